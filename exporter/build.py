@@ -1,0 +1,90 @@
+"""One library of a bundle, from checkpoint to linked file; runs in a worker process."""
+
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import tvm
+
+from exporter.checkpoint import Checkpoint
+from exporter.checkpoint import load as load_checkpoint
+from exporter.import_stage import Weight, import_stage, stage_weights
+from exporter.kernels.tiles import AVX2, AVX512, Tiles
+from exporter.link import link_library
+from exporter.pipeline import compile_module
+from exporter.stages import make_stage
+from exporter.targets import CpuLevel, Target, find_target
+from runtime_min.stages import signatures
+
+_TILES: dict[int, Tiles] = {tiles.lanes: tiles for tiles in (AVX512, AVX2)}
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What a worker is asked for; plain values, so that it can be sent to another process."""
+
+    checkpoint: str
+    config: str | None
+    stage: str
+    bucket: int
+    target: str
+    level: str
+    output: str
+    """Path of the library to write."""
+    dump_ir: str | None
+    """Directory for the module after each pass."""
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """A compiled library."""
+
+    stage: str
+    bucket: int
+    level: str
+    library: str
+    function: str
+    parameters: tuple[tuple[str, str], ...]
+    """Name and layout of each parameter, in call order."""
+    seconds: float
+
+
+def build_stage(request: BuildRequest) -> BuildResult:
+    """Compiles and links one stage for one bucket and CPU level.
+
+    Raises:
+        ExportError: the checkpoint cannot be loaded, or the linker fails.
+    """
+    started = time.perf_counter()
+    target = find_target(request.target)
+    level = next(level for level in target.levels if level.name == request.level)
+    checkpoint = _checkpoint(request.checkpoint, request.config)
+    module = make_stage(request.stage, checkpoint.model)
+    signature = signatures(checkpoint.config["hidden_dim"], checkpoint.config["style_dim"])[request.stage]
+    imported = import_stage(module, signature, request.bucket, _TILES[level.lanes], request.stage)
+    executable = compile_module(
+        imported, tvm_target(target, level), Path(request.dump_ir) if request.dump_ir else None
+    )
+    link_library(executable, Path(request.output), target)
+    parameters = tuple((weight.name, weight.layout) for weight in stage_weights(module))
+    return BuildResult(
+        request.stage, request.bucket, request.level, request.output, request.stage, parameters,
+        time.perf_counter() - started,
+    )  # fmt: skip
+
+
+def stage_parameters(checkpoint: Checkpoint, stage: str) -> list[Weight]:
+    """The weights of a stage as a bundle stores them, in call order."""
+    return stage_weights(make_stage(stage, checkpoint.model))
+
+
+def tvm_target(target: Target, level: CpuLevel) -> tvm.target.Target:
+    """TVM's description of a target at one CPU level."""
+    return tvm.target.Target({"kind": "llvm", "mtriple": target.triple, "mcpu": level.mcpu})
+
+
+@lru_cache(maxsize=1)
+def _checkpoint(source: str, config: str | None) -> Checkpoint:
+    """A worker builds several stages of one checkpoint."""
+    return load_checkpoint(source, Path(config) if config else None)

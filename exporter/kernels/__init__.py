@@ -1,0 +1,1 @@
+"""Hand-blocked CPU kernels: TVMScript functions with symbolic lengths, each made by a factory."""

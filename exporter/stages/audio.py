@@ -1,0 +1,192 @@
+"""The stages along frames: `f0n`, and `decoder` with the harmonic source and the generator."""
+
+import torch
+from torch import Tensor, nn
+
+from exporter import operators
+from exporter.stages.layers import AdaIN, BidirectionalLstm, Conv, ResidualBlock, effective_weight, parameter
+
+
+class F0N(nn.Module):
+    """Shared LSTM and the two stacks of blocks: aligned encoding [1, 640, m], style to F0 and N [1, 2 * m]."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        predictor = model.predictor
+        self.shared = BidirectionalLstm(predictor.shared)
+        self.f0_blocks = nn.ModuleList(ResidualBlock(block) for block in predictor.F0)
+        self.energy_blocks = nn.ModuleList(ResidualBlock(block) for block in predictor.N)
+        self.f0_project, self.energy_project = Conv.of(predictor.F0_proj), Conv.of(predictor.N_proj)
+
+    def forward(self, aligned_encoding: Tensor, prosody_style: Tensor) -> tuple[Tensor, Tensor]:
+        """F0 in Hz, and kokoro's N."""
+        f0 = energy = self.shared(aligned_encoding)
+        for block in self.f0_blocks:
+            f0 = block(f0, prosody_style)
+        for block in self.energy_blocks:
+            energy = block(energy, prosody_style)
+        return self.f0_project(f0)[:, 0], self.energy_project(energy)[:, 0]
+
+
+class Snake(nn.Module):
+    """Snake's alpha and its inverse, [channels, 2]."""
+
+    def __init__(self, alpha: Tensor) -> None:
+        super().__init__()
+        flat = alpha.detach().reshape(-1)
+        self.alpha = parameter(torch.stack([flat, 1 / flat], dim=1))
+
+
+class GeneratorBlock(nn.Module):
+    """kokoro's `AdaINResBlock1`: three times AdaIN, Snake, convolution, AdaIN, Snake, convolution, residual."""
+
+    def __init__(self, block: nn.Module) -> None:
+        super().__init__()
+        self.convs1 = nn.ModuleList(map(Conv.of, block.convs1))  # type: ignore[arg-type]
+        self.convs2 = nn.ModuleList(map(Conv.of, block.convs2))  # type: ignore[arg-type]
+        self.norms1 = nn.ModuleList(map(AdaIN, block.adain1))  # type: ignore[arg-type]
+        self.norms2 = nn.ModuleList(map(AdaIN, block.adain2))  # type: ignore[arg-type]
+        self.snakes1 = nn.ModuleList(map(Snake, block.alpha1))  # type: ignore[arg-type]
+        self.snakes2 = nn.ModuleList(map(Snake, block.alpha2))  # type: ignore[arg-type]
+
+    def forward(self, x: Tensor, style: Tensor, other: Tensor | None = None, scale: float = 1.0) -> Tensor:
+        """[1, channels, n] to (block(x) + other) * scale."""
+        last = len(self.convs1) - 1
+        for index, conv1 in enumerate(self.convs1):
+            h = conv1(x, self.norms1[index](x, style), self.snakes1[index].alpha)
+            affine, alpha = self.norms2[index](h, style), self.snakes2[index].alpha
+            conv2 = self.convs2[index]
+            if index < last:
+                x = conv2(h, affine, alpha, residual=x)
+            else:
+                x = conv2(h, affine, alpha, residual=x, other=other, scale=scale)
+        return x
+
+
+class Upsampler(nn.Module):
+    """ConvTranspose1d whose kernel is twice its stride, as phases; the source is added to its output."""
+
+    def __init__(self, conv: nn.ConvTranspose1d, reflect: bool) -> None:
+        super().__init__()
+        inputs, outputs, taps = conv.weight.shape
+        self.stride, self.padding, self.reflect = conv.stride[0], int(conv.padding[0]), reflect
+        if taps != 2 * self.stride or conv.output_padding != (0,) or self.stride != 2 * self.padding:
+            raise ValueError(f"unsupported upsampler {conv}: expected a kernel of twice the stride, no padding of output")
+        weight = effective_weight(conv).permute(2, 1, 0)  # taps, out, in
+        # Tap 0 of the dense convolution reads the sample before, tap 1 the sample itself.
+        phases = torch.stack([weight[self.stride :], weight[: self.stride]], dim=-1)
+        assert conv.bias is not None
+        self.conv = Conv(phases.reshape(self.stride * outputs, inputs, 2), conv.bias.repeat(self.stride), padding=1)
+
+    def forward(self, x: Tensor, source: Tensor, slope: float) -> Tensor:
+        """[1, in, n] and [1, out, stride * n (+ 1)] to the latter's shape."""
+        result: Tensor = operators.interleave(
+            self.conv(x, slope=slope), source, self.stride, self.padding, self.reflect
+        )
+        return result
+
+
+class SourceDownsampler(nn.Module):
+    """A strided Conv1d of the source's spectrum whose kernel is twice its stride, as phases."""
+
+    def __init__(self, conv: nn.Conv1d) -> None:
+        super().__init__()
+        outputs, inputs, taps = conv.weight.shape
+        self.stride, self.padding = conv.stride[0], int(conv.padding[0])
+        if taps != 2 * self.stride or self.stride != 2 * self.padding:
+            raise ValueError(f"unsupported source convolution {conv}: expected a kernel of twice the stride")
+        weight = effective_weight(conv).reshape(outputs, inputs, 2, self.stride)
+        self.conv = Conv(weight.permute(0, 3, 1, 2).reshape(outputs, self.stride * inputs, 2), conv.bias)
+
+    def forward(self, spectrum: Tensor) -> Tensor:
+        """[1, in, stride * n + 1] to [1, out, n]."""
+        result: Tensor = self.conv(operators.fold(spectrum, self.stride, self.padding))
+        return result
+
+
+class Generator(nn.Module):
+    """kokoro's `Generator` behind the harmonic source: hidden [1, 512, 2 * m], spectrum to audio [1, 600 * m]."""
+
+    SLOPE, LAST_SLOPE = 0.1, 0.01
+
+    def __init__(self, generator: nn.Module) -> None:
+        super().__init__()
+        ups, noise_convs = list(generator.ups), list(generator.noise_convs)  # type: ignore[arg-type]
+        self.ups = nn.ModuleList(Upsampler(up, index == len(ups) - 1) for index, up in enumerate(ups))
+        self.source_convs = nn.ModuleList(
+            Conv.of(conv) if conv.stride == (1,) else SourceDownsampler(conv) for conv in noise_convs
+        )
+        self.source_blocks = nn.ModuleList(map(GeneratorBlock, generator.noise_res))  # type: ignore[arg-type]
+        blocks = [GeneratorBlock(block) for block in generator.resblocks]  # type: ignore[union-attr]
+        self.kernels = int(generator.num_kernels)  # type: ignore[arg-type]
+        self.blocks = nn.ModuleList(blocks)
+        self.last = Conv.of(generator.conv_post)  # type: ignore[arg-type]
+
+    def forward(self, x: Tensor, style: Tensor, spectrum: Tensor) -> Tensor:
+        """Spectrum [1, 22, 120 * m + 1] holds 11 magnitudes, then 11 phases."""
+        for index, up in enumerate(self.ups):
+            source = self.source_blocks[index](self.source_convs[index](spectrum), style)
+            x = up(x, source, self.SLOPE)
+            total = None
+            for kernel in range(self.kernels):
+                scale = 1 / self.kernels if kernel == self.kernels - 1 else 1.0
+                total = self.blocks[index * self.kernels + kernel](x, style, total, scale)
+            assert total is not None
+            x = total
+        result: Tensor = operators.inverse_stft(self.last(x, slope=self.LAST_SLOPE))
+        return result
+
+
+class DecoderBody(nn.Module):
+    """kokoro's `Decoder` before its generator: asr [1, 512, m], F0, N, style to hidden [1, 512, 2 * m]."""
+
+    def __init__(self, decoder: nn.Module) -> None:
+        super().__init__()
+        f0, energy = decoder.F0_conv, decoder.N_conv
+        self.f0_weight, self.f0_bias = parameter(effective_weight(f0)[0, 0]), parameter(f0.bias)  # type: ignore
+        self.energy_weight = parameter(effective_weight(energy)[0, 0])  # type: ignore[arg-type]
+        self.energy_bias = parameter(energy.bias)  # type: ignore
+        self.asr = Conv.of(decoder.asr_res[0])  # type: ignore[index, arg-type]
+        self.encode = ResidualBlock(decoder.encode)  # type: ignore[arg-type]
+        self.decode = nn.ModuleList(map(ResidualBlock, decoder.decode))  # type: ignore[arg-type]
+
+    def forward(self, asr: Tensor, f0: Tensor, energy: Tensor, style: Tensor) -> Tensor:
+        """F0 and N [1, 2 * m]."""
+        f0 = operators.halve(f0, self.f0_weight, self.f0_bias)
+        energy = operators.halve(energy, self.energy_weight, self.energy_bias)
+        x = self.encode(torch.cat([asr, f0, energy], dim=1), style)
+        condition = [self.asr(asr), f0, energy]
+        for block in self.decode:
+            x = block(torch.cat([x, *condition], dim=1), style)
+        return x
+
+
+class HarmonicSource(nn.Module):
+    """Spectrum of kokoro's harmonic source: F0 [1, 2 * m], noise [1, 600 * m] to [1, 22, 120 * m + 1]."""
+
+    def __init__(self, generator: nn.Module) -> None:
+        super().__init__()
+        merge = generator.m_source.l_linear  # type: ignore[union-attr]
+        self.weight, self.bias = parameter(merge.weight[0]), parameter(merge.bias)  # type: ignore
+
+    def forward(self, f0: Tensor, noise: Tensor) -> Tensor:
+        """Noise is one unit Gaussian a sample: the merged noise of the harmonics."""
+        result: Tensor = operators.harmonic_source(f0, self.weight, self.bias, noise)
+        return result
+
+
+class Decoder(nn.Module):
+    """asr [1, 512, m], F0 and N [1, 2 * m], style [1, 128], noise [1, 600 * m] to audio [1, 600 * m]."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        decoder = model.decoder
+        self.body = DecoderBody(decoder)  # type: ignore[arg-type]
+        self.source = HarmonicSource(decoder.generator)  # type: ignore[arg-type, union-attr]
+        self.generator = Generator(decoder.generator)  # type: ignore[arg-type, union-attr]
+
+    def forward(self, asr: Tensor, f0: Tensor, energy: Tensor, decoder_style: Tensor, noise: Tensor) -> Tensor:
+        """24 kHz samples."""
+        hidden = self.body(asr, f0, energy, decoder_style)
+        result: Tensor = self.generator(hidden, decoder_style, self.source(f0, noise))
+        return result
