@@ -1,0 +1,352 @@
+"""Writes a bundle: all files into a staging directory beside the destination, then one rename.
+
+Whatever fails on the way leaves an earlier bundle at the destination as it was, and nothing else behind.
+`bundles/FORMAT.md` specifies what is written.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from importlib.resources import files as package_files
+from pathlib import Path
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from runtime_min.errors import DiskFullError, OutputError
+from runtime_min.manifest import (
+    ALIGNMENT,
+    FORMAT,
+    FORMAT_VERSION,
+    ITEM_SIZES,
+    MANIFEST_NAME,
+    AudioFormat,
+    FileEntry,
+    Library,
+    Manifest,
+    ModelInfo,
+    Parameters,
+    Stage,
+    Target,
+    Tensor,
+    Versions,
+    Voice,
+)
+from runtime_min.parse import parse_manifest
+from runtime_min.stages import StageSignature
+from runtime_min.verify import sha256_of, verify_files
+
+PARAMETER_FILE = "parameters.bin"
+RUNTIME_ARCHIVE = "runtime_min.pyz"
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+_HEADROOM = 4 << 20
+"""Bytes beyond the contents that the manifest, the licences and the file system take at most."""
+_START = """\
+import sys
+
+from runtime_min.__main__ import main
+
+sys.exit(main())
+"""
+
+Parity = Mapping[str, str | int | float | bool]
+
+
+class NotABundleError(OutputError):
+    """The destination exists and is no bundle, so it is not ours to replace."""
+
+
+@dataclass(frozen=True)
+class LibrarySource:
+    """A compiled library that goes into the bundle."""
+
+    level: str
+    bucket: int
+    path: Path
+    """Where the compiler left it."""
+    function: str
+
+
+@dataclass(frozen=True)
+class StageSource:
+    """A stage with its compiled libraries."""
+
+    signature: StageSignature
+    parameters: tuple[str, ...]
+    """Names of tensors, in the order in which a call takes them after the inputs."""
+    libraries: tuple[LibrarySource, ...]
+    """By level as in the target, buckets ascending within each level."""
+
+
+@dataclass(frozen=True)
+class TensorSource:
+    """A parameter that goes into the bundle."""
+
+    name: str
+    values: NDArray[np.generic]
+    layout: str = "row-major"
+
+
+@dataclass(frozen=True)
+class BundleContents:
+    """Everything that `write_bundle` needs to know."""
+
+    model: ModelInfo
+    versions: Versions
+    target: Target
+    stages: Sequence[StageSource]
+    tensors: Sequence[TensorSource]
+    voices: Mapping[str, NDArray[np.float32]]
+    """Style rows by name, float32 ``[rows, 2 * style]``."""
+    vocabulary: Mapping[str, int]
+    runtime_library: Path
+    """The platform's ``libtvm_runtime``."""
+    max_phonemes: int = 510
+    audio: AudioFormat = field(default_factory=AudioFormat)
+    parity: Parity = field(default_factory=dict)
+
+
+def write_bundle(
+    destination: Path, contents: BundleContents, measure: Callable[[Path], Parity] | None = None
+) -> Path:
+    """Writes a bundle and returns its directory.
+
+    Args:
+        destination: the directory to create, or an earlier bundle to replace.
+        contents: what goes into it.
+        measure: called with the finished directory while it still stands in its staging place; what it
+            returns becomes the manifest's parity numbers.
+
+    Raises:
+        NotABundleError: something else than a bundle is at `destination`.
+        DiskFullError: there is not enough room.
+        BundleError: `contents` contradict themselves, so that no reader would accept the bundle.
+    """
+    destination = Path(os.path.abspath(destination))
+    _check_replaceable(destination)
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    needed = _needed_bytes(contents)
+    with _disk_full_named(destination, needed):
+        _check_room(destination, needed)
+        staging = destination.parent / f".{destination.name}.staging-{secrets.token_hex(4)}"
+        staging.mkdir()
+        try:
+            manifest = _write_files(staging, contents)
+            _write_manifest(staging, manifest)
+            if measure is not None:
+                _write_manifest(staging, replace(manifest, parity=dict(measure(staging))))
+            _synchronise(staging)
+            _replace_directory(staging, destination)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    return destination
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Returns the bytes of the manifest file."""
+    entries = {"format": FORMAT, "version": FORMAT_VERSION, **asdict(manifest)}
+    data: bytes = msgpack.packb(entries, use_bin_type=True)
+    return data
+
+
+def _write_files(staging: Path, contents: BundleContents) -> Manifest:
+    """Writes everything but the manifest and returns the manifest that describes it."""
+    runtime = f"lib/{contents.runtime_library.name}"
+    _copy(contents.runtime_library, staging / runtime)
+    manifest = Manifest(
+        model=contents.model,
+        versions=contents.versions,
+        target=contents.target,
+        audio=contents.audio,
+        runtime_library=runtime,
+        stages=tuple(_write_stage(staging, source) for source in contents.stages),
+        parameters=_write_parameters(staging, contents.tensors),
+        vocabulary=dict(contents.vocabulary),
+        max_phonemes=contents.max_phonemes,
+        voices=tuple(_write_voice(staging, name, contents.voices[name]) for name in sorted(contents.voices)),
+        parity=dict(contents.parity),
+    )
+    _write_texts(staging, manifest)
+    _write_archive(staging / RUNTIME_ARCHIVE)
+    return replace(manifest, files=_list_files(staging))
+
+
+def _write_stage(staging: Path, source: StageSource) -> Stage:
+    signature = source.signature
+    libraries = []
+    for library in source.libraries:
+        file = f"lib/{library.level}/{signature.name}-{library.bucket}{library.path.suffix}"
+        _copy(library.path, staging / file)
+        libraries.append(Library(library.level, library.bucket, file, library.function))
+    return Stage(
+        name=signature.name,
+        device="cpu",
+        axis=signature.axis,
+        minimum=signature.minimum,
+        inputs=signature.inputs,
+        outputs=signature.outputs,
+        parameters=source.parameters,
+        libraries=tuple(libraries),
+    )
+
+
+def _write_parameters(staging: Path, sources: Sequence[TensorSource]) -> Parameters:
+    """Writes all tensors into one file, each at a multiple of `ALIGNMENT`, the gaps zero."""
+    tensors = []
+    with (staging / PARAMETER_FILE).open("wb") as file:
+        for source in sources:
+            values = np.ascontiguousarray(source.values).reshape(source.values.shape)
+            if values.dtype.name not in ITEM_SIZES or values.dtype.byteorder == ">":
+                raise ValueError(
+                    f"{source.name}: expected one of {', '.join(ITEM_SIZES)}, found {values.dtype}"
+                )
+            file.write(bytes(-file.tell() % ALIGNMENT))
+            tensors.append(
+                Tensor(
+                    source.name, values.dtype.name, values.shape, file.tell(), values.nbytes, source.layout
+                )
+            )
+            file.write(values.data)
+    return Parameters(PARAMETER_FILE, tuple(tensors))
+
+
+def _write_voice(staging: Path, name: str, rows: NDArray[np.float32]) -> Voice:
+    if rows.ndim != 2 or rows.dtype != np.float32:
+        raise ValueError(f"voice {name}: expected float32 [rows, columns], found {rows.dtype} {rows.shape}")
+    file = f"voices/{name}.bin"
+    path = staging / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(rows.astype("<f4").tobytes())
+    return Voice(name, file, *rows.shape)
+
+
+def _write_texts(staging: Path, manifest: Manifest) -> None:
+    data = package_files("exporter") / "data"
+    for name in ("LICENSE", "NOTICE"):
+        (staging / name).write_bytes((data / f"BUNDLE_{name}").read_bytes())
+    title = f"{manifest.model.name} for {manifest.target.name}"
+    warning = "\nIts weights are random (a synthetic checkpoint): it babbles. It is a test, not a voice.\n"
+    readme = (data / "BUNDLE_README.txt").read_text(encoding="utf-8")
+    text = readme.format(
+        name=manifest.model.name,
+        target=manifest.target.name,
+        underline="=" * len(title),
+        triple=manifest.target.triple,
+        tvm_ffi=manifest.versions.tvm_ffi,
+        voice=_example_voice([voice.name for voice in manifest.voices]),
+        warning=warning if manifest.model.synthetic else "",
+    )
+    (staging / "README.txt").write_bytes(text.encode())
+
+
+def _example_voice(names: Sequence[str]) -> str:
+    return "af_heart" if "af_heart" in names or not names else names[0]
+
+
+def _write_archive(path: Path) -> None:
+    """Writes the runtime as one file that Python runs; the same sources give the same bytes."""
+    sources = {
+        f"runtime_min/{item.name}": item.read_bytes()
+        for item in package_files("runtime_min").iterdir()
+        if item.name.endswith(".py") or item.name == "py.typed"
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in sorted({**sources, "__main__.py": _START.encode()}.items()):
+            entry = zipfile.ZipInfo(name, _ZIP_DATE)
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, data)
+
+
+def _write_manifest(staging: Path, manifest: Manifest) -> None:
+    """Writes the manifest, having read the bundle back as its readers will."""
+    data = encode_manifest(manifest)
+    verify_files(staging, parse_manifest(data))
+    (staging / MANIFEST_NAME).write_bytes(data)
+
+
+def _list_files(staging: Path) -> tuple[FileEntry, ...]:
+    paths = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
+    return tuple(
+        FileEntry(path, (staging / path).stat().st_size, sha256_of(staging / path)) for path in paths
+    )
+
+
+def _copy(source: Path, destination: Path) -> None:
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, destination)
+
+
+def _check_replaceable(destination: Path) -> None:
+    if not os.path.lexists(destination) or (destination / MANIFEST_NAME).is_file():
+        return
+    if destination.is_dir() and not destination.is_symlink() and not any(destination.iterdir()):
+        return
+    raise NotABundleError(
+        f"{destination} exists and is no bundle (it has no {MANIFEST_NAME}): "
+        "expected a new place or an earlier bundle; choose another place or remove it yourself."
+    )
+
+
+def _needed_bytes(contents: BundleContents) -> int:
+    libraries = [library.path for stage in contents.stages for library in stage.libraries]
+    arrays = [tensor.values for tensor in contents.tensors] + list(contents.voices.values())
+    return (
+        sum(path.stat().st_size for path in [*libraries, contents.runtime_library])
+        + sum(array.nbytes + ALIGNMENT for array in arrays)
+        + _HEADROOM
+    )
+
+
+def _check_room(destination: Path, needed: int) -> None:
+    free = shutil.disk_usage(destination.parent).free
+    if needed > free:
+        raise DiskFullError(destination, needed, free)
+
+
+@contextmanager
+def _disk_full_named(destination: Path, needed: int) -> Iterator[None]:
+    """Turns the system's own "no space left" into an error that names place and sizes."""
+    try:
+        yield
+    except OSError as failure:
+        if failure.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        free = shutil.disk_usage(destination.parent).free
+        raise DiskFullError(destination, needed, free) from failure
+
+
+def _synchronise(directory: Path) -> None:
+    """Makes sure that the contents have reached the disk before a rename makes them visible."""
+    for path in [*directory.rglob("*"), directory]:
+        # Windows can neither open nor flush a directory.
+        if path.is_dir() and os.name == "nt":
+            continue
+        handle = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _replace_directory(staging: Path, destination: Path) -> None:
+    """Puts `staging` in the place of `destination`; an earlier bundle comes back if that fails."""
+    if not destination.exists():
+        staging.rename(destination)
+        return
+    earlier = staging.with_name(staging.name.replace(".staging-", ".earlier-"))
+    destination.rename(earlier)
+    try:
+        staging.rename(destination)
+    except BaseException:
+        earlier.rename(destination)
+        raise
+    shutil.rmtree(earlier)

@@ -1,0 +1,278 @@
+"""Every way in which speaking from a bundle can go wrong, as one typed exception each.
+
+All of them derive from `KokoroError`. The four families below it carry the exit code with which the
+command line ends; a message says what was expected, what was found and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+
+class KokoroError(Exception):
+    """Base of all errors of this package."""
+
+    exit_code = 1
+    """What a command returns to its shell when this error ends it."""
+
+
+class InputError(KokoroError):
+    """The caller asked for something that cannot be spoken."""
+
+    exit_code = 3
+
+
+class BundleError(KokoroError):
+    """The bundle is incomplete, damaged or not what it claims to be."""
+
+    exit_code = 4
+
+
+class MachineError(KokoroError):
+    """The bundle is sound but was made for another machine or another runtime."""
+
+    exit_code = 5
+
+
+class OutputError(KokoroError):
+    """A result could not be written."""
+
+    exit_code = 6
+
+
+class ExecutionError(KokoroError):
+    """A compiled library failed while it ran."""
+
+    def __init__(self, stage: str, reason: str) -> None:
+        """Takes the stage's name and what the library said."""
+        lines = reason.strip().splitlines() or ["no reason given"]
+        super().__init__(
+            f"The stage {stage!r} failed: {lines[-1]}. The bundle stays usable; "
+            "if memory was short, speak shorter inputs, otherwise please report this."
+        )
+
+
+class ClosedBundleError(KokoroError):
+    """The bundle was closed."""
+
+    def __init__(self) -> None:
+        super().__init__("This bundle was closed: load it again.")
+
+
+# What the caller asked for.
+
+
+class EmptyInputError(InputError):
+    """There are no phonemes to speak."""
+
+    def __init__(self) -> None:
+        super().__init__("There are no phonemes to speak: give at least one phoneme.")
+
+
+class UnknownPhonemesError(InputError):
+    """Some characters are not in the bundle's vocabulary."""
+
+    def __init__(self, positions: Mapping[str, Sequence[int]]) -> None:
+        """Takes every unknown character with the positions at which it stands, counted from 0."""
+        self.positions = {phoneme: tuple(found) for phoneme, found in positions.items()}
+        named = "; ".join(
+            f"{phoneme!r} (U+{ord(phoneme):04X}) at {_listed(found)}"
+            for phoneme, found in self.positions.items()
+        )
+        super().__init__(
+            f"The bundle's vocabulary lacks these phonemes: {named}. Positions count from 0. "
+            "Give phonemes as kokoro's G2P (misaki) writes them, not plain text, without the unknown ones."
+        )
+
+
+class TooManyPhonemesError(InputError):
+    """The input is longer than the model's context."""
+
+    def __init__(self, found: int, limit: int) -> None:
+        """Takes the number of phonemes given and the most that the model accepts."""
+        self.found = found
+        self.limit = limit
+        super().__init__(
+            f"The input has {found} phonemes and the bundle takes at most {limit} at once: "
+            "split it at a sentence boundary and speak the parts one after another."
+        )
+
+
+class UnknownVoiceError(InputError):
+    """The bundle has no voice of this name."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        """Takes the name asked for and all names that the bundle has."""
+        self.name = name
+        names = sorted(known)
+        self.suggestions = tuple(get_close_matches(name, names, n=3, cutoff=0.5))
+        near = f" Did you mean {' or '.join(self.suggestions)}?" if self.suggestions else ""
+        super().__init__(f"The bundle has no voice {name!r}.{near} It has {_listed(names)}.")
+
+
+class SpeedError(InputError):
+    """The speed is no number within the range."""
+
+    def __init__(self, found: object, lowest: float, highest: float) -> None:
+        """Takes what was given and the range that is allowed."""
+        super().__init__(f"The speed must be a number from {lowest:g} to {highest:g}, found {found!r}.")
+
+
+class SeedError(InputError):
+    """The seed is no integer within the range."""
+
+    def __init__(self, found: object) -> None:
+        """Takes what was given."""
+        super().__init__(f"The seed must be an integer from 0 to 2**64 - 1, found {found!r}.")
+
+
+class ThreadsError(InputError):
+    """The number of threads is no positive integer."""
+
+    def __init__(self, found: object) -> None:
+        """Takes what was given."""
+        super().__init__(f"The number of threads must be an integer from 1 to 1024, found {found!r}.")
+
+
+class UtteranceTooLongError(InputError):
+    """The predicted durations exceed what the bundle's decoder can hold."""
+
+    def __init__(self, frames: int, capacity: int, frames_per_second: int) -> None:
+        """Takes the frames needed, the frames of the largest bucket, and frames in a second."""
+        self.frames = frames
+        self.capacity = capacity
+        super().__init__(
+            f"The utterance needs {frames} frames ({frames / frames_per_second:.1f} s) and the bundle holds "
+            f"{capacity} ({capacity / frames_per_second:.1f} s): raise the speed, split the input, "
+            "or export a bundle with a larger frame bucket."
+        )
+
+
+class TensorInputError(InputError):
+    """An array handed to a single stage does not fit the stage's signature."""
+
+
+class MissingStagesError(InputError):
+    """The bundle carries only a part of the model."""
+
+    def __init__(self, missing: Iterable[str], present: Iterable[str]) -> None:
+        """Takes the stages that are needed but absent, and those that the bundle has."""
+        self.missing = tuple(missing)
+        super().__init__(
+            f"This is a partial bundle with the stages {_listed(present)}; it lacks {_listed(self.missing)}. "
+            "Export without --stages to get a bundle that speaks."
+        )
+
+
+# What the bundle is.
+
+
+class MissingFileError(BundleError):
+    """A file that the bundle needs is not there."""
+
+
+class DamagedFileError(BundleError):
+    """A file's size or SHA-256 differs from what the manifest says."""
+
+
+class UnexpectedFileError(BundleError):
+    """The directory holds something that the manifest does not list, or that is no regular file."""
+
+
+class MsgpackError(BundleError):
+    """The manifest is no canonical msgpack of the subset that the format uses."""
+
+
+class ManifestError(BundleError):
+    """The manifest breaks the schema of the format."""
+
+    def __init__(self, path: str, expected: str, found: object) -> None:
+        """Takes the place in the manifest, what should stand there and what does."""
+        self.path = path
+        shown = repr(found)
+        super().__init__(
+            f"manifest.msgpack, {path}: expected {expected}, found "
+            f"{shown if len(shown) <= 80 else shown[:77] + '...'}. Export the bundle again."
+        )
+
+
+class FormatVersionError(BundleError):
+    """The bundle follows another version of the format."""
+
+    def __init__(self, found: int, supported: int) -> None:
+        """Takes the version of the bundle and the one that this runtime reads."""
+        advice = "install a newer runtime" if found > supported else "export the bundle again"
+        super().__init__(f"The bundle has format version {found}, this runtime reads {supported}: {advice}.")
+
+
+class ManifestDigestError(BundleError):
+    """The manifest is not the one that the caller pinned."""
+
+    def __init__(self, expected: str, found: str) -> None:
+        """Takes both SHA-256 digests in hexadecimal."""
+        super().__init__(
+            f"manifest.msgpack has SHA-256 {found}, pinned is {expected}: "
+            "this is another bundle than the one you trust; fetch that one again or pin this one."
+        )
+
+
+class ModelOutputError(BundleError):
+    """A stage computed something that no sound model computes."""
+
+
+# What the machine is.
+
+
+class PlatformError(MachineError):
+    """The bundle was made for another operating system or processor."""
+
+
+class CpuLevelError(MachineError):
+    """No set of libraries in the bundle runs on this processor."""
+
+
+class TvmVersionError(MachineError):
+    """The TVM runtime in this process is not the one that the bundle was compiled for."""
+
+
+class TvmMissingError(MachineError):
+    """The apache-tvm-ffi package is not installed."""
+
+
+class LibraryLoadError(MachineError):
+    """A compiled library passed all checks and yet could not be loaded."""
+
+
+class ForkError(MachineError):
+    """The bundle was loaded in a parent process."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This bundle was loaded before the process forked, and its threads did not survive: "
+            "load it in the child, or start the child with multiprocessing's 'spawn' method."
+        )
+
+
+# What is written.
+
+
+class DiskFullError(OutputError):
+    """There is no room for what is to be written."""
+
+    def __init__(self, path: object, needed: int, free: int) -> None:
+        """Takes the place, and the bytes needed and free there."""
+        self.needed = needed
+        self.free = free
+        super().__init__(
+            f"Writing {path} needs {needed} bytes and {free} are free: make room or choose another place."
+        )
+
+
+def _listed(items: Iterable[object], limit: int = 20) -> str:
+    """Joins `items` with commas, naming at most `limit` of them."""
+    shown = [str(item) for item in items]
+    if not shown:
+        return "none"
+    rest = f" and {len(shown) - limit} more" if len(shown) > limit else ""
+    return ", ".join(shown[:limit]) + rest

@@ -1,0 +1,163 @@
+"""Builds a `Manifest` from the bytes of a manifest file.
+
+Every key is named here once, with its type and range; nothing of the file is taken over unchecked and an
+unknown key is an error. What the parts of a manifest say about each other is checked in `consistency`.
+"""
+
+from __future__ import annotations
+
+from .consistency import check_consistency
+from .errors import FormatVersionError
+from .manifest import (
+    FORMAT,
+    FORMAT_VERSION,
+    ITEM_SIZES,
+    AudioFormat,
+    CpuLevel,
+    FileEntry,
+    Library,
+    Manifest,
+    ModelInfo,
+    Parameters,
+    Stage,
+    Target,
+    Tensor,
+    Versions,
+    Voice,
+)
+from .msgpack import unpack
+from .schema import Node
+from .stages import AXES, STAGE_NAMES, Dim, TensorSignature
+
+_LARGEST = (1 << 63) - 1
+_LARGEST_LENGTH = 1 << 20
+
+
+def parse_manifest(data: bytes) -> Manifest:
+    """Decodes and checks a manifest.
+
+    Raises:
+        MsgpackError: `data` is no canonical msgpack.
+        FormatVersionError: it follows another version of the format.
+        ManifestError: it breaks the schema.
+    """
+    root = Node(unpack(data), "")
+    root.child("format").one_of((FORMAT,))
+    version = root.child("version").integer(0, _LARGEST)
+    # The version comes before the other keys: another version may have other ones.
+    if version != FORMAT_VERSION:
+        raise FormatVersionError(version, FORMAT_VERSION)
+    names = ("format", "version", *Manifest.__dataclass_fields__)
+    node = dict(zip(names, root.fields(*names), strict=True))
+    manifest = Manifest(
+        model=_model(node["model"]),
+        versions=Versions(*(part.text() for part in node["versions"].fields(*Versions.__dataclass_fields__))),
+        target=_target(node["target"]),
+        audio=_audio(node["audio"]),
+        runtime_library=node["runtime_library"].relative_path(),
+        stages=tuple(_stage(part) for part in node["stages"].elements(1, len(STAGE_NAMES))),
+        parameters=_parameters(node["parameters"]),
+        vocabulary={key: part.integer(0, 1 << 20) for key, part in node["vocabulary"].entries()},
+        max_phonemes=node["max_phonemes"].integer(1, _LARGEST_LENGTH),
+        voices=tuple(_voice(part) for part in node["voices"].elements()),
+        parity={key: part.scalar() for key, part in node["parity"].entries()},
+        files=tuple(_file(part) for part in node["files"].elements(1)),
+    )
+    check_consistency(manifest)
+    return manifest
+
+
+def _model(node: Node) -> ModelInfo:
+    name, source, sha256, config, synthetic, hidden, style = node.fields(*ModelInfo.__dataclass_fields__)
+    return ModelInfo(
+        name.text(),
+        source.one_of(("hub", "file", "synthetic")),
+        sha256.digest(),
+        config.digest(),
+        synthetic.boolean(),
+        hidden.integer(1, 1 << 16),
+        style.integer(1, 1 << 16),
+    )
+
+
+def _target(node: Node) -> Target:
+    name, triple, system, machine, minimum_os, levels = node.fields(*Target.__dataclass_fields__)
+    return Target(
+        name.text(),
+        triple.text(),
+        system.text(),
+        machine.text(),
+        minimum_os.text(),
+        tuple(_level(level) for level in levels.elements(1, 16)),
+    )
+
+
+def _level(node: Node) -> CpuLevel:
+    name, features = node.fields("name", "features")
+    return CpuLevel(name.text(), tuple(feature.text() for feature in features.elements(0, 256)))
+
+
+def _audio(node: Node) -> AudioFormat:
+    return AudioFormat(*(part.integer(1, 1 << 20) for part in node.fields(*AudioFormat.__dataclass_fields__)))
+
+
+def _stage(node: Node) -> Stage:
+    name, device, axis, minimum, inputs, outputs, parameters, libraries = node.fields(
+        *Stage.__dataclass_fields__
+    )
+    return Stage(
+        name.one_of(STAGE_NAMES),
+        device.one_of(("cpu",)),
+        axis.one_of(AXES),
+        minimum.integer(1, _LARGEST_LENGTH),
+        tuple(_signature(tensor) for tensor in inputs.elements(1, 16)),
+        tuple(_signature(tensor) for tensor in outputs.elements(1, 16)),
+        tuple(tensor.text() for tensor in parameters.elements()),
+        tuple(_library(library) for library in libraries.elements(1, 256)),
+    )
+
+
+def _signature(node: Node) -> TensorSignature:
+    name, dtype, shape = node.fields("name", "dtype", "shape")
+    return TensorSignature(
+        name.text(), dtype.one_of(ITEM_SIZES), tuple(_dim(dim) for dim in shape.elements(1, 8))
+    )
+
+
+def _dim(node: Node) -> Dim:
+    if isinstance(node.value, list):
+        scale, axis = node.elements(2, 2)
+        return scale.integer(1, 1 << 16), axis.one_of(AXES)
+    return node.integer(1, 1 << 31)
+
+
+def _library(node: Node) -> Library:
+    level, bucket, file, function = node.fields(*Library.__dataclass_fields__)
+    return Library(level.text(), bucket.integer(1, _LARGEST_LENGTH), file.relative_path(), function.text())
+
+
+def _parameters(node: Node) -> Parameters:
+    file, tensors = node.fields("file", "tensors")
+    return Parameters(file.relative_path(), tuple(_tensor(tensor) for tensor in tensors.elements()))
+
+
+def _tensor(node: Node) -> Tensor:
+    name, dtype, shape, offset, size, layout = node.fields(*Tensor.__dataclass_fields__)
+    return Tensor(
+        name.text(),
+        dtype.one_of(ITEM_SIZES),
+        tuple(dim.integer(1, 1 << 31) for dim in shape.elements(0, 8)),
+        offset.integer(0, _LARGEST),
+        size.integer(1, _LARGEST),
+        layout.text(),
+    )
+
+
+def _voice(node: Node) -> Voice:
+    name, file, rows, columns = node.fields(*Voice.__dataclass_fields__)
+    return Voice(name.text(), file.relative_path(), rows.integer(1, 1 << 16), columns.integer(1, 1 << 16))
+
+
+def _file(node: Node) -> FileEntry:
+    path, size, sha256 = node.fields(*FileEntry.__dataclass_fields__)
+    return FileEntry(path.relative_path(), size.integer(0, _LARGEST), sha256.digest())

@@ -1,0 +1,129 @@
+"""Runs one stage on numpy arrays, having checked everything that the compiled library does not check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ExecutionError, TensorInputError
+from .manifest import Library, Stage
+from .stages import TensorSignature
+from .vm import Worker, load_function, to_tvm
+
+
+class StageRunner:
+    """A stage of a loaded bundle. Its libraries are loaded when they are first needed."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        libraries: Mapping[int, Library],
+        directory: Path,
+        parameters: Mapping[str, Any],
+        worker: Worker,
+    ) -> None:
+        """Takes the stage, its libraries by ascending bucket, and what is needed to load and call them."""
+        self.stage = stage
+        self.buckets = tuple(libraries)
+        """Largest length of each library, ascending."""
+        self._libraries = libraries
+        self._directory = directory
+        self._parameters = [parameters[name] for name in stage.parameters]
+        self._worker = worker
+        self._functions: dict[int, Callable[..., Any]] = {}
+
+    def run(self, inputs: Mapping[str, NDArray[Any]], bucket: int | None = None) -> dict[str, NDArray[Any]]:
+        """Computes the stage.
+
+        Args:
+            inputs: an array for each input of the stage's signature, by name.
+            bucket: which library to use; by default the smallest that holds the length.
+
+        Returns:
+            An array for each output, by name.
+
+        Raises:
+            TensorInputError: a name, type, shape or length does not fit.
+            ExecutionError: the library failed.
+        """
+        length = self._check(inputs)
+        chosen = self.choose_bucket(length, bucket)
+        arrays = [inputs[tensor.name] for tensor in self.stage.inputs]
+        outputs = self._worker.call(self._call, chosen, arrays)
+        for tensor, array in zip(self.stage.outputs, outputs, strict=True):
+            if array.shape != tensor.concrete(length):
+                raise ExecutionError(
+                    self.stage.name, f"expected {tensor.name} {tensor.concrete(length)}, found {array.shape}"
+                )
+        return {tensor.name: array for tensor, array in zip(self.stage.outputs, outputs, strict=True)}
+
+    def choose_bucket(self, length: int, bucket: int | None = None) -> int:
+        """Returns `bucket`, or the smallest that holds `length`.
+
+        Raises:
+            TensorInputError: the length is too short or too long, or there is no such bucket.
+        """
+        fitting = [size for size in self.buckets if size >= length and bucket in (None, size)]
+        if length < self.stage.minimum or not fitting:
+            raise TensorInputError(
+                f"The stage {self.stage.name!r} takes {self.stage.minimum} to {bucket or self.buckets[-1]} "
+                f"{self.stage.axis} in its buckets {', '.join(map(str, self.buckets))}, found {length}: "
+                "give an input of such a length, or export the bundle with other buckets."
+            )
+        return fitting[0]
+
+    def _check(self, inputs: Mapping[str, NDArray[Any]]) -> int:
+        """Returns the length of `inputs`, having compared them with the signature."""
+        expected = [tensor.name for tensor in self.stage.inputs]
+        if set(inputs) != set(expected):
+            raise TensorInputError(
+                f"The stage {self.stage.name!r} expects {', '.join(expected)}, found {', '.join(inputs)}."
+            )
+        length = self._length(inputs)
+        for tensor in self.stage.inputs:
+            array = inputs[tensor.name]
+            if array.dtype != tensor.dtype or array.shape != tensor.concrete(length):
+                raise TensorInputError(
+                    f"The stage {self.stage.name!r} expects {tensor.name} as {tensor.dtype} "
+                    f"{list(tensor.concrete(length))}, found {array.dtype} {list(array.shape)}."
+                )
+        return length
+
+    def _length(self, inputs: Mapping[str, NDArray[Any]]) -> int:
+        """Reads the length off the first input that carries it."""
+        tensor, position, scale = _length_carrier(self.stage.inputs)
+        shape = inputs[tensor.name].shape
+        return shape[position] // scale if len(shape) > position else 0
+
+    def _call(self, bucket: int, arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Runs on the worker's thread."""
+        function = self._function(bucket)
+        try:
+            result = function(*(to_tvm(self._worker.tvm_ffi, array) for array in arrays), *self._parameters)
+        except Exception as failure:
+            raise ExecutionError(self.stage.name, str(failure)) from failure
+        tensors = [result] if len(self.stage.outputs) == 1 else list(result)
+        outputs = [np.from_dlpack(tensor) for tensor in tensors]
+        self._worker.bound_memory(outputs)
+        return outputs
+
+    def _function(self, bucket: int) -> Callable[..., Any]:
+        if bucket not in self._functions:
+            library = self._libraries[bucket]
+            self._functions[bucket] = load_function(
+                self._worker.tvm_ffi, self._directory / library.file, library.function
+            )
+        return self._functions[bucket]
+
+
+def _length_carrier(tensors: tuple[TensorSignature, ...]) -> tuple[TensorSignature, int, int]:
+    """Returns the first tensor with a growing dimension, that dimension's position and its scale."""
+    for tensor in tensors:
+        for position, dim in enumerate(tensor.shape):
+            if not isinstance(dim, int):
+                return tensor, position, dim[0]
+    raise ValueError("no input carries the length")

@@ -1,0 +1,111 @@
+"""The five stages of the model: their names, order, length axes, inputs and outputs.
+
+This is the one home of these facts. The exporter reads it to trace and compile the stages, the
+manifest repeats it for readers in other languages, and the runtime checks the one against the other.
+
+Activations are channel-major, ``[1, channels, time]``, float32; the batch is always 1. A dimension is
+an ``int`` when it is fixed and a pair ``(scale, axis)`` when it grows with the utterance: ``(2, "frames")``
+means twice the number of frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Dim = int | tuple[int, str]
+"""A fixed size, or ``(scale, axis)``."""
+
+STAGE_NAMES: tuple[str, ...] = ("bert", "duration", "text_encoder", "f0n", "decoder")
+AXES: tuple[str, ...] = ("tokens", "frames")
+MINIMUM_LENGTH = 3
+"""Shortest utterance on either axis: one phoneme between two boundary tokens, one frame each."""
+
+SAMPLE_RATE = 24_000
+SAMPLES_PER_FRAME = 600
+FRAMES_PER_SECOND = 40
+F0_PER_FRAME = 2
+
+
+@dataclass(frozen=True)
+class TensorSignature:
+    """Name, type and shape of one argument or result of a stage."""
+
+    name: str
+    dtype: str
+    """``float32`` or ``int64``."""
+    shape: tuple[Dim, ...]
+
+    def concrete(self, length: int) -> tuple[int, ...]:
+        """Returns the shape when the stage's length axis has `length` elements."""
+        return tuple(dim if isinstance(dim, int) else dim[0] * length for dim in self.shape)
+
+
+@dataclass(frozen=True)
+class StageSignature:
+    """What a stage takes and gives, and along which axis its length runs."""
+
+    name: str
+    axis: str
+    """``tokens`` or ``frames``."""
+    minimum: int
+    """Smallest length along `axis` that the compiled libraries accept."""
+    inputs: tuple[TensorSignature, ...]
+    outputs: tuple[TensorSignature, ...]
+
+
+def signatures(hidden: int, style: int) -> dict[str, StageSignature]:
+    """Returns the signature of every stage, in the order in which they run.
+
+    Args:
+        hidden: channels of the text features (``hidden_dim`` of the model's configuration, 512).
+        style: channels of each half of a voice's style row (``style_dim``, 128).
+    """
+    tokens: Dim = (1, "tokens")
+    frames: Dim = (1, "frames")
+    token_ids = TensorSignature("token_ids", "int64", (1, tokens))
+    prosody_style = _activation("prosody_style", style)
+    f0 = _activation("f0", (F0_PER_FRAME, "frames"))
+    energy = _activation("energy", (F0_PER_FRAME, "frames"))
+    samples: Dim = (SAMPLES_PER_FRAME, "frames")
+    hidden_features = _activation("hidden", hidden, tokens)
+    return {
+        stage.name: stage
+        for stage in (
+            _stage("bert", "tokens", (token_ids,), (hidden_features,)),
+            _stage(
+                "duration",
+                "tokens",
+                (hidden_features, prosody_style),
+                (_activation("encoding", hidden + style, tokens), _activation("durations", tokens)),
+            ),
+            _stage("text_encoder", "tokens", (token_ids,), (_activation("text", hidden, tokens),)),
+            _stage(
+                "f0n",
+                "frames",
+                (_activation("aligned_encoding", hidden + style, frames), prosody_style),
+                (f0, energy),
+            ),
+            _stage(
+                "decoder",
+                "frames",
+                (
+                    _activation("asr", hidden, frames),
+                    f0,
+                    energy,
+                    _activation("decoder_style", style),
+                    _activation("noise", samples),
+                ),
+                (_activation("audio", samples),),
+            ),
+        )
+    }
+
+
+def _activation(name: str, *shape: Dim) -> TensorSignature:
+    return TensorSignature(name, "float32", (1, *shape))
+
+
+def _stage(
+    name: str, axis: str, inputs: tuple[TensorSignature, ...], outputs: tuple[TensorSignature, ...]
+) -> StageSignature:
+    return StageSignature(name, axis, MINIMUM_LENGTH, inputs, outputs)

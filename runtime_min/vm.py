@@ -1,0 +1,246 @@
+"""The TVM runtime within this process: loading it, its threads, and calls of compiled functions.
+
+TVM keeps a pool of threads for each thread that calls it, and binds that caller to processor cores. So all
+calls of a bundle run on one worker thread of the bundle's own: the app's threads stay as they are, and a
+hundred callers do not make a hundred pools.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import (
+    ClosedBundleError,
+    ForkError,
+    LibraryLoadError,
+    ThreadsError,
+    TvmMissingError,
+    TvmVersionError,
+)
+from .manifest import ALIGNMENT, Parameters, Versions
+
+_CPU, _POOLED_ALLOCATOR = 1, 2
+_SHARE_ALL_CORES = -3
+"""TVM's affinity mode in which every thread of a pool may run on every core given."""
+_MAXIMUM_THREADS = 1_024
+_KEPT_BYTES = 128 << 20
+"""Free blocks that TVM's allocator may keep for outputs. Clearing it costs page faults afterwards."""
+_THREADS_VARIABLE = "TVM_NUM_THREADS"
+
+_lock = threading.Lock()
+_loaded_version: str | None = None
+"""Version of the TVM runtime that this module brought into the process."""
+
+Result = TypeVar("Result")
+
+
+def load_tvm(library: Path, versions: Versions) -> Any:
+    """Returns the module `tvm_ffi` after making sure that the TVM runtime is in the process.
+
+    Args:
+        library: the bundle's ``libtvm_runtime``, loaded unless there already is a runtime.
+        versions: what the bundle was compiled with.
+
+    Raises:
+        TvmMissingError: apache-tvm-ffi is not installed.
+        TvmVersionError: it, or a runtime that is already loaded, does not fit the bundle.
+        LibraryLoadError: the library cannot be loaded.
+    """
+    global _loaded_version
+    with _lock:
+        tvm_ffi = _import_tvm_ffi()
+        _check_tvm_ffi(tvm_ffi.__version__, versions.tvm_ffi)
+        if tvm_ffi.get_global_func("runtime.NumThreads", allow_missing=True) is None:
+            try:
+                ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
+            except OSError as failure:
+                raise LibraryLoadError(f"{library} could not be loaded: {failure}.") from failure
+            _loaded_version = versions.tvm
+        # A runtime that we did not load came with the package `tvm`.
+        found = _loaded_version or getattr(sys.modules.get("tvm"), "__version__", "unknown")
+        if found != versions.tvm:
+            raise TvmVersionError(
+                f"The bundle was compiled by TVM {versions.tvm}, and TVM {found} is already in this process: "
+                "load the bundle in a process of its own, or export it with that version."
+            )
+        return tvm_ffi
+
+
+def map_parameters(tvm_ffi: Any, directory: Path, parameters: Parameters) -> dict[str, Any]:
+    """Maps the parameter file and returns its tensors by name, without copying.
+
+    All processes that map the file share its memory. The mapping is copy-on-write because TVM takes no
+    read-only arrays; nothing writes to it.
+    """
+    if not parameters.tensors:
+        return {}
+    data = np.memmap(directory / parameters.file, np.uint8, "c")
+    return {
+        tensor.name: to_tvm(
+            tvm_ffi, np.ndarray(tensor.shape, tensor.dtype, buffer=data, offset=tensor.offset)
+        )
+        for tensor in parameters.tensors
+    }
+
+
+def to_tvm(tvm_ffi: Any, array: NDArray[Any]) -> Any:
+    """Returns a TVM tensor over `array`, copied only if generated code could not read it where it is."""
+    return tvm_ffi.from_dlpack(aligned(array), require_alignment=ALIGNMENT, require_contiguous=True)
+
+
+def aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """Returns `array`, or a copy if it is not contiguous, writable and at a multiple of `ALIGNMENT`."""
+    if array.flags.c_contiguous and array.flags.writeable and array.ctypes.data % ALIGNMENT == 0:
+        return array
+    memory = np.empty(array.nbytes + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def load_function(tvm_ffi: Any, library: Path, name: str) -> Callable[..., Any]:
+    """Returns the entry function `name` of a compiled library.
+
+    Raises:
+        LibraryLoadError: the library cannot be loaded or has no such function.
+    """
+    try:
+        machine = tvm_ffi.load_module(str(library))["vm_load_executable"]()
+        machine["vm_initialization"](_CPU, 0, _POOLED_ALLOCATOR)
+        function: Callable[..., Any] = machine[name]
+    except Exception as failure:
+        reason = str(failure).strip().splitlines() or [type(failure).__name__]
+        raise LibraryLoadError(
+            f"The function {name} of {library} could not be loaded: {reason[-1]}"
+        ) from failure
+    return function
+
+
+def choose_threads(threads: int | None) -> int:
+    """Returns the number of threads: the argument, else `TVM_NUM_THREADS`, else all cores of this process.
+
+    Raises:
+        ThreadsError: it is no integer from 1 to 1024.
+    """
+    if threads is None:
+        setting = os.environ.get(_THREADS_VARIABLE)
+        if setting is None:
+            return len(usable_cores())
+        threads = int(setting) if setting.isdecimal() else None
+        if threads is None:
+            raise ThreadsError(setting)
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MAXIMUM_THREADS:
+        raise ThreadsError(threads)
+    return threads
+
+
+def usable_cores() -> list[int]:
+    """Returns the numbers of the cores on which this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+class Worker:
+    """The one thread on which a bundle calls TVM; calls from several threads wait for each other here."""
+
+    def __init__(self, tvm_ffi: Any, threads: int) -> None:
+        """Starts the thread, and TVM's pool of `threads` threads (this one included) behind it."""
+        self.tvm_ffi = tvm_ffi
+        self.threads = threads
+        self._clear_memory = tvm_ffi.get_global_func("vm.builtin.memory_manager.clear")
+        self._kept_sizes: set[int] = set()
+        self._process = os.getpid()
+        self._closed = False
+        self._executor = ThreadPoolExecutor(1, "kokoro", _make_pool, (tvm_ffi, threads, usable_cores()))
+        self.call(int)
+
+    def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Runs `function` on the thread and returns what it returns.
+
+        Raises:
+            ForkError: this is a child of the process that started the thread.
+            ClosedBundleError: the thread was stopped.
+        """
+        if os.getpid() != self._process:
+            raise ForkError
+        if self._closed:
+            raise ClosedBundleError
+        return self._executor.submit(function, *arguments).result()
+
+    def bound_memory(self, outputs: Sequence[NDArray[Any]]) -> None:
+        """Keeps TVM's allocator from growing for ever; to be called after each computation.
+
+        A library plans its own memory for its bucket, but its outputs have the size of the utterance, and
+        the allocator keeps a free block of every size that it has seen.
+        """
+        self._kept_sizes.update(output.nbytes for output in outputs)
+        if sum(self._kept_sizes) > _KEPT_BYTES:
+            self._clear_memory()
+            self._kept_sizes.clear()
+
+    def close(self) -> None:
+        """Stops the thread when it has finished what it was asked for, and frees TVM's memory."""
+        self._closed = True
+        # In a child process there is no thread to wait for, and a lock of the allocator may be held.
+        if os.getpid() == self._process:
+            self._executor.shutdown()
+            self._clear_memory()
+
+
+def _make_pool(tvm_ffi: Any, threads: int, cores: Sequence[int]) -> None:
+    """Makes the calling thread's TVM pool with exactly `threads` threads, free to run on all `cores`."""
+    configure = tvm_ffi.get_global_func("runtime.config_threadpool")
+    # The first call makes the pool, as large as the list is long; the second opens all cores to it.
+    configure(_SHARE_ALL_CORES, threads, [str(core) for core in islice(cycle(cores), threads)])
+    configure(_SHARE_ALL_CORES, threads, [str(core) for core in cores])
+
+
+def _import_tvm_ffi() -> Any:
+    """Imports `tvm_ffi` alone: it would import torch first, which takes a second and 180 MB."""
+    hidden = "torch" not in sys.modules
+    if hidden:
+        sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        import tvm_ffi
+    except ImportError as failure:
+        raise TvmMissingError(
+            f"The package apache-tvm-ffi is missing ({failure}): pip install numpy apache-tvm-ffi."
+        ) from failure
+    finally:
+        if hidden:
+            del sys.modules["torch"]
+    return tvm_ffi
+
+
+def _check_tvm_ffi(found: str, built: str) -> None:
+    """The interface is stable within a minor version, and a later release of it reads an earlier one's."""
+    found_numbers, built_numbers = _release(found), _release(built)
+    if found_numbers[:2] != built_numbers[:2] or found_numbers < built_numbers:
+        minor = ".".join(map(str, built_numbers[:2]))
+        raise TvmVersionError(
+            f"The bundle needs apache-tvm-ffi {minor}, from {built} on, and {found} is installed: "
+            f'pip install "apache-tvm-ffi=={built}".'
+        )
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Returns the numbers of a version before any suffix such as ``.post1``."""
+    numbers: list[int] = []
+    for part in version.split("."):
+        if not part.isdecimal():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)
