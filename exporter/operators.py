@@ -1,19 +1,22 @@
 """The kernels as torch operators: what the exporter's stage modules are made of.
 
 Each operator has a plain torch implementation, so that a stage can be run and compared with kokoro's own
-module before anything is compiled, and a shape rule for torch.export. `converters` maps them to TIR kernels.
+module before anything is compiled, and a shape rule for torch.export. `converters` maps them to TIR kernels; their names differ from
+torch's own operators', because TVM's importer knows an operator by its name alone.
 Weights are in the kernels' layouts. Activations are [1, channels, time], float32.
 """
 
 import math
 from typing import Optional
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from exporter.kernels.lstm import UNITS
 from exporter.kernels.tiles import CHANNEL_BLOCK
+from exporter.kernels.toom_cook import filter_transform
 
 NAMESPACE = "kokoro_export"
 
@@ -31,8 +34,8 @@ def _activate(x: Tensor, affine: Tensor | None, alpha: Tensor | None, slope: flo
     return x if slope is None else F.leaky_relu(x, slope)
 
 
-@torch.library.custom_op(f"{NAMESPACE}::conv1d", mutates_args=())
-def conv1d(
+@torch.library.custom_op(f"{NAMESPACE}::fused_conv1d", mutates_args=())
+def fused_conv1d(
     x: Tensor,
     weight: Tensor,
     bias: Tensor,
@@ -55,10 +58,38 @@ def conv1d(
     return y * scale
 
 
-@conv1d.register_fake
+@fused_conv1d.register_fake
 def _(x, weight, bias, padding, dilation, *_, **__):  # type: ignore[no-untyped-def]
     length = x.shape[2] + 2 * padding - dilation * (weight.shape[2] - 1)
     return x.new_empty(1, weight.shape[0] * CHANNEL_BLOCK, length)
+
+
+@torch.library.custom_op(f"{NAMESPACE}::winograd_conv1d", mutates_args=())
+def winograd_conv1d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    taps: int,
+    dilation: int,
+    affine: Tensor,
+    alpha: Tensor,
+    residual: Optional[Tensor] = None,  # noqa: UP045
+    other: Optional[Tensor] = None,  # noqa: UP045
+    scale: float = 1.0,
+) -> Tensor:
+    """See `kernels.winograd.convolution`."""
+    back = torch.from_numpy(np.linalg.pinv(filter_transform()))
+    filters = torch.einsum("bpcgo,tp->bocgt", weight.double(), back).flatten(0, 1).flatten(2)[..., :taps]
+    padding = dilation * (taps - 1) // 2
+    y = F.conv1d(_activate(x, affine, alpha, None), filters.float(), bias, 1, padding, dilation)
+    for addend in (residual, other):
+        y = y if addend is None else y + addend
+    return y * scale
+
+
+@winograd_conv1d.register_fake
+def _(x, weight, *_, **__):  # type: ignore[no-untyped-def]
+    return x.new_empty(1, weight.shape[0] * CHANNEL_BLOCK, x.shape[2])
 
 
 @torch.library.custom_op(f"{NAMESPACE}::adain_affine", mutates_args=())
@@ -134,8 +165,8 @@ def _(x, weight, bias):  # type: ignore[no-untyped-def]
     return x.new_empty(1, 1, x.shape[1] // 2)
 
 
-@torch.library.custom_op(f"{NAMESPACE}::embedding", mutates_args=())
-def embedding(token_ids: Tensor, table: Tensor, positions: Optional[Tensor] = None) -> Tensor:  # noqa: UP045
+@torch.library.custom_op(f"{NAMESPACE}::token_embedding", mutates_args=())
+def token_embedding(token_ids: Tensor, table: Tensor, positions: Optional[Tensor] = None) -> Tensor:  # noqa: UP045
     """See `kernels.embedding.embedding`."""
     rows = table[token_ids]
     if positions is not None:
@@ -143,7 +174,7 @@ def embedding(token_ids: Tensor, table: Tensor, positions: Optional[Tensor] = No
     return rows.transpose(1, 2).contiguous()
 
 
-@embedding.register_fake
+@token_embedding.register_fake
 def _(token_ids, table, positions=None):  # type: ignore[no-untyped-def]
     return table.new_empty(1, table.shape[1], token_ids.shape[1])
 
@@ -174,20 +205,20 @@ def _(gates, recurrent):  # type: ignore[no-untyped-def]
     return gates.new_empty(1, gates.shape[1] // 4, gates.shape[2])
 
 
-@torch.library.custom_op(f"{NAMESPACE}::attention", mutates_args=())
-def attention(projections: Tensor, heads: int) -> Tensor:
+@torch.library.custom_op(f"{NAMESPACE}::self_attention", mutates_args=())
+def self_attention(projections: Tensor, heads: int) -> Tensor:
     """See `kernels.attention.attention`; query, key and value lie one after the other in `projections`."""
     query, key, value = projections.reshape(3, heads, -1, projections.shape[2]).transpose(2, 3)
     return F.scaled_dot_product_attention(query, key, value).transpose(1, 2).reshape(1, -1, projections.shape[2])
 
 
-@attention.register_fake
+@self_attention.register_fake
 def _(projections, heads):  # type: ignore[no-untyped-def]
     return projections.new_empty(1, projections.shape[1] // 3, projections.shape[2])
 
 
-@torch.library.custom_op(f"{NAMESPACE}::layer_norm", mutates_args=())
-def layer_norm(
+@torch.library.custom_op(f"{NAMESPACE}::channel_norm", mutates_args=())
+def channel_norm(
     x: Tensor,
     weight: Tensor,
     bias: Tensor,
@@ -199,20 +230,20 @@ def layer_norm(
     return (y if slope is None else F.leaky_relu(y, slope)).contiguous()
 
 
-@layer_norm.register_fake
+@channel_norm.register_fake
 def _(x, *_, **__):  # type: ignore[no-untyped-def]
     return torch.empty_like(x)
 
 
-@torch.library.custom_op(f"{NAMESPACE}::adaptive_layer_norm", mutates_args=())
-def adaptive_layer_norm(x: Tensor, style: Tensor, epsilon: float) -> Tensor:
+@torch.library.custom_op(f"{NAMESPACE}::adaptive_channel_norm", mutates_args=())
+def adaptive_channel_norm(x: Tensor, style: Tensor, epsilon: float) -> Tensor:
     """See `kernels.layer_norm.adaptive_layer_norm`; style is [1, 2 * channels]."""
     gamma, beta = style[:, :, None].chunk(2, dim=1)
     y = F.layer_norm(x.transpose(1, 2), (x.shape[1],), eps=epsilon).transpose(1, 2)
     return (1 + gamma) * y + beta
 
 
-@adaptive_layer_norm.register_fake
+@adaptive_channel_norm.register_fake
 def _(x, style, epsilon):  # type: ignore[no-untyped-def]
     return torch.empty_like(x)
 

@@ -21,7 +21,8 @@ from exporter.kernels.tiles import CHANNEL_BLOCK, Tiles
 InputActivation = Literal["none", "leaky_relu", "adain_leaky_relu", "adain_snake"]
 OutputActivation = Literal["none", "gelu"]
 LAYOUT = f"conv[out/{CHANNEL_BLOCK},in,taps,{CHANNEL_BLOCK}]"
-_COPY = 16  # the input tile is filled by vectors of this many steps on every level
+COPY = 16
+"""The activated input is written by vectors of this many steps on every level."""
 
 
 def padded_channels(channels: int) -> int:
@@ -71,6 +72,16 @@ class Convolution:
         """Output length less input length."""
         return 2 * self.padding - self.dilation * (self.taps - 1)
 
+    @property
+    def affine_shape(self) -> tuple[int, ...]:
+        """Shape of the argument `affine`; one number where there is no AdaIN."""
+        return (self.in_channels, 3) if self.activation.startswith("adain") else (1,)
+
+    @property
+    def alpha_shape(self) -> tuple[int, ...]:
+        """Shape of the argument `alpha`; one number where there is no Snake."""
+        return (self.in_channels, 2) if self.activation == "adain_snake" else (1,)
+
     def schedule(self) -> tuple[int, int]:
         """Time steps of a job, and groups that the output channels are split into.
 
@@ -80,6 +91,58 @@ class Convolution:
         if self.out_channels >= 512:
             return 64, math.gcd(blocks, 8)
         return (128, math.gcd(blocks, 2)) if self.out_channels >= 256 else (256, 1)
+
+
+def activate(spec: Convolution, x: Any, affine: Any, alpha: Any, channel: Any) -> Any:
+    """The input activation of one sample as a TIR expression."""
+    if spec.activation == "none":
+        return x
+    if spec.activation == "leaky_relu":
+        return vector_math.leaky_relu(x, spec.slope)
+    normed = (x - affine[channel, 0]) * affine[channel, 1] + affine[channel, 2]
+    if spec.activation == "adain_leaky_relu":
+        return vector_math.leaky_relu(normed, spec.slope)
+    return vector_math.snake(normed, alpha[channel, 0], alpha[channel, 1])
+
+
+def finish(spec: Convolution, total: Any, bias: Any, residual: Any, other: Any, channel: Any, time: Any) -> Any:
+    """Bias, output activation, residuals and scale of one sample as a TIR expression."""
+    total = total + bias[channel]
+    if spec.output_activation == "gelu":
+        total = vector_math.gelu_new(total)
+    if spec.residuals > 0:
+        total = total + residual[0, channel, time]
+    if spec.residuals > 1:
+        total = total + other[0, channel, time]
+    return total if spec.scale == 1.0 else total * T.float32(spec.scale)
+
+
+def activated_row(spec: Convolution, width: int) -> Any:
+    """A TIR macro that writes `width` activated samples of a channel from `first` on; zero outside the signal."""
+
+    @T.inline
+    def fill(tile: Any, row: Any, x: Any, channel: Any, first: Any, n: Any, affine: Any, alpha: Any):
+        for chunk in T.serial(width // COPY):
+            time: T.let[T.int64] = first + chunk * COPY
+            if time >= 0 and time + COPY <= n:
+                for lane in T.vectorized(COPY):
+                    tile[row, chunk * COPY + lane] = activate(
+                        spec, x[0, channel, time + lane], affine, alpha, channel
+                    )
+            else:
+                for lane in T.serial(COPY):
+                    tile[row, chunk * COPY + lane] = T.if_then_else(
+                        time + lane >= 0 and time + lane < n, x[0, channel, time + lane], T.float32(0)
+                    )
+                for lane in T.vectorized(COPY):
+                    tile[row, chunk * COPY + lane] = activate(
+                        spec, tile[row, chunk * COPY + lane], affine, alpha, channel
+                    )
+                for lane in T.serial(COPY):
+                    if time + lane < 0 or time + lane >= n:
+                        tile[row, chunk * COPY + lane] = T.float32(0)
+
+    return fill
 
 
 def _summed_together(taps: int) -> int:
@@ -104,30 +167,8 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     halves = CHANNEL_BLOCK // rows
     chunk_channels = _summed_together(taps)
     group_blocks = out_channels // CHANNEL_BLOCK // groups
-    width = -(-(span + dilation * (taps - 1)) // _COPY) * _COPY
-    affine_shape = (in_channels, 3) if spec.activation.startswith("adain") else (1,)
-    alpha_shape = (in_channels, 2) if spec.activation == "adain_snake" else (1,)
-
-    def activate(x: Any, affine: Any, alpha: Any, channel: Any) -> Any:
-        if spec.activation == "none":
-            return x
-        if spec.activation == "leaky_relu":
-            return vector_math.leaky_relu(x, spec.slope)
-        normed = (x - affine[channel, 0]) * affine[channel, 1] + affine[channel, 2]
-        if spec.activation == "adain_leaky_relu":
-            return vector_math.leaky_relu(normed, spec.slope)
-        return vector_math.snake(normed, alpha[channel, 0], alpha[channel, 1])
-
-    def finish(total: Any, bias: Any, residual: Any, other: Any, channel: Any, time: Any) -> Any:
-        total = total + bias[channel]
-        if spec.output_activation == "gelu":
-            total = vector_math.gelu_new(total)
-        if spec.residuals > 0:
-            total = total + residual[0, channel, time]
-        if spec.residuals > 1:
-            total = total + other[0, channel, time]
-        return total if spec.scale == 1.0 else total * T.float32(spec.scale)
-
+    width = -(-(span + dilation * (taps - 1)) // COPY) * COPY
+    fill_row = activated_row(spec, width)
     @T.prim_func(private=True, s_tir=True)
     def conv1d(
         x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
@@ -140,8 +181,8 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
             weight_handle, (out_channels // CHANNEL_BLOCK, in_channels, taps, CHANNEL_BLOCK), "float32"
         )
         bias = T.match_buffer(bias_handle, (out_channels,), "float32")
-        affine = T.match_buffer(affine_handle, affine_shape, "float32")
-        alpha = T.match_buffer(alpha_handle, alpha_shape, "float32")
+        affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
+        alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
         residual = T.match_buffer(
             residual_handle, (1, out_channels, n + growth) if spec.residuals > 0 else (1,), "float32"
         )
@@ -154,25 +195,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
             start: T.let[T.int64] = T.floordiv(job, groups) * span
             first_block: T.let[T.int64] = T.floormod(job, groups) * group_blocks
             for channel in T.serial(in_channels):
-                for chunk in T.serial(width // _COPY):
-                    time: T.let[T.int64] = start - pad + chunk * _COPY
-                    if time >= 0 and time + _COPY <= n:
-                        for lane in T.vectorized(_COPY):
-                            tile[channel, chunk * _COPY + lane] = activate(
-                                x[0, channel, time + lane], affine, alpha, channel
-                            )
-                    else:
-                        for lane in T.serial(_COPY):
-                            tile[channel, chunk * _COPY + lane] = T.if_then_else(
-                                time + lane >= 0 and time + lane < n, x[0, channel, time + lane], T.float32(0)
-                            )
-                        for lane in T.vectorized(_COPY):
-                            tile[channel, chunk * _COPY + lane] = activate(
-                                tile[channel, chunk * _COPY + lane], affine, alpha, channel
-                            )
-                        for lane in T.serial(_COPY):
-                            if time + lane < 0 or time + lane >= n:
-                                tile[channel, chunk * _COPY + lane] = T.float32(0)
+                fill_row(tile, channel, x, channel, start - pad, n, affine, alpha)
             for block, half, step in T.grid(group_blocks, halves, span // columns):
                 if start + step * columns < n + growth:
                     total = T.alloc_buffer((rows, vectors, lanes), "float32", scope="local")
@@ -215,7 +238,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                             for vector in T.unroll(vectors):
                                 for lane in T.vectorized(lanes):
                                     y[0, channel_0 + row, time_0 + vector * lanes + lane] = finish(
-                                        total[row, vector, lane], bias, residual, other,
+                                        spec, total[row, vector, lane], bias, residual, other,
                                         channel_0 + row, time_0 + vector * lanes + lane,
                                     )  # fmt: skip
                     else:
@@ -224,7 +247,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                                 for lane in T.serial(lanes):
                                     if time_0 + vector * lanes + lane < n + growth:
                                         y[0, channel_0 + row, time_0 + vector * lanes + lane] = finish(
-                                            total[row, vector, lane], bias, residual, other,
+                                            spec, total[row, vector, lane], bias, residual, other,
                                             channel_0 + row, time_0 + vector * lanes + lane,
                                         )  # fmt: skip
 

@@ -140,7 +140,7 @@ def harmonic_source() -> PrimFunc:
         bias_handle: T.handle,
         noise_handle: T.handle,
         source_handle: T.handle,
-    ):
+    ) -> None:
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         f0 = T.match_buffer(f0_handle, (1, n), "float32")
@@ -194,7 +194,7 @@ def harmonic_sines() -> PrimFunc:
     """
 
     @T.prim_func(private=True, s_tir=True)
-    def harmonic_sines(f0_handle: T.handle, sines_handle: T.handle):
+    def harmonic_sines(f0_handle: T.handle, sines_handle: T.handle) -> None:
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         f0 = T.match_buffer(f0_handle, (1, n), "float32")

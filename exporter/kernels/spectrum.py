@@ -54,7 +54,7 @@ def source_spectrum() -> PrimFunc:
     columns = _BLOCK + _OVERLAP
 
     @T.prim_func(private=True, s_tir=True)
-    def source_spectrum(source_handle: T.handle, spectrum_handle: T.handle):
+    def source_spectrum(source_handle: T.handle, spectrum_handle: T.handle) -> None:
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         samples = T.int64()
         source = T.match_buffer(source_handle, (1, samples), "float32")
@@ -142,7 +142,7 @@ def _sum(values: Any, table: list[float], factor: int, rows: Iterable[int], lane
 
 @T.inline
 def _load_complex(x: Any, real: Any, imaginary: Any, first: Any, n: Any) -> None:
-    """Fills real and imaginary parts of the frames from `first`; those past an end repeat it."""
+    """Fills real and imaginary parts of the frames from `first`, repeating the end frames past the ends."""
     for frequency in T.serial(BINS):
         for column in T.serial(_BLOCK):
             real[frequency, column] = x[0, frequency, T.max(T.min(first + column, n - 1), 0)]
@@ -217,7 +217,7 @@ def inverse_stft(channels: int) -> PrimFunc:
     hops = _BLOCK - (_OVERLAP - 1)
 
     @T.prim_func(private=True, s_tir=True)
-    def inverse_stft(x_handle: T.handle, audio_handle: T.handle):
+    def inverse_stft(x_handle: T.handle, audio_handle: T.handle) -> None:
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         x = T.match_buffer(x_handle, (1, channels, n), "float32")

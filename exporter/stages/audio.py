@@ -4,7 +4,15 @@ import torch
 from torch import Tensor, nn
 
 from exporter import operators
-from exporter.stages.layers import AdaIN, BidirectionalLstm, Conv, ResidualBlock, effective_weight, parameter
+from exporter.stages.layers import (
+    AdaIN,
+    BidirectionalLstm,
+    Conv,
+    ResidualBlock,
+    WinogradConv,
+    effective_weight,
+    parameter,
+)
 
 
 class F0N(nn.Module):
@@ -42,8 +50,8 @@ class GeneratorBlock(nn.Module):
 
     def __init__(self, block: nn.Module) -> None:
         super().__init__()
-        self.convs1 = nn.ModuleList(map(Conv.of, block.convs1))  # type: ignore[arg-type]
-        self.convs2 = nn.ModuleList(map(Conv.of, block.convs2))  # type: ignore[arg-type]
+        self.convs1 = nn.ModuleList(map(WinogradConv, block.convs1))  # type: ignore[arg-type]
+        self.convs2 = nn.ModuleList(map(WinogradConv, block.convs2))  # type: ignore[arg-type]
         self.norms1 = nn.ModuleList(map(AdaIN, block.adain1))  # type: ignore[arg-type]
         self.norms2 = nn.ModuleList(map(AdaIN, block.adain2))  # type: ignore[arg-type]
         self.snakes1 = nn.ModuleList(map(Snake, block.alpha1))  # type: ignore[arg-type]

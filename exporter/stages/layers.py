@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from exporter import operators
-from exporter.kernels import conv1d, lstm
+from exporter.kernels import conv1d, lstm, winograd
 from exporter.operators import HALF_POWER
 
 ROW_MAJOR = "row-major"
@@ -68,10 +68,39 @@ class Conv(nn.Module):
         scale: float = 1.0,
     ) -> Tensor:
         """[1, in, n] to [1, out rounded up, n + growth]."""
-        result: Tensor = operators.conv1d(
+        result: Tensor = operators.fused_conv1d(
             x, self.weight, self.bias, self.padding, self.dilation,
             affine, alpha, slope, gelu, residual, other, scale,
         )  # fmt: skip
+        return result
+
+
+class WinogradConv(nn.Module):
+    """A convolution of the generator's residual blocks; see `kernels.winograd`."""
+
+    def __init__(self, module: nn.Conv1d) -> None:
+        super().__init__()
+        self.taps, self.dilation = module.kernel_size[0], module.dilation[0]
+        if module.stride != (1,) or 2 * int(module.padding[0]) != self.dilation * (self.taps - 1):
+            raise ValueError(f"expected a convolution that keeps the length, found {module}")
+        packed = winograd.pack_weight(effective_weight(module).numpy())
+        self.weight = parameter(torch.from_numpy(packed), winograd.LAYOUT)
+        assert module.bias is not None
+        self.bias = parameter(module.bias)
+
+    def forward(
+        self,
+        x: Tensor,
+        affine: Tensor,
+        alpha: Tensor,
+        residual: Tensor | None = None,
+        other: Tensor | None = None,
+        scale: float = 1.0,
+    ) -> Tensor:
+        """[1, in, n] to [1, out, n]: AdaIN's affine, Snake, convolution, residuals, scale."""
+        result: Tensor = operators.winograd_conv1d(
+            x, self.weight, self.bias, self.taps, self.dilation, affine, alpha, residual, other, scale
+        )
         return result
 
 

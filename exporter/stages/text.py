@@ -44,9 +44,9 @@ class Bert(nn.Module):
 
     def forward(self, token_ids: Tensor) -> Tensor:
         """token_ids int64 [1, n] to hidden float32 [1, 512, n]."""
-        x = self.widen(self.embedding_norm(operators.embedding(token_ids, self.words, self.positions)))
+        x = self.widen(self.embedding_norm(operators.token_embedding(token_ids, self.words, self.positions)))
         for _ in range(self.depth):
-            context = operators.attention(self.project(x), self.heads)
+            context = operators.self_attention(self.project(x), self.heads)
             x = self.attention_norm(self.attention_out(context, residual=x))
             x = self.layer_norm(self.feed_out(self.feed_in(x, gelu=True), residual=x))
         result: Tensor = self.encoder(x)
@@ -63,7 +63,7 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[1, channels, n] to the same shape."""
-        result: Tensor = operators.layer_norm(x, self.weight, self.bias, self.epsilon, self.slope)
+        result: Tensor = operators.channel_norm(x, self.weight, self.bias, self.epsilon, self.slope)
         return result
 
 
@@ -78,7 +78,7 @@ class AdaptiveLayerNorm(nn.Module):
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """[1, channels, n] and [1, style] to [1, channels, n]."""
         condition = nn.functional.linear(style, self.weight, self.bias)
-        result: Tensor = operators.adaptive_layer_norm(x, condition, self.epsilon)
+        result: Tensor = operators.adaptive_channel_norm(x, condition, self.epsilon)
         return result
 
 
@@ -122,7 +122,7 @@ class TextEncoder(nn.Module):
 
     def forward(self, token_ids: Tensor) -> Tensor:
         """token_ids int64 [1, n] to text float32 [1, 512, n]."""
-        x = operators.embedding(token_ids, self.table)
+        x = operators.token_embedding(token_ids, self.table)
         for conv, norm in zip(self.convs, self.norms, strict=True):
             x = norm(conv(x))
         result: Tensor = self.lstm(x)

@@ -1,0 +1,212 @@
+"""One-dimensional convolution by Toom-Cook transforms: half the multiplications of `conv1d`, otherwise the same.
+
+Taps are taken four at a time; the groups share the transform of the input. A dilation of d is d interleaved
+convolutions (phases). A job takes a tile of time: it activates and transforms all input channels, multiplies for
+each of the seven points, and transforms back block by block of output channels.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tvm.script import tirx as T
+from tvm.tirx import PrimFunc
+
+from exporter.kernels.conv1d import COPY, Convolution, activated_row, finish
+from exporter.kernels.tiles import CHANNEL_BLOCK, Tiles
+from exporter.kernels.toom_cook import (
+    OUTPUTS,
+    POINTS,
+    TAPS,
+    filter_transform,
+    input_transform,
+    output_transform,
+)
+
+LAYOUT = f"toom-cook[out/{CHANNEL_BLOCK},{POINTS},in,taps/{TAPS},{CHANNEL_BLOCK}]"
+_INPUT, _OUTPUT = input_transform(), output_transform()
+
+
+def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Transforms [out, in, taps] to [out/8, 7, in, ceil(taps/4), 8] in float64, rounded once."""
+    out, channels, taps = weight.shape
+    groups = -(-taps // TAPS)
+    padded = np.zeros((out, channels, groups * TAPS))
+    padded[:, :, :taps] = weight
+    blocks = padded.reshape(-1, CHANNEL_BLOCK, channels, groups, TAPS) @ filter_transform().T
+    return np.ascontiguousarray(blocks.transpose(0, 4, 2, 3, 1), dtype=np.float32)
+
+
+def _combine(row: Any, sample: Any) -> Any:
+    """The sum of row[i] * sample(i) over the entries that are not zero."""
+    total = None
+    for index, factor in enumerate(row):
+        if factor != 0:
+            term = sample(index) if factor == 1 else sample(index) * T.float32(float(factor))
+            total = term if total is None else total + term
+    return total
+
+
+def tile_columns(spec: Convolution) -> int:
+    """Groups of four outputs of one phase that a job computes; the transformed input must stay in the L2 cache."""
+    return 128 if spec.dilation == 1 and spec.in_channels <= 128 else 32
+
+
+def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
+    """The kernel of `spec`, whose output is as long as its input.
+
+    Buffers as of `conv1d.convolution`, but weight [out/8, 7, in, ceil(taps/4), 8].
+
+    Raises:
+        ValueError: the output's length is not the input's.
+    """
+    if spec.growth:
+        raise ValueError(f"expected a convolution that keeps the length, found {spec}")
+    out_channels, in_channels = spec.out_channels, spec.in_channels
+    phases, groups = spec.dilation, -(-spec.taps // TAPS)
+    stride = OUTPUTS * phases
+    columns = tile_columns(spec)
+    span = stride * columns
+    lanes, rows, vectors = tiles.lanes, tiles.channels, tiles.vectors
+    halves = CHANNEL_BLOCK // rows
+    blocks = out_channels // CHANNEL_BLOCK
+    # Columns that the last group of taps reaches, and one more for samples 4 to 6 of a transform.
+    wide = -(-(columns + groups - 1) // COPY) * COPY
+    width = -(-stride * (wide + 1) // COPY) * COPY
+    fill_row = activated_row(spec, width)
+
+    @T.inline
+    def transform_channel(line: Any, channel: Any, transformed: Any):
+        ordered = T.alloc_buffer((stride, wide + COPY), "float32", scope="global")
+        for residue in T.serial(stride):
+            for column in T.serial(wide + 1):
+                ordered[residue, column] = line[0, column * stride + residue]
+        for phase, chunk in T.grid(phases, wide // COPY):
+            samples = T.alloc_buffer((POINTS, COPY), "float32", scope="local")
+            for point in T.unroll(POINTS):
+                for lane in T.vectorized(COPY):
+                    samples[point, lane] = ordered[
+                        phase + phases * (point % OUTPUTS), chunk * COPY + lane + point // OUTPUTS
+                    ]
+            for lane in T.vectorized(COPY):
+                transformed[0, channel, phase, chunk * COPY + lane] = _combine(
+                    _INPUT[0], lambda index: samples[index, lane]
+                )
+            for lane in T.vectorized(COPY):
+                transformed[1, channel, phase, chunk * COPY + lane] = _combine(
+                    _INPUT[1], lambda index: samples[index, lane]
+                )
+            for lane in T.vectorized(COPY):
+                transformed[2, channel, phase, chunk * COPY + lane] = _combine(
+                    _INPUT[2], lambda index: samples[index, lane]
+                )
+            for lane in T.vectorized(COPY):
+                transformed[3, channel, phase, chunk * COPY + lane] = _combine(
+                    _INPUT[3], lambda index: samples[index, lane]
+                )
+            for lane in T.vectorized(COPY):
+                transformed[4, channel, phase, chunk * COPY + lane] = _combine(
+                    _INPUT[4], lambda index: samples[index, lane]
+                )
+            for lane in T.vectorized(COPY):
+                transformed[5, channel, phase, chunk * COPY + lane] = _combine(
+                    _INPUT[5], lambda index: samples[index, lane]
+                )
+            for lane in T.vectorized(COPY):
+                transformed[6, channel, phase, chunk * COPY + lane] = _combine(
+                    _INPUT[6], lambda index: samples[index, lane]
+                )
+
+    @T.inline
+    def multiply(weight: Any, block: Any, transformed: Any, products: Any):
+        for point, phase, half, step in T.grid(POINTS, phases, halves, columns // (vectors * lanes)):
+            total = T.alloc_buffer((rows, vectors, lanes), "float32", scope="local")
+            for row in T.unroll(rows):
+                for vector in T.unroll(vectors):
+                    for lane in T.vectorized(lanes):
+                        total[row, vector, lane] = T.float32(0)
+            for channel in T.serial(in_channels):
+                for group in T.unroll(groups):
+                    for row in T.unroll(rows):
+                        for vector in T.unroll(vectors):
+                            for lane in T.vectorized(lanes):
+                                total[row, vector, lane] = (
+                                    total[row, vector, lane]
+                                    + weight[block, point, channel, group, half * rows + row]
+                                    * transformed[
+                                        point, channel, phase, (step * vectors + vector) * lanes + lane + group
+                                    ]
+                                )
+            for row in T.unroll(rows):
+                for vector in T.unroll(vectors):
+                    for lane in T.vectorized(lanes):
+                        products[point, half * rows + row, phase, (step * vectors + vector) * lanes + lane] = (
+                            total[row, vector, lane]
+                        )
+
+    @T.inline
+    def transform_back(products: Any, row: Any, signal: Any):
+        for phase, chunk in T.grid(phases, columns // COPY):
+            for lane in T.vectorized(COPY):
+                signal[(chunk * COPY + lane) * stride + phase] = _combine(
+                    _OUTPUT[0], lambda index: products[index, row, phase, chunk * COPY + lane]
+                )
+            for lane in T.vectorized(COPY):
+                signal[(chunk * COPY + lane) * stride + phase + phases] = _combine(
+                    _OUTPUT[1], lambda index: products[index, row, phase, chunk * COPY + lane]
+                )
+            for lane in T.vectorized(COPY):
+                signal[(chunk * COPY + lane) * stride + phase + 2 * phases] = _combine(
+                    _OUTPUT[2], lambda index: products[index, row, phase, chunk * COPY + lane]
+                )
+            for lane in T.vectorized(COPY):
+                signal[(chunk * COPY + lane) * stride + phase + 3 * phases] = _combine(
+                    _OUTPUT[3], lambda index: products[index, row, phase, chunk * COPY + lane]
+                )
+
+    @T.prim_func(private=True, s_tir=True)
+    def winograd(
+        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
+        alpha_handle: T.handle, residual_handle: T.handle, other_handle: T.handle, y_handle: T.handle,
+    ):  # fmt: skip
+        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
+        n = T.int64()
+        x = T.match_buffer(x_handle, (1, in_channels, n), "float32")
+        weight = T.match_buffer(weight_handle, (blocks, POINTS, in_channels, groups, CHANNEL_BLOCK), "float32")
+        bias = T.match_buffer(bias_handle, (out_channels,), "float32")
+        affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
+        alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
+        residual = T.match_buffer(residual_handle, (1, out_channels, n) if spec.residuals > 0 else (1,), "float32")
+        other = T.match_buffer(other_handle, (1, out_channels, n) if spec.residuals > 1 else (1,), "float32")
+        y = T.match_buffer(y_handle, (1, out_channels, n), "float32")
+        # A short signal has too few tiles for all cores: then two jobs share a tile, each half of the channels.
+        shares: T.let[T.int64] = T.if_then_else(n <= 4 * span, T.int64(2), T.int64(1))
+        for job in T.parallel(T.floordiv(n + (span - 1), span) * shares):
+            transformed = T.alloc_buffer((POINTS, in_channels, phases, wide), "float32", scope="global")
+            products = T.alloc_buffer((POINTS, CHANNEL_BLOCK, phases, columns), "float32", scope="global")
+            line = T.alloc_buffer((1, width), "float32", scope="global")
+            signal = T.alloc_buffer((span,), "float32", scope="global")
+            start: T.let[T.int64] = T.floordiv(job, shares) * span
+            for channel in T.serial(in_channels):
+                fill_row(line, 0, x, channel, start - spec.padding, n, affine, alpha)
+                transform_channel(line, channel, transformed)
+            for share_block in T.serial(T.floordiv(blocks, shares)):
+                block: T.let[T.int64] = T.floormod(job, shares) * T.floordiv(blocks, shares) + share_block
+                multiply(weight, block, transformed, products)
+                for row in T.serial(CHANNEL_BLOCK):
+                    transform_back(products, row, signal)
+                    channel_out: T.let[T.int64] = block * CHANNEL_BLOCK + row
+                    if start + span <= n:
+                        for chunk in T.serial(span // COPY):
+                            for lane in T.vectorized(COPY):
+                                y[0, channel_out, start + chunk * COPY + lane] = finish(
+                                    spec, signal[chunk * COPY + lane], bias, residual, other,
+                                    channel_out, start + chunk * COPY + lane,
+                                )  # fmt: skip
+                    else:
+                        for time in T.serial(n - start):
+                            y[0, channel_out, start + time] = finish(
+                                spec, signal[time], bias, residual, other, channel_out, start + time
+                            )
+
+    return winograd
