@@ -1,0 +1,253 @@
+"""The command ``kokoro-export``: it parses arguments and prints; the work is done elsewhere.
+
+What a command needs is imported within it: torch and TVM take seconds, and most commands do without.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+try:
+    import typer
+    from rich.console import Console
+except ModuleNotFoundError as error:
+    # What an app installs is the runtime alone, but the command comes with it.
+    print(f"error: {error.name} is missing: pip install 'kokoro-export[export]'", file=sys.stderr)
+    sys.exit(5)
+
+from exporter.errors import ExportError
+from exporter.jobs import Job, default_workers
+from runtime_min.errors import KokoroError
+
+if TYPE_CHECKING:
+    from exporter.bundle import Parity
+    from exporter.plan import Plan
+
+_INTERRUPTED = 130
+_EPILOG = (
+    "Exit codes: 0 done; 1 unexpected error, with a traceback; 2 wrong usage; 3 input that cannot be used "
+    "(checkpoint, configuration, voices, target); 4 damaged bundle; 5 unsuitable machine or tools; "
+    "6 output that cannot be written; 7 a stage that does not compile; 130 interrupted."
+)
+
+app = typer.Typer(
+    help="Compile the Kokoro text-to-speech model ahead of time into a bundle that speaks on its own.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+BundleArgument = Annotated[Path, typer.Argument(metavar="BUNDLE", help="The bundle's directory.")]
+
+
+@app.command(epilog=_EPILOG)
+def bundle(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write.")],
+    checkpoint: Annotated[
+        str, typer.Option(help="hub (the official weights), synthetic (seeded, babbles), or a .pth file.")
+    ] = "hub",
+    config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a .pth file.")] = None,
+    voices: Annotated[
+        str | None,
+        typer.Option(help="Directory of .pt or .bin packs, hub or synthetic; by default the checkpoint's."),
+    ] = None,
+    target: Annotated[str, typer.Option(help="System that the bundle is for; host is this one.")] = "host",
+    cpu_level: Annotated[
+        str, typer.Option(help="CPU levels: all, host (this machine's best), or names joined by commas.")
+    ] = "all",
+    stages: Annotated[
+        str | None, typer.Option(help="Only these stages, joined by commas; such a bundle cannot speak.")
+    ] = None,
+    text_buckets: Annotated[
+        str | None, typer.Option(help="Largest numbers of tokens of the libraries, joined by commas.")
+    ] = None,
+    frame_buckets: Annotated[
+        str | None, typer.Option(help="Largest numbers of frames (40 a second), joined by commas.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(help="Libraries to compile at a time.", min=1)] = default_workers(),
+    cache_dir: Annotated[
+        Path | None, typer.Option(help="Where compiled libraries are kept; by default the user's cache.")
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Keep and reuse no compiled libraries.")
+    ] = False,
+    no_parity: Annotated[
+        bool, typer.Option("--no-parity", help="Do not compare the bundle with kokoro (half a minute).")
+    ] = False,
+    dump_ir: Annotated[
+        Path | None, typer.Option(help="Directory for every stage's intermediate representation.")
+    ] = None,
+) -> None:
+    """Export a bundle."""
+    from exporter.cache import default_directory
+    from exporter.export import export_bundle
+    from exporter.plan import FRAME_BUCKETS, TEXT_BUCKETS, ExportOptions
+    from runtime_min.stages import STAGE_NAMES
+
+    options = ExportOptions(
+        output=output,
+        checkpoint=checkpoint,
+        config=config,
+        voices=voices,
+        target=target,
+        cpu_level=cpu_level,
+        stages=tuple(_parts(stages)) if stages is not None else STAGE_NAMES,
+        text_buckets=_lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
+        frame_buckets=_lengths("--frame-buckets", frame_buckets) or FRAME_BUCKETS,
+        jobs=jobs,
+        cache=None if no_cache else cache_dir or default_directory(),
+        dump_ir=dump_ir,
+    )
+    with reported_errors("interrupted: no bundle was written; what was compiled is kept for the next time"):
+        path = export_bundle(
+            options, ConsoleProgress(Console(stderr=True)), measure=None if no_parity else _measure
+        )
+        typer.echo(path)
+
+
+@app.command(epilog=_EPILOG)
+def inspect(
+    path: BundleArgument,
+    json: Annotated[bool, typer.Option("--json", help="Print the whole manifest as JSON.")] = False,
+) -> None:
+    """Show what a bundle's manifest says, without checking the other files."""
+    from exporter.inspect_bundle import as_json, as_tables
+    from runtime_min.verify import read_manifest
+
+    with reported_errors():
+        manifest = read_manifest(path)
+        if json:
+            typer.echo(as_json(manifest))
+        else:
+            Console().print(as_tables(manifest))
+
+
+@app.command(epilog=_EPILOG)
+def verify(
+    path: BundleArgument,
+    sha256: Annotated[str | None, typer.Option(help="Digest that the manifest must have.")] = None,
+) -> None:
+    """Check the size and SHA-256 of every file of a bundle, and that there are no others."""
+    from runtime_min.verify import read_manifest, verify_files
+
+    with reported_errors():
+        manifest = read_manifest(path, sha256=sha256)
+        verify_files(path, manifest)
+        typer.echo(f"{path}: {len(manifest.files)} files as the manifest lists them")
+
+
+@app.command(epilog=_EPILOG)
+def doctor() -> None:
+    """Check whether this machine can export: versions, linker, CPU, disk, memory."""
+    from exporter.doctor import as_table, examine, failed
+
+    checks = examine()
+    Console().print(as_table(checks))
+    if failed(checks):
+        raise typer.Exit(5)
+
+
+@app.command(epilog=_EPILOG)
+def version() -> None:
+    """Print the version."""
+    from exporter import __version__
+
+    typer.echo(__version__)
+
+
+class ConsoleProgress:
+    """Prints a line for each step and each library."""
+
+    def __init__(self, console: Console) -> None:
+        """Takes the console to print on."""
+        self._console = console
+        self._left = 0
+
+    def planned(self, jobs: Sequence[Job]) -> None:
+        """Prints how many libraries there will be."""
+        self._left = len(jobs)
+        self._console.print(f"compile {len(jobs)} libraries")
+
+    def started(self, job: Job) -> None:
+        """Prints that a library is being compiled."""
+        self._print("compiling", job)
+
+    def finished(self, job: Job, seconds: float, cached: bool) -> None:
+        """Prints how long a library took, and how many are left."""
+        self._left -= 1
+        note = "from the cache" if cached else f"{seconds:.1f} s"
+        self._print("[green]done[/green]", job, f"{note}, {self._left} left")
+
+    def step(self, text: str) -> None:
+        """Prints what is done next."""
+        self._console.print(text, markup=False)
+
+    def warning(self, text: str) -> None:
+        """Prints something that must not be overlooked."""
+        self._console.print(f"WARNING: {text}", style="bold yellow", markup=False)
+
+    def _print(self, what: str, job: Job, note: str = "") -> None:
+        self._console.print(
+            f"  {job.stage:<12} {job.bucket:>6}  {job.level.name:<10} {what} {note}", highlight=False
+        )
+
+
+@contextmanager
+def reported_errors(interrupted: str = "interrupted") -> Iterator[None]:
+    """Turns the project's own errors, and an interruption, into a message and an exit code."""
+    earlier = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    except (ExportError, KokoroError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(error.exit_code) from error
+    except ModuleNotFoundError as error:
+        typer.echo(f"error: {error.name} is missing: pip install 'kokoro-export[export]'", err=True)
+        raise typer.Exit(5) from error
+    except KeyboardInterrupt as error:
+        typer.echo(interrupted, err=True)
+        raise typer.Exit(_INTERRUPTED) from error
+    finally:
+        signal.signal(signal.SIGTERM, earlier)
+
+
+def _measure(plan: Plan, bundle: Path) -> Parity:
+    from exporter.measure import measure_bundle
+
+    return measure_bundle(plan, bundle)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _lengths(option: str, text: str | None) -> tuple[int, ...]:
+    """Returns the numbers in `text`; none where it is None."""
+    try:
+        numbers = tuple(int(part) for part in _parts(text or ""))
+    except ValueError:
+        numbers = ()
+    if text is not None and not numbers:
+        raise typer.BadParameter(
+            f"expected numbers joined by commas, such as 128,512, found {text!r}", param_hint=option
+        )
+    return numbers
+
+
+def main() -> None:
+    """Runs the command."""
+    app(prog_name="kokoro-export")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""What goes into a bundle: the libraries, the parameters that they take, and where all of it comes from."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import tvm
+
+from exporter import __version__
+from exporter.build import stage_parameters
+from exporter.bundle import BundleContents, LibrarySource, StageSource, TensorSource
+from exporter.cache import CompiledLibrary
+from exporter.checkpoint import Checkpoint
+from exporter.errors import ExportError
+from exporter.jobs import Job, StageError
+from exporter.link import required_libc
+from exporter.plan import Plan
+from runtime_min import manifest
+from runtime_min.stages import STAGE_NAMES, signatures
+
+# The two boundary tokens take a place each in the model's context.
+_BOUNDARY_TOKENS = 2
+
+
+class ToolsError(ExportError):
+    """The installed TVM lacks something that a bundle needs."""
+
+    exit_code = 5
+
+
+def bundle_contents(plan: Plan, libraries: Mapping[Job, CompiledLibrary]) -> BundleContents:
+    """Returns all that `exporter.bundle.write_bundle` needs.
+
+    Raises:
+        StageError: a library takes other parameters than the bundle has.
+        ToolsError: the installed TVM lacks something that a bundle needs.
+    """
+    tensors: list[TensorSource] = []
+    stages: list[StageSource] = []
+    for stage in (name for name in STAGE_NAMES if name in plan.options.stages):
+        parameters = _parameters(plan.checkpoint, stage)
+        stages.append(_stage(plan, stage, parameters, libraries))
+        tensors.extend(parameters)
+    return BundleContents(
+        model=_model(plan.checkpoint),
+        versions=versions(),
+        target=_manifest_target(plan, libraries),
+        stages=stages,
+        tensors=tensors,
+        voices=plan.voices,
+        vocabulary=plan.checkpoint.vocabulary,
+        runtime_library=_tvm_directory() / "lib" / plan.target.runtime_library,
+        max_phonemes=plan.positions - _BOUNDARY_TOKENS,
+    )
+
+
+def _parameters(checkpoint: Checkpoint, stage: str) -> list[TensorSource]:
+    """Returns the parameters of a stage in call order; its name before theirs keeps them apart."""
+    return [
+        TensorSource(f"{stage}.{weight.name}", weight.value, weight.layout)
+        for weight in stage_parameters(checkpoint, stage)
+    ]
+
+
+def _stage(
+    plan: Plan, stage: str, parameters: Sequence[TensorSource], libraries: Mapping[Job, CompiledLibrary]
+) -> StageSource:
+    """Returns a stage for the bundle; its libraries must all take the parameters that the bundle has."""
+    expected = tuple((tensor.name, tensor.layout) for tensor in parameters)
+    sources = []
+    for job in sorted(libraries, key=lambda job: (plan.levels.index(job.level), job.bucket)):
+        if job.stage != stage:
+            continue
+        library = libraries[job]
+        found = tuple((f"{stage}.{name}", layout) for name, layout in library.parameters)
+        if found != expected:
+            raise StageError(
+                f"The library {job} takes other parameters than the bundle has: expected {expected}, "
+                f"found {found}. This is an error of the exporter; try --no-cache."
+            )
+        sources.append(LibrarySource(job.level.name, job.bucket, library.library, library.function))
+    config = plan.checkpoint.config
+    signature = signatures(config["hidden_dim"], config["style_dim"])[stage]
+    return StageSource(signature, tuple(name for name, _ in expected), tuple(sources))
+
+
+def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
+    return manifest.ModelInfo(
+        name=checkpoint.name,
+        source=checkpoint.source,
+        sha256=checkpoint.sha256,
+        config_sha256=checkpoint.config_sha256,
+        synthetic=checkpoint.synthetic,
+        hidden=checkpoint.config["hidden_dim"],
+        style=checkpoint.config["style_dim"],
+    )
+
+
+def _manifest_target(plan: Plan, libraries: Mapping[Job, CompiledLibrary]) -> manifest.Target:
+    target = plan.target
+    libc = max(target.minimum_libc, required_libc(library.library for library in libraries.values()))
+    return manifest.Target(
+        name=target.name,
+        triple=target.triple,
+        system=target.system,
+        machine=target.machine,
+        minimum_os=f"glibc {libc[0]}.{libc[1]}",
+        levels=tuple(manifest.CpuLevel(level.name, level.features) for level in plan.levels),
+    )
+
+
+def versions() -> manifest.Versions:
+    """Returns what a bundle that is made now is made with.
+
+    Raises:
+        ToolsError: TVM's headers are not as expected.
+    """
+    return manifest.Versions(
+        kokoro_export=__version__,
+        tvm=importlib.metadata.version("apache-tvm"),
+        tvm_ffi=importlib.metadata.version("apache-tvm-ffi"),
+        torch=importlib.metadata.version("torch"),
+        kokoro=importlib.metadata.version("kokoro"),
+        vm=_vm_version(),
+    )
+
+
+def _vm_version() -> str:
+    """Returns the version of TVM's virtual machine, which only its C++ header tells."""
+    header = _tvm_directory() / "include" / "tvm" / "runtime" / "vm" / "executable.h"
+    text = header.read_text(encoding="utf-8") if header.exists() else ""
+    found = re.search(r'#define VM_VERSION "([^"]+)"', text)
+    if found is None:
+        raise ToolsError(f"{header} does not define VM_VERSION: install apache-tvm again, with its headers.")
+    return found[1]
+
+
+def _tvm_directory() -> Path:
+    return Path(tvm.__file__).parent

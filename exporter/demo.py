@@ -1,0 +1,52 @@
+"""``make demo``: exports a bundle from the synthetic checkpoint, speaks from it, and says what happened."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import wave
+from pathlib import Path
+
+from exporter.inspect_bundle import readable_bytes, total_bytes
+from runtime_min.verify import read_manifest
+
+BUNDLE = Path("bundles/demo")
+SPEECH = Path("hello.wav")
+# "The quick brown fox jumps over the lazy dog."
+PHONEMES = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˌOvəɹ ðə lˈAzi dˈɔɡ."
+
+
+def main() -> None:
+    """Runs the demonstration in the current directory."""
+    exporting = _run("-m", "exporter", "bundle", "--checkpoint", "synthetic", "-o", str(BUNDLE))
+    # The bundle's own runtime in a process of its own: what a machine without this project would run.
+    speaking = _run(
+        *(str(BUNDLE / "runtime_min.pyz"), str(BUNDLE), "--phonemes", PHONEMES, "--voice", "af_heart"),
+        *("--seed", "0", "--format", "pcm16", "-o", str(SPEECH)),
+    )
+    with wave.open(str(SPEECH)) as file:
+        seconds = file.getnframes() / file.getframerate()
+    manifest = read_manifest(BUNDLE)
+    print(f"\nexported   {BUNDLE}, {readable_bytes(total_bytes(manifest))}, in {exporting:.1f} s")
+    print(f"spoke      {SPEECH}, {seconds:.2f} s of audio, in {speaking:.2f} s with start and verification")
+    for name, value in manifest.parity.items():
+        print(
+            f"parity     {name}: {value:.4g}" if isinstance(value, float) else f"parity     {name}: {value}"
+        )
+    if manifest.model.synthetic:
+        print("The weights are synthetic, so this babbles; --checkpoint hub exports the real ones.")
+
+
+def _run(*arguments: str) -> float:
+    """Runs Python, shows the command, and returns the seconds that it took."""
+    print("$ python", *arguments, flush=True)
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, *arguments])
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

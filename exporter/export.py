@@ -1,0 +1,133 @@
+"""The way from a checkpoint to a bundle: plan, compile every stage, bucket and level, write."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporter.cache import CompiledLibrary, LibraryCache, compiler_digest, entry_key
+from exporter.errors import ExportError
+from exporter.jobs import (
+    Build,
+    ExportDiskFullError,
+    Job,
+    Pool,
+    Progress,
+    compile_libraries,
+    plan_jobs,
+    worker_processes,
+)
+from exporter.link import find_linker
+from exporter.plan import ExportOptions, Plan, make_plan
+from exporter.targets import Target
+
+if TYPE_CHECKING:
+    from exporter.build import BuildRequest
+    from exporter.bundle import Parity
+
+
+class UnwritableError(ExportError):
+    """Something could not be written, for another reason than a full disk."""
+
+    exit_code = 6
+
+
+def export_bundle(
+    options: ExportOptions,
+    progress: Progress,
+    *,
+    measure: Callable[[Plan, Path], Parity] | None = None,
+    build: Build | None = None,
+    pool: Pool = worker_processes,
+) -> Path:
+    """Exports a bundle and returns its directory.
+
+    Args:
+        options: what to export, and where to.
+        progress: told what happens.
+        measure: measures the finished bundle's parity, such as `exporter.measure.measure_bundle`.
+        build: compiles one library; by default `exporter.build.build_stage`.
+        pool: makes the workers that compile.
+
+    Raises:
+        ExportError: what was asked for cannot be exported; nothing new is at the destination.
+        OutputError: the bundle could not be written.
+    """
+    plan = make_plan(options, progress)
+    # TVM takes seconds to import.
+    from exporter.bundle import write_bundle
+    from exporter.contents import bundle_contents
+
+    with _named_write_errors(options.output), tempfile.TemporaryDirectory(prefix="kokoro-export-") as work:
+        libraries = _compile(plan, Path(work), progress, build, pool)
+        progress.step("write the bundle" + (" and compare it with kokoro" if measure else ""))
+        contents = bundle_contents(plan, libraries)
+        return write_bundle(options.output, contents, partial(measure, plan) if measure else None)
+
+
+@contextmanager
+def _named_write_errors(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise ExportDiskFullError(f"No room is left: {error}. Make room and run again.") from error
+        raise UnwritableError(
+            f"{output} could not be written: {error}. Correct its permissions, or choose another place."
+        ) from error
+
+
+def _compile(
+    plan: Plan, work: Path, progress: Progress, build: Build | None, pool: Pool
+) -> dict[Job, CompiledLibrary]:
+    from exporter.build import build_stage
+
+    options = plan.options
+    buckets = {"tokens": options.text_buckets, "frames": options.frame_buckets}
+    jobs = plan_jobs(options.stages, buckets, plan.levels)
+    progress.planned(jobs)
+    return compile_libraries(
+        {job: _request(job, plan, work) for job in jobs},
+        _cache_keys(jobs, plan.target, plan.checkpoint.config_sha256),
+        build or build_stage,
+        workers=options.jobs,
+        progress=progress,
+        cache=LibraryCache(options.cache) if options.cache else None,
+        reuse=options.dump_ir is None,
+        pool=pool,
+    )
+
+
+def _request(job: Job, plan: Plan, work: Path) -> BuildRequest:
+    from exporter.build import BuildRequest
+
+    name = f"{job.level.name}-{job.stage}-{job.bucket}"
+    return BuildRequest(
+        checkpoint=str(plan.checkpoint.path),
+        config=str(plan.checkpoint.config_path),
+        stage=job.stage,
+        bucket=job.bucket,
+        target=plan.target.name,
+        level=job.level.name,
+        output=str(work / f"{name}{plan.target.library_suffix}"),
+        dump_ir=str(plan.options.dump_ir / name) if plan.options.dump_ir else None,
+    )
+
+
+def _cache_keys(jobs: Sequence[Job], target: Target, config_sha256: str) -> dict[Job, str]:
+    """Returns the name of every library in the cache: all that decides about its bytes."""
+    common = {
+        "compiler": compiler_digest(),
+        "config": config_sha256,
+        "linker": find_linker(target),
+        "target": target.name,
+    }
+    return {
+        job: entry_key({**common, "stage": job.stage, "bucket": job.bucket, "level": job.level.name})
+        for job in jobs
+    }

@@ -1,0 +1,115 @@
+"""What ``kokoro-export inspect`` shows of a bundle's manifest: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from runtime_min.manifest import Manifest
+from runtime_min.stages import Dim
+
+
+def as_json(manifest: Manifest) -> str:
+    """Returns the manifest as JSON, with its keys as the format names them."""
+    return json.dumps(asdict(manifest), ensure_ascii=False, indent=2)
+
+
+def as_tables(manifest: Manifest) -> RenderableType:
+    """Returns the manifest as tables."""
+    parts: list[RenderableType] = [table(manifest) for table in (_summary, _stages, _tensors, _sizes)]
+    if manifest.model.synthetic:
+        parts.insert(0, Text("Synthetic weights: this bundle babbles.", style="bold yellow"))
+    return Group(*parts)
+
+
+def _summary(manifest: Manifest) -> Table:
+    table = Table("", "", title="Bundle", show_header=False, title_justify="left")
+    for name, value in _facts(manifest):
+        # A name from a manifest is text, never rich's markup.
+        table.add_row(Text(name), Text(value))
+    return table
+
+
+def _facts(manifest: Manifest) -> Iterator[tuple[str, str]]:
+    target, model, audio = manifest.target, manifest.model, manifest.audio
+    yield "model", f"{model.name} ({model.source}), checkpoint {model.sha256[:16]}"
+    yield "target", f"{target.name} ({target.triple}), {target.minimum_os} or later"
+    yield "CPU levels", ", ".join(level.name for level in target.levels)
+    yield "made with", ", ".join(f"{name} {value}" for name, value in asdict(manifest.versions).items())
+    yield "audio", f"{audio.sample_rate} Hz, {audio.frames_per_second} frames a second"
+    yield "input", f"at most {manifest.max_phonemes} phonemes of a vocabulary of {len(manifest.vocabulary)}"
+    yield "voices", f"{len(manifest.voices)}: {', '.join(voice.name for voice in manifest.voices)}"
+    for name, value in manifest.parity.items():
+        yield f"parity: {name}", f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not manifest.parity:
+        yield "parity", "not measured"
+
+
+def _stages(manifest: Manifest) -> Table:
+    table = Table(
+        "stage", "lengths", "buckets", "libraries", "parameters", title="Stages", title_justify="left"
+    )
+    sizes = {tensor.name: tensor.bytes for tensor in manifest.parameters.tensors}
+    for stage in manifest.stages:
+        buckets = sorted({library.bucket for library in stage.libraries})
+        table.add_row(
+            stage.name,
+            f"{stage.minimum} to {buckets[-1]} {stage.axis}",
+            ", ".join(map(str, buckets)),
+            str(len(stage.libraries)),
+            f"{len(stage.parameters)}, {readable_bytes(sum(sizes[name] for name in stage.parameters))}",
+        )
+    return table
+
+
+def _tensors(manifest: Manifest) -> Table:
+    table = Table("stage", "", "tensor", "type", "shape", title="Inputs and outputs", title_justify="left")
+    for stage in manifest.stages:
+        for direction, tensors in (("in", stage.inputs), ("out", stage.outputs)):
+            for tensor in tensors:
+                shape = ", ".join(map(_dim, tensor.shape))
+                table.add_row(stage.name, direction, Text(tensor.name), tensor.dtype, shape)
+    return table
+
+
+def _sizes(manifest: Manifest) -> Table:
+    table = Table("files", "number", "size", title="Size", title_justify="left")
+    groups: dict[str, list[int]] = {}
+    for entry in manifest.files:
+        groups.setdefault(_group(entry.path), []).append(entry.bytes)
+    for name, sizes in sorted(groups.items(), key=lambda item: -sum(item[1])):
+        table.add_row(name, str(len(sizes)), readable_bytes(sum(sizes)))
+    table.add_row("all", str(len(manifest.files)), readable_bytes(total_bytes(manifest)))
+    return table
+
+
+def total_bytes(manifest: Manifest) -> int:
+    """Returns the size of all files that the manifest lists."""
+    return sum(entry.bytes for entry in manifest.files)
+
+
+def _group(path: str) -> str:
+    """Returns the directory of a file, or its name where it stands at the top."""
+    return path.rpartition("/")[0] or path
+
+
+def _dim(dim: Dim) -> str:
+    if isinstance(dim, int):
+        return str(dim)
+    scale, axis = dim
+    return axis if scale == 1 else f"{scale}·{axis}"
+
+
+def readable_bytes(count: int) -> str:
+    """Returns a size in powers of 1000."""
+    size = float(count)
+    for unit in ("B", "kB", "MB"):
+        if size < 999.95:
+            return f"{size:.1f} {unit}" if unit != "B" else f"{count} B"
+        size /= 1000
+    return f"{size:.1f} GB"

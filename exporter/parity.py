@@ -1,0 +1,209 @@
+"""How close a bundle is to kokoro: every threshold of the project, and the comparison that they judge.
+
+Each stage is judged on the reference's own inputs, because the waveform is nearly chaotic in F0; only then the
+whole chain, against the reference's own spread.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exporter.reference import Array, Reference, TextTrace, relative_rms
+from exporter.reference import Trace as ReferenceTrace
+from runtime_min import Bundle
+from runtime_min.noise import gaussian_noise
+from runtime_min.pipeline import Trace
+
+NEAR_A_HALF = 1e-4
+"""A reference duration this close to a half may round either way."""
+OTHER_SEED = 1
+"""Added to the seed of the noise for the signal that says how large a log-mel distance is nothing."""
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """Something to say."""
+
+    phonemes: str
+    voice: str
+    speed: float = 1.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number and what it must be."""
+
+    name: str
+    value: float
+    limit: float
+    at_least: bool = False
+    """Whether `limit` is the least allowed value, and not the greatest."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the number is finite and within its limit."""
+        within = self.value >= self.limit if self.at_least else self.value <= self.limit
+        return bool(within) and (np.isfinite(self.value) or self.at_least)
+
+    def __str__(self) -> str:
+        relation = ">=" if self.at_least else "<="
+        verdict = "" if self.holds else "  MISSED"
+        return f"{self.name}: {self.value:.4g} ({relation} {self.limit:.4g}){verdict}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All figures of one utterance."""
+
+    utterance: Utterance
+    tokens: int
+    frames: int
+    figures: tuple[Figure, ...]
+
+    @property
+    def missed(self) -> tuple[Figure, ...]:
+        """The figures that are beyond their limits."""
+        return tuple(figure for figure in self.figures if not figure.holds)
+
+    def __getitem__(self, name: str) -> float:
+        """The value of the figure `name`."""
+        return next(figure.value for figure in self.figures if figure.name == name)
+
+
+def snr(values: Array, reference: Array) -> float:
+    """Signal-to-noise ratio in dB; infinite where both are equal."""
+    distance = relative_rms(values, reference)
+    return float("inf") if distance == 0 else -20 * float(np.log10(distance))
+
+
+def relative_maximum(values: Array, reference: Array) -> float:
+    """The greatest difference over the RMS of the reference."""
+    wide = reference.astype(np.float64)
+    return float(np.abs(values - wide).max() / np.sqrt(np.square(wide).mean()))
+
+
+def log_mel(audio: NDArray[np.float32], bands: int = 80) -> NDArray[np.float64]:
+    """Natural logarithm of the mel spectrum of 24 kHz samples: 1024-point Hann windows every 256 samples."""
+    size, step, rate = 1024, 256, 24_000
+    padded = np.pad(audio.astype(np.float64), size // 2)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, size)[::step] * np.hanning(size + 1)[:-1]
+    power = np.square(np.abs(np.fft.rfft(windows)))
+    mel = np.linspace(0, 2595 * np.log10(1 + rate / 2 / 700), bands + 2)
+    edges = 700 * (10 ** (mel / 2595) - 1)
+    frequency = np.fft.rfftfreq(size, 1 / rate)
+    rising = (frequency - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
+    falling = (edges[2:, None] - frequency) / (edges[2:] - edges[1:-1])[:, None]
+    return np.log(power @ np.clip(np.minimum(rising, falling), 0, None).T + 1e-8)
+
+
+def log_mel_distance(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+    """RMS difference of the log-mel spectra of two signals of one length."""
+    return float(np.sqrt(np.square(log_mel(one) - log_mel(other)).mean()))
+
+
+def compare(
+    bundle: Bundle,
+    reference: Reference,
+    precise: Reference,
+    utterance: Utterance,
+    durations: NDArray[np.int64] | None = None,
+) -> Comparison:
+    """Speaks an utterance with both and measures every stage and the whole.
+
+    Args:
+        bundle: a bundle with all stages.
+        reference: kokoro in float32.
+        precise: kokoro in float64, the judge of F0 and N.
+        utterance: what to say.
+        durations: frames of each token, instead of the predicted ones.
+    """
+    spoken = bundle.trace(
+        utterance.phonemes, utterance.voice, utterance.speed, utterance.seed, durations=durations
+    )
+    style = np.concatenate([spoken.style.decoder, spoken.style.prosody], axis=1)
+    noise = partial(gaussian_noise, utterance.seed)
+    expected = reference.speak(spoken.token_ids[0], style, utterance.speed, noise, durations)
+    exact = precise.text(spoken.token_ids[0], style)
+    figures = [
+        *_durations(spoken.durations, expected, utterance.speed, durations is not None),
+        *_text_stages(bundle, spoken, expected, exact),
+        *_f0n(bundle, reference, precise, spoken, expected),
+        *_decoder(bundle, reference, spoken, expected, utterance.seed),
+    ]
+    return Comparison(utterance, spoken.token_ids.size, expected.audio.size // 600, tuple(figures))
+
+
+def _durations(
+    spoken: NDArray[np.int64], expected: ReferenceTrace, speed: float, forced: bool
+) -> Iterator[Figure]:
+    """Durations are equal; a token whose unrounded duration is near a half may differ by one, and is counted."""
+    exact = expected.durations[0] / np.float32(speed)
+    near_half = np.abs(exact - np.floor(exact) - 0.5) < NEAR_A_HALF
+    other_way = near_half & (np.abs(spoken - expected.frames) == 1) & (not forced)
+    wrong = (spoken != expected.frames) & ~other_way
+    yield Figure("durations that differ", float(wrong.sum()), 0)
+    yield Figure("durations rounded the other way", float(other_way.sum()), float(near_half.sum()))
+
+
+def _text_stages(
+    bundle: Bundle, spoken: Trace, expected: ReferenceTrace, exact: TextTrace
+) -> Iterator[Figure]:
+    """The stages along tokens on the reference's inputs, by greatest difference over RMS.
+
+    The limit is 1e-5, or twice the reference's own distance from float64 where that is more: two float32
+    programs that round equally well are that far apart.
+    """
+    duration = bundle.stage("duration").run(
+        {"hidden": expected.hidden, "prosody_style": spoken.style.prosody}
+    )
+    for name, value, reference, truth in (
+        ("bert", spoken.hidden, expected.hidden, exact.hidden),
+        ("duration encoding", duration["encoding"], expected.encoding, exact.encoding),
+        ("durations before rounding", duration["durations"], expected.durations, exact.durations),
+        ("text_encoder", spoken.text, expected.text, exact.text),
+    ):
+        limit = max(1e-5, 2 * relative_maximum(reference, truth))
+        yield Figure(name, relative_maximum(value, reference), limit)
+
+
+def _f0n(
+    bundle: Bundle, reference: Reference, precise: Reference, spoken: Trace, expected: ReferenceTrace
+) -> Iterator[Figure]:
+    """F0 and N against float64, in units of what float32 PyTorch is off by."""
+    inputs = {"aligned_encoding": expected.aligned_encoding, "prosody_style": spoken.style.prosody}
+    found = bundle.stage("f0n").run(inputs)
+    exact = precise.f0n(*(value.astype(np.float64) for value in inputs.values()))
+    own = reference.f0n(*inputs.values())
+    for name, values, torch_values, truth in zip(("f0", "energy"), found.values(), own, exact, strict=True):
+        distance = relative_rms(values, truth) / relative_rms(torch_values, truth)
+        yield Figure(f"{name}, distance from float64 over PyTorch's", distance, 2)
+
+
+def _decoder(
+    bundle: Bundle, reference: Reference, spoken: Trace, expected: ReferenceTrace, seed: int
+) -> Iterator[Figure]:
+    """The decoder on the reference's inputs, and the whole chain against the reference's own spread."""
+    noise = gaussian_noise(seed, expected.audio.size)[None]
+    inputs = {
+        "asr": expected.asr,
+        "f0": expected.f0,
+        "energy": expected.energy,
+        "decoder_style": spoken.style.decoder,
+        "noise": noise,
+    }
+    (decoded,) = bundle.stage("decoder").run(inputs).values()
+    yield Figure("decoder, dB", snr(decoded, expected.audio), 55, at_least=True)
+    if spoken.audio.shape != expected.audio.shape:
+        return
+    arguments = (expected.f0, expected.energy, spoken.style.decoder)
+    spread = reference.spread(expected, *arguments, noise)
+    distance = relative_rms(spoken.audio, expected.audio)
+    yield Figure("chain, dB", snr(spoken.audio, expected.audio), -20 * float(np.log10(2 * spread)), at_least=True)
+    yield Figure("chain, distance over own spread", distance / spread, 2)
+    other = reference.decode(expected.asr, *arguments, gaussian_noise(seed + OTHER_SEED, noise.size))
+    mel = log_mel_distance(spoken.audio[0], expected.audio[0])
+    yield Figure("chain, log-mel over another seed's", mel / log_mel_distance(other.audio[0], expected.audio[0]), 0.1)

@@ -1,0 +1,126 @@
+"""What is to be exported: the options, checked, with the model and the voices that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporter.errors import ExportError
+from exporter.jobs import Progress
+from exporter.link import find_linker
+from exporter.targets import CpuLevel, Target, choose_levels, find_target
+from runtime_min.platform import this_machine
+from runtime_min.stages import MINIMUM_LENGTH, STAGE_NAMES
+
+if TYPE_CHECKING:
+    from exporter.checkpoint import Checkpoint
+    from exporter.voices import Voices
+
+TEXT_BUCKETS = (512,)
+FRAME_BUCKETS = (5120,)
+# 27 minutes; beyond it the index arithmetic of the widest activation leaves 32 bits.
+LARGEST_FRAME_BUCKET = 1 << 16
+
+
+class OptionError(ExportError):
+    """The options of an export contradict themselves or the model."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What to export, and where to."""
+
+    output: Path
+    checkpoint: str = "hub"
+    """``hub``, ``synthetic``, or the path of a ``.pth`` file."""
+    config: Path | None = None
+    """Configuration that belongs to a checkpoint of one's own."""
+    voices: str | None = None
+    """A directory of packs, ``hub`` or ``synthetic``; None takes those that belong to the checkpoint."""
+    target: str = "host"
+    cpu_level: str = "all"
+    stages: tuple[str, ...] = STAGE_NAMES
+    text_buckets: tuple[int, ...] = TEXT_BUCKETS
+    frame_buckets: tuple[int, ...] = FRAME_BUCKETS
+    jobs: int = 1
+    """Libraries compiled at a time."""
+    cache: Path | None = None
+    """Directory of compiled libraries; None keeps none."""
+    dump_ir: Path | None = None
+    """Directory for the intermediate representation of every stage; nothing then comes from the cache."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be exported, with everything that can be known before compiling."""
+
+    options: ExportOptions
+    checkpoint: Checkpoint
+    target: Target
+    levels: tuple[CpuLevel, ...]
+    voices: Voices
+
+    @property
+    def positions(self) -> int:
+        """How many tokens, the two boundary tokens among them, the model was trained with at most."""
+        return _positions(self.checkpoint)
+
+
+def make_plan(options: ExportOptions, progress: Progress) -> Plan:
+    """Checks the options and loads the checkpoint and the voices.
+
+    Raises:
+        ExportError: what was asked for cannot be exported.
+    """
+    _check_options(options)
+    machine = this_machine()
+    target = find_target(options.target, machine)
+    levels = choose_levels(target, options.cpu_level, machine)
+    find_linker(target)
+    # From here on torch is needed, which takes seconds to import.
+    from exporter.checkpoint import load
+    from exporter.voices import load_voices
+
+    progress.step(f"load the checkpoint: {options.checkpoint}")
+    checkpoint = load(options.checkpoint, options.config)
+    _check_buckets("--text-buckets", options.text_buckets, _positions(checkpoint))
+    if checkpoint.synthetic:
+        progress.warning(
+            "These weights are synthetic: the bundle babbles. It is for tests, not for listeners."
+        )
+    return Plan(options, checkpoint, target, levels, load_voices(options.voices, checkpoint))
+
+
+def _check_options(options: ExportOptions) -> None:
+    unknown = sorted(set(options.stages) - set(STAGE_NAMES))
+    if unknown or not options.stages:
+        raise OptionError(
+            f"--stages: expected some of {', '.join(STAGE_NAMES)}, found {', '.join(unknown) or 'nothing'}."
+        )
+    _check_buckets("--text-buckets", options.text_buckets)
+    _check_buckets("--frame-buckets", options.frame_buckets, LARGEST_FRAME_BUCKET)
+    if options.jobs < 1:
+        raise OptionError(f"--jobs: expected 1 or more, found {options.jobs}.")
+
+
+def _check_buckets(option: str, buckets: Sequence[int], largest: int | None = None) -> None:
+    limit = f" to {largest}" if largest else ""
+    if (
+        not buckets
+        or list(buckets) != sorted(set(buckets))
+        or buckets[0] < MINIMUM_LENGTH
+        or (largest and buckets[-1] > largest)
+    ):
+        raise OptionError(
+            f"{option}: expected ascending lengths from {MINIMUM_LENGTH}{limit}, such as 128,512, "
+            f"found {','.join(map(str, buckets)) or 'nothing'}."
+        )
+
+
+def _positions(checkpoint: Checkpoint) -> int:
+    positions: int = checkpoint.config["plbert"]["max_position_embeddings"]
+    return positions

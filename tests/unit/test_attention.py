@@ -1,0 +1,156 @@
+"""The attention kernel against torch's in float64, on each CPU level of this machine."""
+
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import tvm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from torch.nn.functional import scaled_dot_product_attention
+
+from exporter.kernels import attention
+from exporter.kernels.tiles import AVX2, AVX512
+
+Array = NDArray[np.float32]
+HEADS, HEAD_SIZE = 3, 16
+TILES = {"x86-64-v3": AVX2, "x86-64-v4": AVX512}
+HAS_AVX512 = tvm.target.codegen.llvm_cpu_has_features(
+    "avx512f", tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
+)
+every_level = pytest.mark.parametrize("level", list(TILES) if HAS_AVX512 else ["x86-64-v3"])
+
+
+@cache
+def build(heads: int, head_size: int, level: str) -> tvm.runtime.Executable:
+    kernel = attention.self_attention(heads, head_size, TILES[level]).with_attr("global_symbol", "attention")
+    return tvm.compile(kernel, tvm.target.Target({"kind": "llvm", "mcpu": level}))
+
+
+def run(projections: Array, level: str, heads: int = HEADS) -> Array:
+    hidden, length = projections.shape[1] // 3, projections.shape[2]
+    context = tvm.runtime.tensor(np.full((1, hidden, length), np.nan, np.float32))
+    build(heads, hidden // heads, level)["attention"](tvm.runtime.tensor(projections), context)
+    result: Array = context.numpy()
+    return result
+
+
+def random_projections(length: int, hidden: int = HEADS * HEAD_SIZE) -> Array:
+    return np.random.default_rng([hidden, length]).standard_normal((1, 3 * hidden, length), np.float32)
+
+
+def torch_attention(projections: Array, heads: int) -> NDArray[np.float64]:
+    hidden, length = projections.shape[1] // 3, projections.shape[2]
+    parts = (
+        torch.from_numpy(projections).double().reshape(3, 1, heads, hidden // heads, length).transpose(3, 4)
+    )
+    context = scaled_dot_product_attention(*parts).transpose(2, 3).reshape(1, hidden, length)
+    result: NDArray[np.float64] = context.numpy()
+    return result
+
+
+@every_level
+@pytest.mark.parametrize("length", [2, 3, 8, 15, 16, 17, 31, 32, 33, 62, 64, 65, 105, 512])
+def test_context_is_that_of_torch(level: str, length: int) -> None:
+    projections = random_projections(length, hidden=768)
+    expected = torch_attention(projections, heads=12)
+    difference = (run(projections, level, heads=12) - expected) / np.sqrt(np.mean(expected**2))
+    assert np.abs(difference).max() <= 1e-5
+    assert np.sqrt(np.mean(difference**2)) <= 5e-7
+
+
+@every_level
+@settings(max_examples=20)
+@given(length=st.integers(2, 140))
+def test_equal_scores_give_the_mean_of_the_values(level: str, length: int) -> None:
+    projections = random_projections(length)
+    projections[:, : HEADS * HEAD_SIZE] = 0
+    mean = projections[:, 2 * HEADS * HEAD_SIZE :].mean(axis=2, keepdims=True, dtype=np.float64)
+    np.testing.assert_allclose(run(projections, level), np.repeat(mean, length, axis=2), rtol=0, atol=1e-6)
+
+
+@every_level
+@settings(max_examples=20)
+@given(length=st.integers(2, 70), data=st.data())
+def test_one_overwhelming_key_gives_its_value_to_the_bit(
+    level: str, length: int, data: st.DataObject
+) -> None:
+    chosen = data.draw(st.integers(0, length - 1))
+    projections = random_projections(length)
+    query, key, value = np.split(projections, 3, axis=1)
+    query[:], key[:] = 1000, -1000
+    key[:, :, chosen] = 1000
+    np.testing.assert_array_equal(
+        run(projections, level), np.repeat(value[:, :, chosen, None], length, axis=2)
+    )
+
+
+@every_level
+@settings(max_examples=20)
+@given(length=st.integers(2, 70), data=st.data())
+def test_a_query_sees_only_itself_and_all_keys(level: str, length: int, data: st.DataObject) -> None:
+    changed = data.draw(st.integers(0, length - 1))
+    projections = random_projections(length)
+    before = run(projections, level)
+    projections[:, : HEADS * HEAD_SIZE, changed] = 1e9
+    after = run(projections, level)
+    others = np.arange(length) != changed
+    np.testing.assert_array_equal(after[:, :, others], before[:, :, others])
+
+
+@every_level
+@pytest.mark.parametrize("length", [2, 13, 33, 62])
+def test_nothing_past_the_last_key_reaches_the_softmax(level: str, length: int) -> None:
+    # Each row of keys is followed by the next row's first key, whose channels then look shifted by one: that
+    # vector would score 4e5 here, and all true scores would vanish beside it.
+    projections = random_projections(length)
+    signs = np.resize(np.float32([1, -1]), HEADS * HEAD_SIZE)
+    query, key, _ = np.split(projections[0], 3)
+    query[:], key[:, 0] = -signs[:, None], 1e5 * signs
+    expected = torch_attention(projections, HEADS)
+    np.testing.assert_allclose(run(projections, level), expected, rtol=0, atol=1e-5)
+
+
+@every_level
+@pytest.mark.parametrize("length", [2, 13, 32, 45])
+def test_nan_left_in_workspaces_changes_no_bit(level: str, length: int) -> None:
+    projections = random_projections(length)
+    clean = run(projections, level)
+    run(np.full_like(projections, np.nan), level)
+    np.testing.assert_array_equal(run(projections, level), clean)
+
+
+def test_number_of_threads_changes_no_bit() -> None:
+    root = Path(__file__).parents[2]
+    environment = os.environ | {"TVM_NUM_THREADS": "3", "PYTHONPATH": str(root)}
+    process = subprocess.run(
+        [sys.executable, __file__], env=environment, capture_output=True, text=True, check=True
+    )
+    assert process.stdout.split() == ["equal", "equal", "equal"]
+
+
+@pytest.mark.parametrize("head_size", [0, 6, 65])
+def test_head_sizes_that_tiles_do_not_divide_are_refused(head_size: int) -> None:
+    with pytest.raises(ValueError, match=f"multiples of 4, found {head_size}"):
+        attention.self_attention(12, head_size, AVX2)
+
+
+def compare_threads() -> None:
+    """Prints for 1, 2 and 3 threads whether the context is that of one thread."""
+    projections = random_projections(62)
+    configure = tvm.get_global_func("runtime.config_threadpool")
+    results = []
+    for threads in (1, 2, 3):
+        configure(1, threads)
+        results.append(run(projections, "x86-64-v3"))
+        print("equal" if np.array_equal(results[0], results[-1]) else "different")
+
+
+if __name__ == "__main__":
+    compare_threads()

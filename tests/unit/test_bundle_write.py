@@ -1,0 +1,264 @@
+"""Writing a bundle: whole or not at all, the same bytes every time, and only over a bundle."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import exporter.bundle
+from exporter.bundle import BundleContents, NotABundleError, TensorSource, write_bundle
+from runtime_min.errors import DiskFullError, ManifestError
+from runtime_min.manifest import ALIGNMENT, CpuLevel
+from runtime_min.verify import read_manifest, verify_files
+from tests.unit.tiny_bundle import dummy_contents, tensors, voices, with_levels
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> BundleContents:
+    (tmp_path / "work").mkdir()
+    return dummy_contents(tmp_path / "work")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory of its own, so that anything left behind shows."""
+    return tmp_path / "bundles"
+
+
+def bytes_of(bundle: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(bundle)): path.read_bytes() for path in bundle.rglob("*") if path.is_file()}
+
+
+def test_what_is_written_verifies_and_holds_what_was_given(made: BundleContents, place: Path) -> None:
+    bundle = write_bundle(place / "bundle", made)
+    manifest = read_manifest(bundle)
+    verify_files(bundle, manifest)
+    data = (bundle / manifest.parameters.file).read_bytes()
+    for tensor in manifest.parameters.tensors:
+        assert tensor.offset % ALIGNMENT == 0
+        found = np.frombuffer(data[tensor.offset : tensor.offset + tensor.bytes], tensor.dtype)
+        np.testing.assert_array_equal(found.reshape(tensor.shape), tensors()[tensor.name])
+    for voice in manifest.voices:
+        rows = np.fromfile(bundle / voice.file, "<f4").reshape(voice.rows, voice.columns)
+        np.testing.assert_array_equal(rows, voices()[voice.name])
+    assert dict(manifest.vocabulary) == dict(made.vocabulary)
+    assert dict(manifest.parity) == dict(made.parity)
+    assert {"LICENSE", "NOTICE", "README.txt", "runtime_min.pyz"} <= set(bytes_of(bundle))
+
+
+def test_the_gaps_between_tensors_are_zero(made: BundleContents, place: Path) -> None:
+    bundle = write_bundle(place / "bundle", made)
+    data = bytearray((bundle / "parameters.bin").read_bytes())
+    for tensor in read_manifest(bundle).parameters.tensors:
+        data[tensor.offset : tensor.offset + tensor.bytes] = bytes(tensor.bytes)
+    assert not any(data)
+
+
+def test_the_same_contents_give_the_same_bytes(made: BundleContents, place: Path) -> None:
+    first = write_bundle(place / "first", made)
+    second = write_bundle(place / "elsewhere" / "second", made)
+    assert bytes_of(first) == bytes_of(second)
+
+
+def test_every_level_and_bucket_has_its_library(made: BundleContents, place: Path) -> None:
+    levels = (CpuLevel("v4", ("avx512f",)), CpuLevel("v3", ("avx2",)))
+    manifest = read_manifest(write_bundle(place / "bundle", with_levels(made, levels)))
+    for stage in manifest.stages:
+        for level in levels:
+            assert list(stage.buckets(level.name)) == sorted(stage.buckets(level.name))
+            assert all(level.name in library.file for library in stage.buckets(level.name).values())
+
+
+def test_tensors_of_any_memory_order_are_written_row_major(made: BundleContents, place: Path) -> None:
+    column_major = tuple(replace(source, values=np.asfortranarray(source.values)) for source in made.tensors)
+    first = write_bundle(place / "first", made)
+    second = write_bundle(place / "second", replace(made, tensors=column_major))
+    assert bytes_of(first) == bytes_of(second)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", ">f4", "complex64"])
+def test_a_tensor_of_another_type_is_refused(made: BundleContents, place: Path, dtype: str) -> None:
+    tensor = TensorSource("x", np.zeros(3, dtype))
+    with pytest.raises(ValueError, match="x: expected one of float32, int64, int32"):
+        write_bundle(place / "bundle", replace(made, tensors=(*made.tensors, tensor)))
+    assert os.listdir(place) == []
+
+
+def test_the_archive_holds_the_whole_runtime_with_fixed_dates(made: BundleContents, place: Path) -> None:
+    bundle = write_bundle(place / "bundle", made)
+    package = Path(exporter.bundle.__file__).parent.parent / "runtime_min"
+    with zipfile.ZipFile(bundle / "runtime_min.pyz") as archive:
+        expected = {f"runtime_min/{path.name}": path.read_bytes() for path in package.glob("*.py")}
+        assert {entry.filename for entry in archive.infolist()} == {
+            *expected,
+            "runtime_min/py.typed",
+            "__main__.py",
+        }
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        for name, data in expected.items():
+            assert archive.read(name) == data
+
+
+def test_the_licences_are_those_of_the_project() -> None:
+    root = Path(exporter.bundle.__file__).parent
+    for name in ("LICENSE", "NOTICE"):
+        assert (root / "data" / f"BUNDLE_{name}").read_bytes() == (root.parent / name).read_bytes()
+
+
+def test_the_readme_warns_of_synthetic_weights_only(made: BundleContents, place: Path) -> None:
+    synthetic = write_bundle(place / "synthetic", made)
+    real = write_bundle(
+        place / "real", replace(made, model=replace(made.model, synthetic=False, source="hub"))
+    )
+    assert "babbles" in (synthetic / "README.txt").read_text(encoding="utf-8")
+    assert "babbles" not in (real / "README.txt").read_text(encoding="utf-8")
+
+
+def test_parity_is_measured_on_the_finished_bundle(made: BundleContents, place: Path) -> None:
+    seen = []
+
+    def measure(bundle: Path) -> dict[str, float]:
+        verify_files(bundle, read_manifest(bundle))
+        seen.append(bundle)
+        return {"decoder.db": 99.5}
+
+    bundle = write_bundle(place / "bundle", made, measure)
+    assert read_manifest(bundle).parity == {"decoder.db": 99.5}
+    assert seen != [bundle]
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_an_earlier_bundle_is_replaced_and_nothing_is_left(made: BundleContents, place: Path) -> None:
+    write_bundle(place / "bundle", made)
+    bundle = write_bundle(place / "bundle", replace(made, parity={"run": 2}))
+    assert read_manifest(bundle).parity == {"run": 2}
+    verify_files(bundle, read_manifest(bundle))
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_an_empty_directory_is_taken(made: BundleContents, place: Path) -> None:
+    (place / "bundle").mkdir(parents=True)
+    verify_files(write_bundle(place / "bundle", made), read_manifest(place / "bundle"))
+    assert os.listdir(place) == ["bundle"]
+
+
+@pytest.mark.parametrize("kind", ["file", "directory", "link to nothing"])
+def test_what_is_no_bundle_is_not_replaced(made: BundleContents, place: Path, kind: str) -> None:
+    destination = place / "precious"
+    place.mkdir()
+    if kind == "file":
+        destination.write_bytes(b"precious")
+    elif kind == "directory":
+        destination.mkdir()
+        (destination / "thesis.tex").write_bytes(b"precious")
+    else:
+        destination.symlink_to(place / "nowhere")
+    before = bytes_of(place)
+    with pytest.raises(NotABundleError, match=r"precious exists and is no bundle"):
+        write_bundle(destination, made)
+    assert bytes_of(place) == before
+    assert os.listdir(place) == ["precious"]
+
+
+def fail_with(error: BaseException) -> Callable[..., Any]:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    return fail
+
+
+STEPS = [
+    "_write_stage",
+    "_write_parameters",
+    "_write_voice",
+    "_write_manifest",
+    "_synchronise",
+    "_write_archive",
+]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("compiler killed")], ids=repr)
+def test_a_failure_leaves_the_earlier_bundle_and_nothing_else(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
+) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    monkeypatch.setattr(exporter.bundle, step, fail_with(error))
+    with pytest.raises(type(error)):
+        write_bundle(place / "bundle", made)
+    assert bytes_of(place / "bundle") == before
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_a_failed_rename_brings_the_earlier_bundle_back(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    rename = Path.rename
+
+    def fail_for_the_staging_place(self: Path, target: Path) -> Path:
+        if ".staging-" in self.name:
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail_for_the_staging_place)
+    with pytest.raises(OSError, match="Input/output error"):
+        write_bundle(place / "bundle", made)
+    assert bytes_of(place / "bundle") == before
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_a_failing_measurement_publishes_nothing(made: BundleContents, place: Path) -> None:
+    with pytest.raises(RuntimeError, match="too far"):
+        write_bundle(place / "bundle", made, fail_with(RuntimeError("too far")))
+    assert os.listdir(place) == []
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_disk_that_fills_up_is_named_with_sizes(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    monkeypatch.setattr(exporter.bundle, step, fail_with(OSError(errno.ENOSPC, "No space left on device")))
+    with pytest.raises(DiskFullError, match=r"bundle needs \d+ bytes and \d+ are free"):
+        write_bundle(place / "bundle", made)
+    assert bytes_of(place / "bundle") == before
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_a_disk_without_room_is_noticed_before_writing(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(place.parent)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(exporter.bundle, "_write_files", fail_with(AssertionError("wrote")))
+    with pytest.raises(DiskFullError) as refusal:
+        write_bundle(place / "bundle", made)
+    assert refusal.value.free == 1000
+    assert refusal.value.needed > 1000
+    assert os.listdir(place) == []
+
+
+def test_contents_that_no_reader_accepts_are_refused(made: BundleContents, place: Path) -> None:
+    with pytest.raises(ManifestError, match="names of the parameter table"):
+        write_bundle(place / "bundle", replace(made, tensors=made.tensors[:1]))
+    with pytest.raises(ManifestError, match="vocabulary"):
+        write_bundle(place / "bundle", replace(made, vocabulary={"a": -1}))
+    assert os.listdir(place) == []
+
+
+def test_another_error_of_the_system_is_not_mistaken_for_a_full_disk(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporter.bundle, "_write_archive", fail_with(PermissionError(errno.EACCES, "denied")))
+    with pytest.raises(PermissionError):
+        write_bundle(place / "bundle", made)

@@ -1,0 +1,464 @@
+"""Exporting with stand-ins for torch, TVM and the model: order, cache, failures, and what is left behind."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import threading
+import time
+from collections import namedtuple
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from exporter import bundle as bundle_module
+from exporter.cache import LibraryCache
+from exporter.errors import ExportError
+from exporter.export import UnwritableError, export_bundle
+from exporter.jobs import ExportDiskFullError, Job, StageError, compile_libraries, plan_jobs
+from exporter.plan import ExportOptions, OptionError
+from exporter.targets import find_target
+from runtime_min.errors import DiskFullError
+from runtime_min.stages import STAGE_NAMES, signatures
+from runtime_min.verify import read_manifest, verify_files
+
+LEVELS = find_target("linux-x86_64").levels
+Weight = namedtuple("Weight", "name value layout")
+CONFIG = {"plbert": {"max_position_embeddings": 12}, "hidden_dim": 4, "style_dim": 2}
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """As the exporter's, whose module needs torch."""
+
+    checkpoint: str
+    config: str | None
+    stage: str
+    bucket: int
+    target: str
+    level: str
+    output: str
+    dump_ir: str | None
+
+
+def build(request):
+    """Writes a library that says what it is."""
+    Path(request.output).write_bytes(f"{request.stage} {request.bucket} {request.level} GLIBC_2.17".encode())
+    return result_of(request)
+
+
+def result_of(request):
+    parameters = (("weight", "row-major"), ("bias", "row-major"))
+    return SimpleNamespace(library=request.output, function=request.stage, parameters=parameters, seconds=0.5)
+
+
+def fail_on_bert(request):
+    if request.stage == "bert":
+        raise ValueError("symbolic shape")
+    return build(request)
+
+
+def fail_on_bert_while_others_hang(request):
+    if request.stage != "bert":
+        time.sleep(120)
+    raise ValueError("symbolic shape")
+
+
+def die(request):
+    os._exit(9)
+
+
+@dataclass
+class Recorder:
+    """A progress that remembers, and that can do something when a library is done."""
+
+    events: list[tuple[str, object]] = field(default_factory=list)
+    when_finished: Callable[[], None] = lambda: None
+
+    def planned(self, jobs):
+        self.events.append(("planned", len(jobs)))
+
+    def started(self, job):
+        self.events.append(("started", str(job)))
+
+    def finished(self, job, seconds, cached):
+        self.events.append(("cached" if cached else "compiled", str(job)))
+        self.when_finished()
+
+    def step(self, text):
+        self.events.append(("step", text))
+
+    def warning(self, text):
+        self.events.append(("warning", text))
+
+    def all(self, kind):
+        return [what for name, what in self.events if name == kind]
+
+
+@contextmanager
+def threads(workers):
+    """Workers that see the test's own stand-ins."""
+    with ThreadPoolExecutor(workers) as pool:
+        yield pool
+
+
+def some_requests(directory: Path, stages=STAGE_NAMES):
+    directory.mkdir(exist_ok=True)
+    jobs = plan_jobs(stages, {"tokens": (8, 12), "frames": (40,)}, LEVELS)
+    return {
+        job: BuildRequest(
+            "", None, job.stage, job.bucket, "", job.level.name, str(directory / f"{job}.so"), None
+        )
+        for job in jobs
+    }
+
+
+def compile_all(requests, build, cache=None, workers=2, pool=threads, **options):
+    progress = Recorder()
+    keys = {job: str(job).replace(" ", "-") for job in requests}
+    compiled = compile_libraries(
+        requests, keys, build, workers=workers, progress=progress, cache=cache, pool=pool, **options
+    )
+    return compiled, progress
+
+
+class TestPlan:
+    def test_every_stage_bucket_and_level_is_compiled_once(self):
+        jobs = plan_jobs(STAGE_NAMES, {"tokens": (8, 12), "frames": (40,)}, LEVELS)
+        axes = {name: signature.axis for name, signature in signatures(1, 1).items()}
+        buckets = {"tokens": (8, 12), "frames": (40,)}
+        expected = {
+            (stage, bucket, level)
+            for stage in STAGE_NAMES
+            for bucket in buckets[axes[stage]]
+            for level in LEVELS
+        }
+        assert {(job.stage, job.bucket, job.level) for job in jobs} == expected
+        assert len(jobs) == len(expected)
+
+    def test_the_decoder_comes_first_and_larger_buckets_before_smaller(self):
+        jobs = plan_jobs(STAGE_NAMES, {"tokens": (8, 12), "frames": (40, 80)}, LEVELS)
+        assert jobs[0].stage == "decoder"
+        for one, other in pairwise(jobs):
+            assert one.stage != other.stage or one.bucket >= other.bucket
+
+    def test_only_the_chosen_stages_are_compiled(self):
+        jobs = plan_jobs(("decoder",), {"tokens": (8,), "frames": (40,)}, LEVELS)
+        assert {job.stage for job in jobs} == {"decoder"}
+
+
+class TestCompiling:
+    def test_libraries_come_in_the_order_of_the_requests(self, tmp_path):
+        requests = some_requests(tmp_path / "work")
+        compiled, _ = compile_all(requests, build, workers=4)
+        assert list(compiled) == list(requests)
+        for job, library in compiled.items():
+            assert library.library.read_bytes().startswith(str(job).encode())
+
+    def test_no_more_run_at_a_time_than_asked_for(self, tmp_path):
+        running, most, lock = [0], [0], threading.Lock()
+
+        def counted(request):
+            with lock:
+                running[0] += 1
+                most[0] = max(most[0], running[0])
+            time.sleep(0.005)
+            with lock:
+                running[0] -= 1
+            return build(request)
+
+        compile_all(some_requests(tmp_path / "work"), counted, workers=3)
+        assert 1 <= most[0] <= 3
+
+    def test_a_second_export_compiles_nothing(self, tmp_path):
+        cache = LibraryCache(tmp_path / "cache")
+        first, _ = compile_all(some_requests(tmp_path / "one"), build, cache)
+        second, progress = compile_all(some_requests(tmp_path / "two"), die, cache)
+        assert progress.all("started") == []
+        assert len(progress.all("cached")) == len(first)
+        assert [library.library.read_bytes() for library in first.values()] == [
+            library.library.read_bytes() for library in second.values()
+        ]
+
+    def test_nothing_is_reused_when_told_so_but_the_result_is_kept(self, tmp_path):
+        cache = LibraryCache(tmp_path / "cache")
+        compile_all(some_requests(tmp_path / "one"), build, cache)
+        _, progress = compile_all(some_requests(tmp_path / "two"), build, cache, reuse=False)
+        assert progress.all("cached") == []
+
+    def test_a_failing_stage_is_named_with_bucket_level_and_cause(self, tmp_path):
+        with pytest.raises(
+            StageError, match=r"bert, bucket 12, CPU level x86-64-v4 .*ValueError: symbolic shape"
+        ) as error:
+            compile_all(some_requests(tmp_path / "work"), fail_on_bert, workers=1)
+        assert "--stages bert" in str(error.value)
+
+    def test_after_a_failure_the_next_export_goes_on_where_it_was(self, tmp_path):
+        cache = LibraryCache(tmp_path / "cache")
+        with pytest.raises(StageError):
+            compile_all(some_requests(tmp_path / "one"), fail_on_bert, cache, workers=1)
+        _, progress = compile_all(some_requests(tmp_path / "two"), build, cache)
+        assert set(progress.all("cached")) == {
+            f"{stage} 40 {level.name}" for stage in ("decoder", "f0n") for level in LEVELS
+        }
+
+    def test_errors_of_the_project_keep_their_own_words(self, tmp_path):
+        def no_linker(request):
+            raise ExportError("No linker was found: install a C compiler.")
+
+        with pytest.raises(StageError, match=r": No linker was found: install a C compiler\."):
+            compile_all(some_requests(tmp_path / "work"), no_linker, workers=1)
+
+    def test_a_worker_without_room_is_a_full_disk(self, tmp_path):
+        def full(request):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with pytest.raises(ExportDiskFullError, match=r"decoder 40 x86-64-v4.*No space left"):
+            compile_all(some_requests(tmp_path / "work"), full, workers=1)
+
+    def test_a_cache_without_room_is_a_warning(self, tmp_path):
+        (tmp_path / "cache").write_text("a file where the directory should be")
+        compiled, progress = compile_all(
+            some_requests(tmp_path / "work"), build, LibraryCache(tmp_path / "cache")
+        )
+        assert len(progress.all("warning")) == len(compiled)
+
+
+class TestWorkerProcesses:
+    def test_the_others_are_stopped_at_once_when_one_fails(self, tmp_path):
+        requests = some_requests(tmp_path / "work", ("f0n", "bert"))
+        one_of_each = {job: requests[job] for job in requests if job.level == LEVELS[0] and job.bucket != 8}
+        assert [job.stage for job in one_of_each] == ["f0n", "bert"]
+        started = time.monotonic()
+        with pytest.raises(StageError, match="symbolic shape"):
+            compile_in_processes(one_of_each, fail_on_bert_while_others_hang)
+        assert time.monotonic() - started < 60
+
+    def test_a_worker_that_dies_is_reported_with_what_it_was_doing(self, tmp_path):
+        with pytest.raises(StageError, match=r"decoder 40 x86-64-v4.*--jobs 1"):
+            compile_in_processes(some_requests(tmp_path / "work", ("decoder",)), die)
+
+
+def compile_in_processes(requests, build):
+    keys = dict.fromkeys(requests, "")
+    return compile_libraries(requests, keys, build, workers=2, progress=Recorder())
+
+
+@pytest.fixture
+def options(stand_ins, tmp_path):
+    return ExportOptions(
+        output=tmp_path / "bundles" / "demo",
+        checkpoint="synthetic",
+        target="linux-x86_64",
+        text_buckets=(8, 12),
+        frame_buckets=(40,),
+        jobs=2,
+        cache=tmp_path / "cache",
+    )
+
+
+@pytest.fixture
+def stand_ins(monkeypatch, tmp_path):
+    """Puts small stand-ins in the place of the model, its voices and the TVM package."""
+    # Not at the top: the workers of the tests above import this file, and torch takes seconds.
+    from exporter import checkpoint, contents, voices
+
+    runtime = tmp_path / "tvm" / "lib" / "libtvm_runtime.so"
+    runtime.parent.mkdir(parents=True)
+    runtime.write_bytes(b"the runtime")
+    header = tmp_path / "tvm" / "include" / "tvm" / "runtime" / "vm" / "executable.h"
+    header.parent.mkdir(parents=True)
+    header.write_text('#pragma once\n#define VM_VERSION "0.14"\n')
+    loaded = SimpleNamespace(
+        **{"name": "synthetic", "source": "synthetic", "synthetic": True, "path": Path("model.pth")},
+        **{"config": CONFIG, "config_path": Path("config.json"), "vocabulary": {"a": 1}},
+        **{"sha256": "0" * 64, "config_sha256": "1" * 64},
+    )
+    voice = np.ones((10, 4), np.float32)
+    monkeypatch.setattr(checkpoint, "load", lambda source, config: loaded)
+    monkeypatch.setattr(voices, "load_voices", lambda source, checkpoint: {"af_heart": voice})
+    monkeypatch.setattr(contents, "stage_parameters", parameters)
+    monkeypatch.setattr(contents, "_tvm_directory", lambda: tmp_path / "tvm")
+
+
+def parameters(checkpoint, stage):
+    return [
+        Weight("weight", np.arange(6, dtype=np.float32).reshape(2, 3), "row-major"),
+        Weight("bias", np.zeros(3, np.float32), "row-major"),
+    ]
+
+
+def run(options, build=build, progress=None):
+    return export_bundle(options, progress or Recorder(), build=build, pool=threads)
+
+
+def left_behind(options):
+    parent = options.output.parent
+    return sorted(path.name for path in parent.iterdir()) if parent.exists() else []
+
+
+class TestExport:
+    def test_the_bundle_holds_what_was_asked_for(self, options):
+        path = run(options)
+        manifest = read_manifest(path)
+        verify_files(path, manifest)
+        assert [stage.name for stage in manifest.stages] == list(STAGE_NAMES)
+        for stage in manifest.stages:
+            assert [(library.level, library.bucket) for library in stage.libraries] == [
+                (level.name, bucket)
+                for level in LEVELS
+                for bucket in (options.text_buckets if stage.axis == "tokens" else options.frame_buckets)
+            ]
+            assert stage.parameters == (f"{stage.name}.weight", f"{stage.name}.bias")
+            for library in stage.libraries:
+                content = (path / library.file).read_text()
+                assert content.startswith(f"{stage.name} {library.bucket} {library.level} ")
+        assert manifest.model.synthetic
+        assert manifest.max_phonemes == 10
+        assert manifest.versions.vm == "0.14"
+        assert manifest.target.minimum_os == "glibc 2.28"
+
+    def test_the_same_export_gives_the_same_bytes_with_and_without_the_cache(self, options, tmp_path):
+        first = run(options)
+        again = run(replace(options, output=tmp_path / "again"), build=die)
+        fresh = run(replace(options, output=tmp_path / "fresh", cache=None))
+        assert contents_of(first) == contents_of(again) == contents_of(fresh)
+
+    def test_a_part_of_the_stages_makes_a_partial_bundle(self, options):
+        manifest = read_manifest(run(replace(options, stages=("decoder", "bert"), cpu_level="x86-64-v3")))
+        assert [stage.name for stage in manifest.stages] == ["bert", "decoder"]
+        assert [level.name for level in manifest.target.levels] == ["x86-64-v3"]
+
+    def test_synthetic_weights_are_a_loud_warning(self, options):
+        progress = Recorder()
+        run(options, progress=progress)
+        assert any("babbles" in warning for warning in progress.all("warning"))
+
+    def test_what_was_measured_on_the_bundle_is_in_its_manifest(self, options):
+        def measure(plan, bundle):
+            return {"level": plan.levels[0].name, "files": len(read_manifest(bundle).files)}
+
+        manifest = read_manifest(
+            export_bundle(options, Recorder(), measure=measure, build=build, pool=threads)
+        )
+        assert manifest.parity == {"level": "x86-64-v4", "files": len(manifest.files)}
+
+    def test_a_library_that_needs_a_newer_libc_raises_what_the_bundle_needs(self, options):
+        def newer(request):
+            Path(request.output).write_bytes(b"GLIBC_2.38\0")
+            return result_of(request)
+
+        assert read_manifest(run(options, newer)).target.minimum_os == "glibc 2.38"
+
+    def test_a_library_with_other_parameters_than_the_bundle_is_refused(self, options):
+        def other(request):
+            return SimpleNamespace(**{**vars(build(request)), "parameters": (("weight", "packed"),)})
+
+        with pytest.raises(StageError, match=r"expected .*bert\.weight.*found .*packed.*--no-cache"):
+            run(options, other)
+        assert left_behind(options) == []
+
+    def test_every_library_has_a_directory_of_its_own_for_its_dump(self, options, tmp_path):
+        dumps = []
+
+        def dumping(request):
+            dumps.append(request.dump_ir)
+            return build(request)
+
+        run(replace(options, dump_ir=tmp_path / "ir"), dumping)
+        run(replace(options, dump_ir=tmp_path / "ir"), dumping)
+        assert len(dumps) == 2 * len(set(dumps))
+        assert all(Path(dump).parent == tmp_path / "ir" for dump in dumps)
+
+
+class TestFailure:
+    def test_a_place_that_cannot_be_written_is_named(self, options, tmp_path):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(
+            UnwritableError, match=r"file/demo could not be written: .*File exists.*another place"
+        ):
+            run(replace(options, output=tmp_path / "file" / "demo"))
+
+    def test_a_failing_stage_leaves_nothing(self, options):
+        with pytest.raises(StageError):
+            run(options, fail_on_bert)
+        assert left_behind(options) == []
+
+    def test_a_failing_stage_leaves_the_earlier_bundle_as_it_was(self, options):
+        before = contents_of(run(options))
+        with pytest.raises(StageError):
+            run(replace(options, cache=None), fail_on_bert)
+        assert contents_of(options.output) == before
+        assert left_behind(options) == ["demo"]
+
+    def test_an_interruption_leaves_nothing_and_the_next_export_goes_on(self, options):
+        def interrupt():
+            raise KeyboardInterrupt
+
+        progress = Recorder()
+        progress.when_finished = lambda: interrupt() if len(progress.all("compiled")) == 3 else None
+        with pytest.raises(KeyboardInterrupt):
+            run(options, progress=progress)
+        assert left_behind(options) == []
+        again = Recorder()
+        run(options, progress=again)
+        assert len(again.all("cached")) == 3
+
+    def test_a_full_disk_names_the_room_that_is_needed_and_leaves_nothing(self, options, monkeypatch):
+        usage = shutil.disk_usage(options.cache.parent)
+        monkeypatch.setattr(bundle_module.shutil, "disk_usage", lambda path: usage._replace(free=1000))
+        with pytest.raises(DiskFullError, match=r"needs .* bytes and 1000 are free"):
+            run(options)
+        assert left_behind(options) == []
+
+    def test_a_disk_that_fills_up_while_writing_leaves_nothing(self, options, monkeypatch):
+        def full(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(bundle_module, "_write_voice", full)
+        with pytest.raises(DiskFullError):
+            run(options)
+        assert left_behind(options) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"stages": ("bert", "vocoder")}, r"--stages: expected some of bert, .*, found vocoder"),
+        ({"stages": ()}, r"--stages: .* found nothing"),
+        ({"text_buckets": (2, 8)}, r"--text-buckets: expected ascending lengths from 3, .* found 2,8"),
+        ({"text_buckets": (12, 8)}, r"--text-buckets: .* found 12,8"),
+        ({"text_buckets": (8, 8)}, r"--text-buckets: .* found 8,8"),
+        (
+            {"text_buckets": (8, 13)},
+            r"--text-buckets: expected ascending lengths from 3 to 12, .* found 8,13",
+        ),
+        ({"frame_buckets": ()}, r"--frame-buckets: .* found nothing"),
+        ({"frame_buckets": (40, 1 << 20)}, r"--frame-buckets: .* to 65536, .* found 40,1048576"),
+        ({"jobs": 0}, r"--jobs: expected 1 or more, found 0"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_anything_is_compiled(options, changes, message):
+    with pytest.raises(OptionError, match=message):
+        run(replace(options, **changes), die)
+    assert left_behind(options) == []
+
+
+def contents_of(directory: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(directory).as_posix(): path.read_bytes()
+        for path in directory.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_a_job_is_named_by_stage_bucket_and_level():
+    assert str(Job("bert", 512, LEVELS[1])) == "bert 512 x86-64-v3"

@@ -1,0 +1,173 @@
+"""The reference is kokoro itself: its parts, run on what was recorded, give what the whole gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from exporter import checkpoint
+from exporter.checkpoint import Checkpoint
+from exporter.errors import ReferenceProcessError
+from exporter.reference import Reference, Trace, perturb, relative_rms
+from exporter.voices import synthetic_voice
+from runtime_min.noise import gaussian_noise
+
+TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])
+NOISE = partial(gaussian_noise, 5)
+STYLE = synthetic_voice("af_heart")[len(TOKENS) - 3][None]
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Checkpoint:
+    return checkpoint.load("synthetic")
+
+
+@pytest.fixture(scope="module")
+def reference(loaded: Checkpoint) -> Iterator[Reference]:
+    with Reference(loaded.path, loaded.config_path) as reference:
+        yield reference
+
+
+@pytest.fixture(scope="module")
+def trace(reference: Reference) -> Trace:
+    return reference.speak(TOKENS, STYLE, 1.0, NOISE)
+
+
+def test_every_intermediate_has_the_shape_of_its_length(trace: Trace) -> None:
+    n, m = len(TOKENS), int(trace.frames.sum())
+    assert {name: value.shape for name, value in vars(trace).items()} == {
+        "hidden": (1, 512, n),
+        "encoding": (1, 640, n),
+        "durations": (1, n),
+        "frames": (n,),
+        "text": (1, 512, n),
+        "aligned_encoding": (1, 640, m),
+        "asr": (1, 512, m),
+        "f0": (1, 2 * m),
+        "energy": (1, 2 * m),
+        "decoder_hidden": (1, 512, 2 * m),
+        "sines": (1, 600 * m, 9),
+        "source": (1, 600 * m),
+        "magnitude": (1, 11, 120 * m + 1),
+        "phase": (1, 11, 120 * m + 1),
+        "audio": (1, 600 * m),
+    }
+    assert all(value.dtype == np.float32 for name, value in vars(trace).items() if name != "frames")
+
+
+def test_the_alignment_is_what_joins_the_recorded_parts(trace: Trace) -> None:
+    np.testing.assert_array_equal(trace.frames, np.maximum(np.rint(trace.durations[0]), 1))
+    np.testing.assert_array_equal(trace.asr, np.repeat(trace.text, trace.frames, axis=2))
+    np.testing.assert_array_equal(trace.aligned_encoding, np.repeat(trace.encoding, trace.frames, axis=2))
+
+
+def test_the_parts_on_what_was_recorded_give_what_the_whole_gave(reference: Reference, trace: Trace) -> None:
+    decoder_style, prosody_style = STYLE[:, :128], STYLE[:, 128:]
+    noise = NOISE(trace.audio.size)
+    f0, energy = reference.f0n(trace.aligned_encoding, prosody_style)
+    np.testing.assert_array_equal(f0, trace.f0)
+    np.testing.assert_array_equal(energy, trace.energy)
+    decoded = reference.decode(trace.asr, f0, energy, decoder_style, noise)
+    for name, value in vars(decoded).items():
+        np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
+    source = reference.source(f0, noise)
+    for name, value in vars(source).items():
+        np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
+    audio = reference.generate(trace.decoder_hidden, decoder_style, trace.magnitude, trace.phase)
+    np.testing.assert_array_equal(audio, trace.audio)
+
+
+def test_it_is_kokoros_own_forward_pass(
+    loaded: Checkpoint, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process, with nothing attached to the model but the noise."""
+    weight = loaded.model.decoder.generator.m_source.l_linear.weight[0].double()
+    channels = (weight / weight.norm()).float()
+    original = torch.randn_like
+
+    def randn_like(like: Any) -> Any:
+        if like.shape[2] == 1:
+            return original(like)
+        return torch.from_numpy(NOISE(like.shape[1])).reshape(1, -1, 1) * channels
+
+    monkeypatch.setattr(torch, "randn_like", randn_like)
+    tokens, style = torch.from_numpy(TOKENS)[None], torch.from_numpy(STYLE)
+    audio, frames = loaded.model.forward_with_tokens(tokens, style, 1.0)
+    np.testing.assert_array_equal(frames.numpy(), trace.frames)
+    # The two processes may divide the work among other numbers of threads.
+    assert relative_rms(audio.numpy()[None], trace.audio) < 0.02
+
+
+def test_the_same_request_gives_the_same_bits(reference: Reference, trace: Trace) -> None:
+    again = reference.speak(TOKENS, STYLE[0], 1.0, NOISE)
+    for name, value in vars(again).items():
+        np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
+
+
+def test_durations_can_be_forced_and_nothing_before_them_changes(reference: Reference, trace: Trace) -> None:
+    wanted = np.array([1, 2, 3, 1, 70, 1, 2, 1, 1])
+    forced = reference.speak(TOKENS, STYLE, 1.0, NOISE, durations=wanted)
+    np.testing.assert_array_equal(forced.frames, wanted)
+    for name in ("hidden", "encoding", "durations", "text"):
+        np.testing.assert_array_equal(getattr(forced, name), getattr(trace, name))
+    same = reference.speak(TOKENS, STYLE, 1.0, NOISE, durations=trace.frames)
+    np.testing.assert_array_equal(same.audio, trace.audio)
+
+
+def test_speed_divides_the_unrounded_durations(reference: Reference, trace: Trace) -> None:
+    fast = reference.speak(TOKENS, STYLE, 2.0, NOISE)
+    np.testing.assert_array_equal(fast.durations, trace.durations)
+    np.testing.assert_array_equal(fast.frames, np.maximum(np.rint(trace.durations[0] / np.float32(2)), 1))
+
+
+def test_the_noise_is_the_given_one(loaded: Checkpoint, reference: Reference, trace: Trace) -> None:
+    silent = reference.source(trace.f0, np.zeros(trace.audio.size, np.float32))
+    noise = NOISE(trace.audio.size)
+    noisy = reference.source(trace.f0, noise)
+    np.testing.assert_array_equal(silent.sines, noisy.sines)
+    weight = loaded.model.decoder.generator.m_source.l_linear.weight
+    voiced = np.repeat(trace.f0, 300) > 10
+    amplitude = np.where(voiced, 0.003, 0.1 / 3) * float(weight.norm())
+    added = np.arctanh(noisy.source[0].astype(np.float64)) - np.arctanh(silent.source[0].astype(np.float64))
+    np.testing.assert_allclose(added, amplitude * noise, atol=1e-6)
+
+
+def test_a_refused_request_is_an_error_and_the_process_lives_on(reference: Reference, trace: Trace) -> None:
+    with pytest.raises(ReferenceProcessError, match="expected 600 numbers of noise, found 7"):
+        reference.source(trace.f0[:, :2], np.zeros(7, np.float32))
+    assert reference.source(trace.f0[:, :2], np.zeros(600, np.float32)).source.shape == (1, 600)
+
+
+def test_a_process_that_cannot_load_is_an_error(loaded: Checkpoint) -> None:
+    with pytest.raises(ReferenceProcessError, match="exit status 1"):
+        Reference(loaded.config_path, loaded.config_path)
+
+
+@pytest.mark.slow
+def test_float64_is_near_float32_until_the_phase(loaded: Checkpoint, trace: Trace) -> None:
+    with Reference(loaded.path, loaded.config_path, dtype="float64") as precise:
+        exact = precise.speak(TOKENS, STYLE, 1.0, NOISE, durations=trace.frames)
+    assert all(value.dtype == np.float64 for name, value in vars(exact).items() if name != "frames")
+    for name in ("hidden", "encoding", "durations", "text", "f0", "energy", "decoder_hidden"):
+        assert relative_rms(getattr(trace, name), getattr(exact, name)) < 1e-5, name
+
+
+def test_perturbing_changes_by_the_relative_size_and_by_the_seed() -> None:
+    values = np.linspace(100, 200, 10_000, dtype=np.float32)[None]
+    changed = perturb(values, 1e-3, seed=1)
+    assert changed.dtype == np.float32
+    assert 0.9e-3 < relative_rms(changed, values) < 1.1e-3
+    np.testing.assert_array_equal(changed, perturb(values, 1e-3, seed=1))
+    assert relative_rms(changed, perturb(values, 1e-3, seed=2)) > 1e-3
+
+
+def test_the_spread_is_the_real_models(reference: Reference, trace: Trace) -> None:
+    """With F0 changed by 1e-6 relative, about 41 dB are left."""
+    noise = NOISE(trace.audio.size)
+    spread = reference.spread(trace, trace.f0, trace.energy, STYLE[:, :128], noise)
+    assert 10 ** (-47 / 20) < spread < 10 ** (-37 / 20)

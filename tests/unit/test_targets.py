@@ -1,0 +1,119 @@
+"""The table of targets agrees with LLVM and with itself, and selections from it are predictable."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+import tvm
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.targets import (
+    TARGETS,
+    Target,
+    UnknownCpuLevelError,
+    UnknownTargetError,
+    choose_levels,
+    find_target,
+)
+from runtime_min.platform import Machine
+
+LINUX = find_target("linux-x86_64")
+# LLVM's names of the instruction sets that the levels add, and /proc/cpuinfo's.
+CPUINFO_NAMES = {
+    **{
+        name: name
+        for name in ("avx", "avx2", "bmi2", "cx16", "f16c", "fma", "movbe", "popcnt", "ssse3", "xsave")
+    },
+    **{name: name for name in ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")},
+    **{
+        "sse3": "pni",
+        "sse4.1": "sse4_1",
+        "sse4.2": "sse4_2",
+        "bmi": "bmi1",
+        "lzcnt": "abm",
+        "sahf": "lahf_lm",
+    },
+}
+
+
+def machine(target: Target, *features: str) -> Machine:
+    return Machine(target.system, target.machine, "glibc 2.36", frozenset(features))
+
+
+def llvm_features(target: Target, mcpu: str) -> set[str]:
+    description = tvm.target.Target({"kind": "llvm", "mtriple": target.triple, "mcpu": mcpu})
+    return set(tvm.target.codegen.llvm_get_cpu_features(description))
+
+
+def test_every_target_has_a_name_of_its_own():
+    assert len({target.name for target in TARGETS}) == len(TARGETS)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+class TestRow:
+    def test_levels_go_from_the_best_to_the_most_common(self, target):
+        for better, common in pairwise(target.levels):
+            assert set(better.features) > set(common.features)
+            assert better.lanes >= common.lanes
+
+    def test_levels_ask_for_exactly_the_instructions_that_llvm_may_emit(self, target):
+        baseline = llvm_features(target, "x86-64")
+        for level in target.levels:
+            added = llvm_features(target, level.mcpu) - baseline
+            assert {CPUINFO_NAMES[name] for name in added & CPUINFO_NAMES.keys()} == set(level.features)
+
+    def test_names_can_be_directories_of_a_bundle(self, target):
+        for level in target.levels:
+            assert level.name.replace("-", "").isalnum()
+
+    def test_zig_links_for_the_oldest_libc_that_is_promised(self, target):
+        assert target.zig_target == f"{target.triple}.{'.'.join(map(str, target.minimum_libc))}"
+
+    def test_it_is_found_by_its_name_on_every_machine(self, target):
+        assert find_target(target.name, Machine("plan9", "mips", "", frozenset())) is target
+
+    def test_it_is_the_host_of_its_own_machines(self, target):
+        assert find_target("host", machine(target)) is target
+
+
+def test_an_unknown_target_names_all_and_the_nearest():
+    with pytest.raises(UnknownTargetError, match=r"'linux-x86-64'.*Did you mean linux-x86_64\?.*'host'"):
+        find_target("linux-x86-64")
+
+
+def test_a_host_without_a_target_names_the_machine_and_the_targets():
+    with pytest.raises(UnknownTargetError, match=r"plan9-mips.*linux-x86_64.*--target"):
+        find_target("host", Machine("plan9", "mips", "", frozenset()))
+
+
+def test_all_levels_are_the_row_itself():
+    assert choose_levels(LINUX, "all", Machine("plan9", "mips", "", frozenset())) == LINUX.levels
+
+
+@given(st.sets(st.sampled_from([*LINUX.levels[0].features, "sha_ni"])))
+def test_the_host_level_is_the_first_whose_features_are_all_there(features):
+    fitting = [level for level in LINUX.levels if set(level.features) <= features]
+    if fitting:
+        assert choose_levels(LINUX, "host", machine(LINUX, *features)) == (fitting[0],)
+    else:
+        with pytest.raises(UnknownCpuLevelError, match=r"x86-64-v4, x86-64-v3.*--cpu-level"):
+            choose_levels(LINUX, "host", machine(LINUX, *features))
+
+
+def test_another_system_runs_no_host_level():
+    arm = Machine("linux", "aarch64", "glibc 2.36", frozenset(LINUX.levels[0].features))
+    with pytest.raises(UnknownCpuLevelError):
+        choose_levels(LINUX, "host", arm)
+
+
+@given(st.permutations([level.name for level in LINUX.levels]))
+def test_named_levels_come_best_first_in_whatever_order_they_are_named(names):
+    assert choose_levels(LINUX, ", ".join(names), machine(LINUX)) == LINUX.levels
+    assert choose_levels(LINUX, names[0], machine(LINUX))[0].name == names[0]
+
+
+def test_an_unknown_level_is_named_with_those_that_exist():
+    with pytest.raises(UnknownCpuLevelError, match=r"'x86-64-v9'.*x86-64-v4, x86-64-v3"):
+        choose_levels(LINUX, "x86-64-v3,x86-64-v9", machine(LINUX))
