@@ -1,6 +1,6 @@
 """How torch operators become Relax: one registry of converters for `from_exported_program`.
 
-Every entry is an operator of `exporter.operators` that stands for a TIR kernel, because TVM 0.27 has no kernel
+Every entry is an operator of `exporter.operators` that stands for a TIR kernel: TVM 0.27 has no kernel
 of its own that is fast or exact enough (docs/upstream.md tells of each). All other operators in the stages
 (cat, expand, linear on one row, sigmoid, sum, repeat_interleave, slices of channels) are TVM's own to import
 and to lower.
@@ -14,7 +14,18 @@ import tvm
 from tvm import relax
 from tvm.tirx import PrimFunc
 
-from exporter.kernels import adain, attention, conv1d, embedding, harmonic_source, layer_norm, lstm, phases, spectrum, winograd
+from exporter.kernels import (
+    adain,
+    attention,
+    conv1d,
+    embedding,
+    harmonic_source,
+    layer_norm,
+    lstm,
+    phases,
+    spectrum,
+    winograd,
+)
 from exporter.kernels.tiles import CHANNEL_BLOCK, Tiles
 
 Converter = Callable[[Any, Any], relax.Var]
@@ -94,7 +105,8 @@ def _conv1d(
         scale=scale,
     )
     return emitter.call(
-        importer, f"conv1d_{spec.in_channels}_{spec.out_channels}_{spec.taps}", (spec,), lambda: conv1d.convolution(spec, emitter.tiles),
+        importer, f"conv1d_{spec.in_channels}_{spec.out_channels}_{spec.taps}", (spec,),
+        lambda: conv1d.convolution(spec, emitter.tiles),
         [x, weight, bias, affine, alpha, residual, other],
         [1, spec.out_channels, _length(x) + spec.growth],
     )  # fmt: skip
@@ -115,7 +127,8 @@ def _winograd_conv1d(
         scale=scale,
     )
     return emitter.call(
-        importer, f"winograd_{spec.in_channels}_{taps}_{dilation}", (spec,), lambda: winograd.convolution(spec, emitter.tiles),
+        importer, f"winograd_{spec.in_channels}_{taps}_{dilation}", (spec,),
+        lambda: winograd.convolution(spec, emitter.tiles),
         [x, weight, bias, affine, alpha, residual, other], [1, spec.out_channels, _length(x)],
     )  # fmt: skip
 
@@ -188,7 +201,8 @@ def _bidirectional_lstm(emitter: KernelEmitter, importer: Any, gates: Any, recur
 def _attention(emitter: KernelEmitter, importer: Any, projections: Any, heads: int) -> relax.Var:
     channels = _fixed(projections, 1) // 3
     return emitter.call(
-        importer, "attention", (channels, heads), lambda: attention.self_attention(heads, channels // heads, emitter.tiles),
+        importer, "attention", (channels, heads),
+        lambda: attention.self_attention(heads, channels // heads, emitter.tiles),
         [projections], [1, channels, _length(projections)],
     )  # fmt: skip
 
@@ -205,7 +219,9 @@ def _layer_norm(
     )  # fmt: skip
 
 
-def _adaptive_layer_norm(emitter: KernelEmitter, importer: Any, x: Any, style: Any, epsilon: float) -> relax.Var:
+def _adaptive_layer_norm(
+    emitter: KernelEmitter, importer: Any, x: Any, style: Any, epsilon: float
+) -> relax.Var:
     channels = _fixed(x, 1)
     return emitter.call(
         importer, "adaptive_layer_norm", (channels, epsilon),
@@ -242,8 +258,8 @@ _CONVERT: dict[str, Callable[..., relax.Var]] = {
     "winograd_conv1d": _winograd_conv1d,
     # TVM's instance_norm is one-pass, and loses digits where |mean| is much larger than std.
     "adain_affine": _adain_affine,
-    # Reshapes of a symbolic time axis to phases fail in RewriteDataflowReshape in one order of channels, and cost
-    # a single-threaded pass in the other.
+    # Reshapes of a symbolic time axis to phases fail in RewriteDataflowReshape in one order of channels, and
+    # cost a single-threaded pass in the other.
     "interleave": _interleave,
     "fold": _fold,
     # Grouped transposed convolution and AdaIN before it in one pass.
@@ -259,7 +275,8 @@ _CONVERT: dict[str, Callable[..., relax.Var]] = {
     # TVM's layer_norm has the channels last, and is single-threaded.
     "channel_norm": _layer_norm,
     "adaptive_channel_norm": _adaptive_layer_norm,
-    # float32 cumsum drifts, interpolate(mode="linear") and stft fail to import, and phase must round as PyTorch does.
+    # float32 cumsum drifts, interpolate(mode="linear") and stft fail to import, and the phase must round as
+    # PyTorch's does.
     "harmonic_source": _harmonic_source,
     # istft fails to import.
     "inverse_stft": _inverse_stft,

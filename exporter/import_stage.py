@@ -44,8 +44,8 @@ def import_stage(
 ) -> IRModule:
     """Traces a stage and turns it into Relax.
 
-    The length is one symbol between the signature's minimum and `bucket`. The bound is what the memory planner
-    works with, and the only difference between the libraries of two buckets.
+    The length is one symbol between the signature's minimum and `bucket`. The bound is what the memory
+    planner works with, and the only difference between the libraries of two buckets.
 
     Args:
         module: the stage.
@@ -79,7 +79,9 @@ def import_stage(
 
 def _rename(module: IRModule, function: str) -> IRModule:
     """The importer calls every entry function main."""
-    functions = {variable: body for variable, body in module.functions_items() if variable.name_hint != "main"}
+    functions = {
+        variable: body for variable, body in module.functions_items() if variable.name_hint != "main"
+    }
     renamed = IRModule(functions, attrs=module.attrs)
     renamed[function] = module["main"].with_attr("global_symbol", function)
     return renamed
@@ -93,7 +95,7 @@ def _example(tensor: TensorSignature, length: int) -> torch.Tensor:
 def _dynamic(tensor: TensorSignature, length: Dim) -> dict[int, Dim]:
     """Which axes of an input carry the length, and how many times it."""
     return {
-        axis: length if size[0] == 1 else size[0] * length  # type: ignore[operator]
+        axis: length if size[0] == 1 else size[0] * length
         for axis, size in enumerate(tensor.shape)
         if not isinstance(size, int)
     }

@@ -63,7 +63,11 @@ def numbers_of(comparison: Comparison, level: str) -> Numbers:
 def main(bundle: str, checkpoint: str, config: str) -> None:
     """Prints the numbers of a bundle."""
     files = (Path(checkpoint), Path(config))
-    with Bundle.load(bundle) as ours, Reference(*files) as theirs, Reference(*files, dtype="float64") as precise:
+    with (
+        Bundle.load(bundle) as ours,
+        Reference(*files) as theirs,
+        Reference(*files, dtype="float64") as precise,
+    ):
         voice = "af_heart" if "af_heart" in ours.voices else ours.voices[0]
         phonemes = "".join(phoneme for phoneme in PHONEMES if phoneme in ours.manifest.vocabulary)
         comparison = compare(ours, theirs, precise, Utterance(phonemes, voice))

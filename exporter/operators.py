@@ -1,8 +1,8 @@
 """The kernels as torch operators: what the exporter's stage modules are made of.
 
 Each operator has a plain torch implementation, so that a stage can be run and compared with kokoro's own
-module before anything is compiled, and a shape rule for torch.export. `converters` maps them to TIR kernels; their names differ from
-torch's own operators', because TVM's importer knows an operator by its name alone.
+module before anything is compiled, and a shape rule for torch.export. `converters` maps them to TIR kernels;
+their names differ from torch's own operators', because TVM's importer knows an operator by its name alone.
 Weights are in the kernels' layouts. Activations are [1, channels, time], float32.
 """
 
@@ -209,7 +209,8 @@ def _(gates, recurrent):  # type: ignore[no-untyped-def]
 def self_attention(projections: Tensor, heads: int) -> Tensor:
     """See `kernels.attention.attention`; query, key and value lie one after the other in `projections`."""
     query, key, value = projections.reshape(3, heads, -1, projections.shape[2]).transpose(2, 3)
-    return F.scaled_dot_product_attention(query, key, value).transpose(1, 2).reshape(1, -1, projections.shape[2])
+    context = F.scaled_dot_product_attention(query, key, value)
+    return context.transpose(1, 2).reshape(1, -1, projections.shape[2])
 
 
 @self_attention.register_fake
@@ -250,7 +251,7 @@ def _(x, style, epsilon):  # type: ignore[no-untyped-def]
 
 @torch.library.custom_op(f"{NAMESPACE}::harmonic_source", mutates_args=())
 def harmonic_source(f0: Tensor, weight: Tensor, bias: Tensor, noise: Tensor) -> Tensor:
-    """Spectrum of the harmonic source; see `kernels.harmonic_source` for the steps, which round the same way."""
+    """Spectrum of the harmonic source; the steps of `kernels.harmonic_source`, which round the same way."""
     wave = torch.arange(1, weight.shape[0] + 1, dtype=torch.float32)
     turns = (f0[0, :, None] * wave / 24000) % 1
     phase = torch.cumsum(turns, dim=0) * 2 * torch.pi * 300

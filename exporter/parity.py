@@ -1,7 +1,7 @@
 """How close a bundle is to kokoro: every threshold of the project, and the comparison that they judge.
 
-Each stage is judged on the reference's own inputs, because the waveform is nearly chaotic in F0; only then the
-whole chain, against the reference's own spread.
+Each stage is judged on the reference's own inputs, because the waveform is nearly chaotic in F0; only then
+the whole chain, against the reference's own spread.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.reference import Array, Reference, TextTrace, relative_rms
+from exporter.reference import SPREAD_SEEDS, Array, Reference, TextTrace, perturb, relative_rms
 from exporter.reference import Trace as ReferenceTrace
 from runtime_min import Bundle
 from runtime_min.noise import gaussian_noise
@@ -19,6 +19,8 @@ from runtime_min.pipeline import Trace
 
 NEAR_A_HALF = 1e-4
 """A reference duration this close to a half may round either way."""
+NOTHING = 1e-6
+"""Relative change of F0 that moves only the phase: the reference's own spread under it is the scale."""
 OTHER_SEED = 1
 """Added to the seed of the noise for the signal that says how large a log-mel distance is nothing."""
 
@@ -86,10 +88,10 @@ def relative_maximum(values: Array, reference: Array) -> float:
     return float(np.abs(values - wide).max() / np.sqrt(np.square(wide).mean()))
 
 
-def log_mel(audio: NDArray[np.float32], bands: int = 80) -> NDArray[np.float64]:
+def log_mel(audio: Array, bands: int = 80) -> NDArray[np.float64]:
     """Natural logarithm of the mel spectrum of 24 kHz samples: 1024-point Hann windows every 256 samples."""
     size, step, rate = 1024, 256, 24_000
-    padded = np.pad(audio.astype(np.float64), size // 2)
+    padded = np.pad(audio.reshape(-1).astype(np.float64), size // 2)
     windows = np.lib.stride_tricks.sliding_window_view(padded, size)[::step] * np.hanning(size + 1)[:-1]
     power = np.square(np.abs(np.fft.rfft(windows)))
     mel = np.linspace(0, 2595 * np.log10(1 + rate / 2 / 700), bands + 2)
@@ -97,10 +99,11 @@ def log_mel(audio: NDArray[np.float32], bands: int = 80) -> NDArray[np.float64]:
     frequency = np.fft.rfftfreq(size, 1 / rate)
     rising = (frequency - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
     falling = (edges[2:, None] - frequency) / (edges[2:] - edges[1:-1])[:, None]
-    return np.log(power @ np.clip(np.minimum(rising, falling), 0, None).T + 1e-8)
+    spectrum: NDArray[np.float64] = np.log(power @ np.clip(np.minimum(rising, falling), 0, None).T + 1e-8)
+    return spectrum
 
 
-def log_mel_distance(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
+def log_mel_distance(one: Array, other: Array) -> float:
     """RMS difference of the log-mel spectra of two signals of one length."""
     return float(np.sqrt(np.square(log_mel(one) - log_mel(other)).mean()))
 
@@ -140,7 +143,7 @@ def compare(
 def _durations(
     spoken: NDArray[np.int64], expected: ReferenceTrace, speed: float, forced: bool
 ) -> Iterator[Figure]:
-    """Durations are equal; a token whose unrounded duration is near a half may differ by one, and is counted."""
+    """Durations are equal; one whose unrounded value is near a half may differ by one, and is counted."""
     exact = expected.durations[0] / np.float32(speed)
     near_half = np.abs(exact - np.floor(exact) - 0.5) < NEAR_A_HALF
     other_way = near_half & (np.abs(spoken - expected.frames) == 1) & (not forced)
@@ -199,11 +202,16 @@ def _decoder(
     yield Figure("decoder, dB", snr(decoded, expected.audio), 55, at_least=True)
     if spoken.audio.shape != expected.audio.shape:
         return
-    arguments = (expected.f0, expected.energy, spoken.style.decoder)
-    spread = reference.spread(expected, *arguments, noise)
-    distance = relative_rms(spoken.audio, expected.audio)
-    yield Figure("chain, dB", snr(spoken.audio, expected.audio), -20 * float(np.log10(2 * spread)), at_least=True)
-    yield Figure("chain, distance over own spread", distance / spread, 2)
-    other = reference.decode(expected.asr, *arguments, gaussian_noise(seed + OTHER_SEED, noise.size))
-    mel = log_mel_distance(spoken.audio[0], expected.audio[0])
-    yield Figure("chain, log-mel over another seed's", mel / log_mel_distance(other.audio[0], expected.audio[0]), 0.1)
+    variants = [
+        reference.decode(**inputs | {"f0": perturb(expected.f0, NOTHING, variant)}).audio
+        for variant in SPREAD_SEEDS
+    ]
+    spread = float(np.median([relative_rms(variant, expected.audio) for variant in variants]))
+    limit = -20 * float(np.log10(2 * spread))
+    yield Figure("chain, dB", snr(spoken.audio, expected.audio), limit, at_least=True)
+    yield Figure("chain, distance over own spread", relative_rms(spoken.audio, expected.audio) / spread, 2)
+    other = reference.decode(**inputs | {"noise": gaussian_noise(seed + OTHER_SEED, noise.size)}).audio
+    nothing = log_mel_distance(other, expected.audio)
+    own = float(np.median([log_mel_distance(variant, expected.audio) for variant in variants]))
+    found = log_mel_distance(spoken.audio, expected.audio)
+    yield Figure("chain, log-mel over another seed's", found / nothing, max(0.1, 2 * own / nothing))

@@ -9,12 +9,26 @@ from tvm import IRModule, relax
 from tvm.relax import transform
 
 
+@tvm.transform.module_pass(opt_level=0, name="mark_noalias")
+def _mark_noalias(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """Says of every kernel, also of the one that computes lengths, that its buffers do not overlap.
+
+    TVM's code generator takes the absence of this mark in one function for others too; LLVM then keeps no sum in
+    a register, and linear layers run at 43 instead of 92 GFLOP/s (docs/upstream.md).
+    """
+    marked = module.clone()
+    for variable, function in module.functions_items():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            marked[variable] = function.with_attr("tirx.noalias", True)
+    return marked
+
+
 def passes() -> Iterator[tuple[str, Any]]:
     """The passes in order, with the name under which each one's result is dumped.
 
     This is TVM's own CPU pipeline without dispatch to libraries (none is used) and without
-    RewriteDataflowReshape (no reshape is left, and it fails on hand-written kernels: docs/upstream.md). There is
-    no scheduling: kernels are scheduled as written, and what TVM generates itself is small.
+    RewriteDataflowReshape (no reshape is left, and it fails on hand-written kernels: docs/upstream.md). There
+    is no scheduling: kernels are scheduled as written, and what TVM generates itself is small.
     """
     yield "legalize", transform.LegalizeOps()
     yield "annotate", transform.AnnotateTIROpPattern()
@@ -30,6 +44,7 @@ def passes() -> Iterator[tuple[str, Any]]:
     yield "lower_builtins", transform.LowerRuntimeBuiltin()
     yield "compute_scalars", transform.ComputePrimValue()
     yield "lower_shapes", transform.VMShapeLower()
+    yield "mark_noalias", _mark_noalias
     yield "attach_symbols", transform.AttachGlobalSymbol()
 
 

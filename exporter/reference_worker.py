@@ -155,7 +155,7 @@ class Worker:
         """Run the stages along tokens on ``token_ids`` [n] and ``voice_row`` [256]."""
         self.stop_after_text = True
         with suppress(_Recorded):
-            self.speak({**request, "speed": 1.0})
+            self.speak(request | {"speed": np.ones(())})
         return {name: self.record[name] for name in ("hidden", "encoding", "durations", "text")}
 
     def f0n(self, request: Message) -> Message:

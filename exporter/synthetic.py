@@ -72,9 +72,9 @@ GAINS = (
     Gain(r"F0_conv\.weight_g$", 1 / 150),
     Gain(r"N_conv\.weight_g$", 1 / 6),
     # The source branch: with 0.006 another noise seed changes the audio by 9 to 10 %.
-    Gain(r"noise_convs\.\d\.weight$", 0.0061),
+    Gain(r"noise_convs\.\d\.weight$", 0.0066),
     Gain(r"noise_convs\.\d\.bias$", 0.0003),
-    Gain(r"noise_res\.\d\.convs2\.\d\.weight_g$", 0.0061),
+    Gain(r"noise_res\.\d\.convs2\.\d\.weight_g$", 0.0066),
     Gain(r"noise_res\.\d\.convs2\.\d\.bias$", 0.0003),
     # Residual branches add a little each, or 18 of them drown the trunk.
     Gain(r"resblocks\.\d\.convs2\.\d\.weight_g$", 0.3),
@@ -90,7 +90,7 @@ SOURCE_WEIGHT = (
 )  # fmt: skip
 SOURCE_BIAS = -0.02945026
 # conv_post's first 11 channels are log magnitudes: this level gives an RMS of 0.05 to 0.07.
-LOG_MAGNITUDE = -1.3
+LOG_MAGNITUDE = -0.92
 
 
 def cache_directory() -> Path:
@@ -125,8 +125,7 @@ def make_states(config: Config) -> dict[str, State]:
     _quieten_style(states["predictor"], config["hidden_dim"])
     _shape_memory(states["predictor"])
     _shape_durations(states["predictor"])
-    for name in ("F0", "N"):
-        _smooth_upsampling(states["predictor"][f"{name}.1.pool.weight_v"])
+    _smooth_curves(states["predictor"])
     _shape_curve(states["predictor"], "F0", F0_CURVE)
     _shape_curve(states["predictor"], "N", N_CURVE)
     _shape_source(states["decoder"])
@@ -192,15 +191,20 @@ def _shape_memory(predictor: dict[str, np.ndarray]) -> None:
             bias[hidden : 2 * hidden] += np.float32(1.5 if name.startswith("shared") else -1.5)
 
 
-def _smooth_upsampling(taps: np.ndarray) -> None:
-    """Interpolate, nearly: with random taps the curves would jump between even and odd half frames."""
-    taps *= np.float32(0.1)
-    taps += np.array((0.5, 1.0, 0.5), np.float32)
+def _smooth_curves(predictor: dict[str, np.ndarray]) -> None:
+    """Make F0's and N's convolutions average over time, nearly, and their upsampling interpolate."""
+    for name, taps in predictor.items():
+        if re.match(r"(F0|N)\.\d\.conv[12]\.weight_v", name):
+            taps *= np.float32(0.3)
+            taps += taps[:, :, 1:2] * np.float32(3)
+        elif re.match(r"(F0|N)\.\d\.pool\.weight_v", name):
+            taps *= np.float32(0.1)
+            taps += np.array((0.5, 1.0, 0.5), np.float32)
 
 
 # The token's latent length is the LSTM's output in one random direction. Of the fifty that the projection's
-# rows offer, it is the one in which English sentences and random phonemes, all voices and all lengths agree
-# best; the other two numbers, measured once, scale it to mean 0 and variance 1.
+# rows offer, English sentences and random phonemes, all voices and all lengths agree best in this one; the
+# other two numbers, measured once, scale it to mean 0 and variance 1.
 LENGTH_DIRECTION = 15
 LENGTH_GAIN = 13.2
 LENGTH_OFFSET = 1.0
@@ -241,13 +245,9 @@ class Curve:
 
 
 # Hz: unvoiced is slightly negative, voiced above 80.
-F0_CURVE = Curve(low=-1.0, high=145.0, slope=55.0, share=0.2, half_width=0.25, voice=80.0)
+F0_CURVE = Curve(low=-1.0, high=150.0, slope=45.0, share=0.1, half_width=0.2, voice=80.0)
 # Log energy: silence near -9, speech near 7.
 N_CURVE = Curve(low=-8.0, high=5.5, slope=0.7, share=0.5, half_width=0.5, voice=1.0)
-
-
-# A shift that keeps a channel's leaky ReLU in its linear half.
-ALWAYS_POSITIVE = 5.0
 
 
 def _shape_curve(predictor: dict[str, np.ndarray], name: str, curve: Curve) -> None:
@@ -255,7 +255,8 @@ def _shape_curve(predictor: dict[str, np.ndarray], name: str, curve: Curve) -> N
 
     With L the leaky ReLU of slope 0.2, v the channel plus `share`, t `half_width` and s the voice's shift:
     a L(v+t+s) - b L(v-t) + c L(-v-t) - 0.2 a s is flat below -t and has the wanted slope above t; a, b and c
-    follow from the three slopes. The last term is a channel that does not vary over time.
+    follow from the three slopes. The last term is a channel that does not vary over time; it also carries the
+    constant that puts the flat part at `low`, so that no large numbers cancel there.
     """
     drop = curve.slope / 0.96
     rise = (curve.high - curve.low) / (2 * curve.half_width)
@@ -266,27 +267,28 @@ def _shape_curve(predictor: dict[str, np.ndarray], name: str, curve: Curve) -> N
         for name_in_block, tensor in predictor.items()
         if name_in_block.startswith(f"{name}.2.")
     }
-    _shape_knees(block, curve, curve.voice / a)
+    t = curve.half_width
+    _shape_knees(
+        block, curve, voice=curve.voice / a, constant=(0.2 * (a + b) * t - c * t - curve.low) / (0.2 * a)
+    )
     row = block["conv2.weight_v"][0]
     row *= np.float32(0.2 / math.sqrt(row.size))
     row[:4] = 0
     row[:4, 1] = (a, -b, c, -0.2 * a)
     block["conv2.weight_g"][0] = math.sqrt(math.fsum(np.square(row, dtype=np.float64).flat))
-    # Where the curve is flat the distances between the knees are left over.
-    t = curve.half_width
-    block["conv2.bias"][0] = curve.low - (0.2 * a * t + 0.2 * b * t - c * t - 0.2 * a * ALWAYS_POSITIVE)
+    block["conv2.bias"][0] = 0
     projection = predictor[f"{name}_proj.weight"]
     projection *= np.float32(0.3)
     projection[0, 0] = math.sqrt(2)  # undoes the block's 1 / sqrt(2)
 
 
-def _shape_knees(block: dict[str, np.ndarray], curve: Curve, voice: float) -> None:
+def _shape_knees(block: dict[str, np.ndarray], curve: Curve, voice: float, constant: float) -> None:
     """Make channels 0 to 3 the arguments of the leaky ReLUs: v+t+s, v-t, -v-t, and s plus a constant."""
     weight, gain = block["conv1.weight_v"], block["conv1.weight_g"]
     weight[1], weight[2], gain[1:3] = weight[0], -weight[0], gain[0]
     t, share = curve.half_width, curve.share
     block["norm2.norm.weight"][:4] = (1, 1, 1, 0)
-    block["norm2.norm.bias"][:4] = (share + t, share - t, -share - t, ALWAYS_POSITIVE)
+    block["norm2.norm.bias"][:4] = (share + t, share - t, -share - t, constant)
     channels = len(block["norm2.norm.weight"])
     for style in (block["norm2.fc.weight"], block["norm2.fc.bias"]):
         shift = style[channels] * np.float32(voice)
@@ -301,3 +303,4 @@ def _shape_source(decoder: dict[str, np.ndarray]) -> None:
     decoder["generator.m_source.l_linear.bias"][0] = SOURCE_BIAS
     magnitudes = len(decoder["generator.conv_post.bias"]) // 2
     decoder["generator.conv_post.bias"][:magnitudes] += np.float32(LOG_MAGNITUDE)
+    decoder["generator.conv_post.weight_g"][:magnitudes] *= np.float32(0.7)  # or rare peaks would clip

@@ -72,8 +72,8 @@ def synthetic_voice(name: str) -> NDArray[np.float32]:
     utterances. The drift is 0.2 a column in the decoder's half and 0.57 in the prosody's.
     """
     drift = np.where(np.arange(COLUMNS) < COLUMNS // 2, 0.2, 0.57) / np.sqrt(2)
-    offset = 0.12 * _unit("everybody") + 0.14 * _unit(name)
-    direction = drift * (_unit("everybody's drift") + _unit(f"{name}'s drift"))
+    offset = 0.12 * _unit("all voices") + 0.14 * _unit(name)
+    direction = drift * (_unit("all voices drift") + _unit(f"{name} drift"))
     fade = 1 - np.log(np.arange(1, ROWS + 1)) / np.log(ROWS)
     voice: NDArray[np.float32] = (offset + fade[:, None] * direction).astype(np.float32)
     return voice

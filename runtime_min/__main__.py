@@ -8,6 +8,7 @@ Exit codes: 0 spoken; 1 the compiled code failed; 2 wrong usage; 3 the input can
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 import time
 from collections.abc import Sequence
@@ -24,6 +25,9 @@ _INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Speaks and returns the exit code."""
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A path may have characters that the terminal's encoding lacks.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         _speak(options)
     except KokoroError as error:

@@ -35,7 +35,8 @@ def read_manifest(directory: Path, *, sha256: str | None = None) -> Manifest:
         ManifestDigestError: the manifest is not the pinned one.
         BundleError: the manifest is damaged, breaks the schema or has another version.
     """
-    if not directory.is_dir():
+    # Path.is_dir would raise where a name is too long.
+    if not os.path.isdir(directory):
         raise MissingFileError(f"{directory} is no bundle: expected a directory with {MANIFEST_NAME}.")
     data = _read_bounded(directory / MANIFEST_NAME)
     if sha256 is not None:

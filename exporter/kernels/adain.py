@@ -26,7 +26,7 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
     def adain(
         x_handle: T.handle, style_handle: T.handle, fc_weight_handle: T.handle, fc_bias_handle: T.handle,
         weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         x = T.match_buffer(x_handle, (1, channels, n), "float32")

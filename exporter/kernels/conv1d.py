@@ -105,7 +105,9 @@ def activate(spec: Convolution, x: Any, affine: Any, alpha: Any, channel: Any) -
     return vector_math.snake(normed, alpha[channel, 0], alpha[channel, 1])
 
 
-def finish(spec: Convolution, total: Any, bias: Any, residual: Any, other: Any, channel: Any, time: Any) -> Any:
+def finish(
+    spec: Convolution, total: Any, bias: Any, residual: Any, other: Any, channel: Any, time: Any
+) -> Any:
     """Bias, output activation, residuals and scale of one sample as a TIR expression."""
     total = total + bias[channel]
     if spec.output_activation == "gelu":
@@ -118,10 +120,12 @@ def finish(spec: Convolution, total: Any, bias: Any, residual: Any, other: Any, 
 
 
 def activated_row(spec: Convolution, width: int) -> Any:
-    """A TIR macro that writes `width` activated samples of a channel from `first` on; zero outside the signal."""
+    """A TIR macro that writes `width` activated samples from `first` on; zero outside the signal."""
 
     @T.inline
-    def fill(tile: Any, row: Any, x: Any, channel: Any, first: Any, n: Any, affine: Any, alpha: Any):
+    def fill(
+        tile: Any, row: Any, x: Any, channel: Any, first: Any, n: Any, affine: Any, alpha: Any
+    ) -> None:
         for chunk in T.serial(width // COPY):
             time: T.let[T.int64] = first + chunk * COPY
             if time >= 0 and time + COPY <= n:
@@ -169,11 +173,12 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     group_blocks = out_channels // CHANNEL_BLOCK // groups
     width = -(-(span + dilation * (taps - 1)) // COPY) * COPY
     fill_row = activated_row(spec, width)
+
     @T.prim_func(private=True, s_tir=True)
     def conv1d(
         x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
         alpha_handle: T.handle, residual_handle: T.handle, other_handle: T.handle, y_handle: T.handle,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         x = T.match_buffer(x_handle, (1, in_channels, n), "float32")
@@ -230,7 +235,9 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                         for row in T.unroll(rows):
                             for vector in T.unroll(vectors):
                                 for lane in T.vectorized(lanes):
-                                    total[row, vector, lane] = total[row, vector, lane] + partial[row, vector, lane]
+                                    total[row, vector, lane] = (
+                                        total[row, vector, lane] + partial[row, vector, lane]
+                                    )
                     channel_0: T.let[T.int64] = (first_block + block) * CHANNEL_BLOCK + half * rows
                     time_0: T.let[T.int64] = start + step * columns
                     if time_0 + columns <= n + growth:

@@ -13,8 +13,11 @@ def embedding(rows: int, channels: int, positions: int) -> PrimFunc:
 
     @T.prim_func(private=True, s_tir=True)
     def embed(
-        token_ids_handle: T.handle, table_handle: T.handle, position_table_handle: T.handle, y_handle: T.handle
-    ):
+        token_ids_handle: T.handle,
+        table_handle: T.handle,
+        position_table_handle: T.handle,
+        y_handle: T.handle,
+    ) -> None:
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         token_ids = T.match_buffer(token_ids_handle, (1, n), "int64")

@@ -1,8 +1,8 @@
 """Resampling as dense phases: the parts of strided and transposed convolutions that only move samples.
 
 A transposed convolution whose kernel is twice its stride is a convolution of two taps to stride x channels
-phases, which `interleave` then puts in order. A strided convolution of the same kind reads a signal that `fold`
-has cut into phases. Channel order of phases is (phase, channel).
+phases, which `interleave` then puts in order. A strided convolution of the same kind reads a signal that
+`fold` has cut into phases. Channel order of phases is (phase, channel).
 """
 
 from tvm.script import tirx as T
@@ -20,7 +20,7 @@ def interleave(channels: int, stride: int, padding: int, reflect: bool) -> PrimF
     extra = int(reflect)
 
     @T.prim_func(private=True, s_tir=True)
-    def interleave_phases(phases_handle: T.handle, addend_handle: T.handle, y_handle: T.handle):
+    def interleave_phases(phases_handle: T.handle, addend_handle: T.handle, y_handle: T.handle) -> None:
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         phases = T.match_buffer(phases_handle, (1, stride * channels, n), "float32")
@@ -54,7 +54,7 @@ def fold(channels: int, stride: int, padding: int, extra: int) -> PrimFunc:
     """
 
     @T.prim_func(private=True, s_tir=True)
-    def fold_phases(x_handle: T.handle, y_handle: T.handle):
+    def fold_phases(x_handle: T.handle, y_handle: T.handle) -> None:
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         x = T.match_buffer(x_handle, (1, channels, (n - 1) * stride + extra), "float32")
@@ -72,7 +72,9 @@ def fold(channels: int, stride: int, padding: int, extra: int) -> PrimFunc:
 
 
 def upsample_pool(channels: int, slope: float) -> PrimFunc:
-    """AdaIN's affine, leaky_relu and ConvTranspose1d(groups=channels, 3, stride 2, padding 1, output_padding 1).
+    """AdaIN's affine, leaky_relu and kokoro's pool.
+
+    The pool is ConvTranspose1d(groups=channels, kernel 3, stride 2, padding 1, output_padding 1).
 
     Buffers, float32: x [1, channels, n]; affine [channels, 3]; weight [channels, 3]; bias [channels]; output
     [1, channels, 2 * n].
@@ -82,7 +84,7 @@ def upsample_pool(channels: int, slope: float) -> PrimFunc:
     def upsample(
         x_handle: T.handle, affine_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle,
         y_handle: T.handle,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         x = T.match_buffer(x_handle, (1, channels, n), "float32")
@@ -120,7 +122,9 @@ def halve() -> PrimFunc:
     """
 
     @T.prim_func(private=True, s_tir=True)
-    def halve_signal(x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, y_handle: T.handle):
+    def halve_signal(
+        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, y_handle: T.handle
+    ) -> None:
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         x = T.match_buffer(x_handle, (1, n * 2), "float32")

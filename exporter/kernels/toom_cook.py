@@ -1,8 +1,8 @@
 """Toom-Cook (Winograd) transforms F(4, 4): four outputs of a four-tap filter with seven multiplications.
 
 After Winograd, "Arithmetic complexity of computations" (1980), in the form of Lavin and Gray (2015):
-y = A^T [(G g) * (B^T d)] for seven samples d and four taps g. The points 0, 1, -1, 2, -2, 1/2 and infinity keep
-the relative error of a float32 convolution near 1.4e-6 RMS.
+y = A^T [(G g) * (B^T d)] for seven samples d and four taps g. The points 0, 1, -1, 2, -2, 1/2 and infinity
+keep the relative error of a float32 convolution near 1.4e-6 RMS.
 """
 
 from fractions import Fraction
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 OUTPUTS = 4
 TAPS = 4
 POINTS = OUTPUTS + TAPS - 1
-_FINITE = tuple(map(Fraction, (0, 1, -1, 2, -2))) + (Fraction(1, 2),)
+_FINITE = (*map(Fraction, (0, 1, -1, 2, -2)), Fraction(1, 2))
 
 Matrix = NDArray[np.float64]
 
@@ -31,7 +31,9 @@ def _from_roots(roots: list[Fraction]) -> list[Fraction]:
 
 def output_transform() -> Matrix:
     """A^T, [outputs, points]."""
-    rows = [[point**power for point in _FINITE] + [Fraction(power == OUTPUTS - 1)] for power in range(OUTPUTS)]
+    rows = [
+        [*(point**power for point in _FINITE), Fraction(power == OUTPUTS - 1)] for power in range(OUTPUTS)
+    ]
     return np.array(rows, np.float64)
 
 

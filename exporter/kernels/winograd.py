@@ -1,8 +1,8 @@
-"""One-dimensional convolution by Toom-Cook transforms: half the multiplications of `conv1d`, otherwise the same.
+"""One-dimensional convolution by Toom-Cook transforms: `conv1d` with half the multiplications.
 
 Taps are taken four at a time; the groups share the transform of the input. A dilation of d is d interleaved
-convolutions (phases). A job takes a tile of time: it activates and transforms all input channels, multiplies for
-each of the seven points, and transforms back block by block of output channels.
+convolutions (phases). A job takes a tile of time: it activates and transforms all input channels, multiplies
+for each of the seven points, and transforms back block by block of output channels.
 """
 
 from typing import Any
@@ -48,7 +48,7 @@ def _combine(row: Any, sample: Any) -> Any:
 
 
 def tile_columns(spec: Convolution) -> int:
-    """Groups of four outputs of one phase that a job computes; the transformed input must stay in the L2 cache."""
+    """Groups of four outputs of one phase that a job computes; the transformed input fits the L2 cache."""
     return 128 if spec.dilation == 1 and spec.in_channels <= 128 else 32
 
 
@@ -76,7 +76,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     fill_row = activated_row(spec, width)
 
     @T.inline
-    def transform_channel(line: Any, channel: Any, transformed: Any):
+    def transform_channel(line: Any, channel: Any, transformed: Any) -> None:
         ordered = T.alloc_buffer((stride, wide + COPY), "float32", scope="global")
         for residue in T.serial(stride):
             for column in T.serial(wide + 1):
@@ -118,7 +118,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                 )
 
     @T.inline
-    def multiply(weight: Any, block: Any, transformed: Any, products: Any):
+    def multiply(weight: Any, block: Any, transformed: Any, products: Any) -> None:
         for point, phase, half, step in T.grid(POINTS, phases, halves, columns // (vectors * lanes)):
             total = T.alloc_buffer((rows, vectors, lanes), "float32", scope="local")
             for row in T.unroll(rows):
@@ -145,7 +145,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                         )
 
     @T.inline
-    def transform_back(products: Any, row: Any, signal: Any):
+    def transform_back(products: Any, row: Any, signal: Any) -> None:
         for phase, chunk in T.grid(phases, columns // COPY):
             for lane in T.vectorized(COPY):
                 signal[(chunk * COPY + lane) * stride + phase] = _combine(
@@ -168,18 +168,22 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     def winograd(
         x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
         alpha_handle: T.handle, residual_handle: T.handle, other_handle: T.handle, y_handle: T.handle,
-    ):  # fmt: skip
+    ) -> None:  # fmt: skip
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         x = T.match_buffer(x_handle, (1, in_channels, n), "float32")
-        weight = T.match_buffer(weight_handle, (blocks, POINTS, in_channels, groups, CHANNEL_BLOCK), "float32")
+        weight = T.match_buffer(
+            weight_handle, (blocks, POINTS, in_channels, groups, CHANNEL_BLOCK), "float32"
+        )
         bias = T.match_buffer(bias_handle, (out_channels,), "float32")
         affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
         alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
-        residual = T.match_buffer(residual_handle, (1, out_channels, n) if spec.residuals > 0 else (1,), "float32")
+        residual = T.match_buffer(
+            residual_handle, (1, out_channels, n) if spec.residuals > 0 else (1,), "float32"
+        )
         other = T.match_buffer(other_handle, (1, out_channels, n) if spec.residuals > 1 else (1,), "float32")
         y = T.match_buffer(y_handle, (1, out_channels, n), "float32")
-        # A short signal has too few tiles for all cores: then two jobs share a tile, each half of the channels.
+        # A short signal has too few tiles for all cores: two jobs then share a tile, half the channels each.
         shares: T.let[T.int64] = T.if_then_else(n <= 4 * span, T.int64(2), T.int64(1))
         for job in T.parallel(T.floordiv(n + (span - 1), span) * shares):
             transformed = T.alloc_buffer((POINTS, in_channels, phases, wide), "float32", scope="global")

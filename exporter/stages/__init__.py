@@ -1,4 +1,7 @@
-"""The five stages as torch modules made of kokoro's weights and the exporter's operators."""
+"""The five stages as torch modules made of kokoro's weights and the exporter's operators.
+
+kokoro has no type information, so its modules are `Any` here.
+"""
 
 from torch import nn
 

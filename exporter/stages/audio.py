@@ -1,5 +1,7 @@
 """The stages along frames: `f0n`, and `decoder` with the harmonic source and the generator."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -16,9 +18,9 @@ from exporter.stages.layers import (
 
 
 class F0N(nn.Module):
-    """Shared LSTM and the two stacks of blocks: aligned encoding [1, 640, m], style to F0 and N [1, 2 * m]."""
+    """Shared LSTM and two stacks of blocks: aligned encoding [1, 640, m], style to F0 and N [1, 2 * m]."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
         predictor = model.predictor
         self.shared = BidirectionalLstm(predictor.shared)
@@ -46,16 +48,16 @@ class Snake(nn.Module):
 
 
 class GeneratorBlock(nn.Module):
-    """kokoro's `AdaINResBlock1`: three times AdaIN, Snake, convolution, AdaIN, Snake, convolution, residual."""
+    """kokoro's `AdaINResBlock1`: thrice AdaIN, Snake, convolution, AdaIN, Snake, convolution, residual."""
 
-    def __init__(self, block: nn.Module) -> None:
+    def __init__(self, block: Any) -> None:
         super().__init__()
-        self.convs1 = nn.ModuleList(map(WinogradConv, block.convs1))  # type: ignore[arg-type]
-        self.convs2 = nn.ModuleList(map(WinogradConv, block.convs2))  # type: ignore[arg-type]
-        self.norms1 = nn.ModuleList(map(AdaIN, block.adain1))  # type: ignore[arg-type]
-        self.norms2 = nn.ModuleList(map(AdaIN, block.adain2))  # type: ignore[arg-type]
-        self.snakes1 = nn.ModuleList(map(Snake, block.alpha1))  # type: ignore[arg-type]
-        self.snakes2 = nn.ModuleList(map(Snake, block.alpha2))  # type: ignore[arg-type]
+        self.convs1 = nn.ModuleList(map(WinogradConv, block.convs1))
+        self.convs2 = nn.ModuleList(map(WinogradConv, block.convs2))
+        self.norms1 = nn.ModuleList(map(AdaIN, block.adain1))
+        self.norms2 = nn.ModuleList(map(AdaIN, block.adain2))
+        self.snakes1 = nn.ModuleList(map(Snake, block.alpha1))
+        self.snakes2 = nn.ModuleList(map(Snake, block.alpha2))
 
     def forward(self, x: Tensor, style: Tensor, other: Tensor | None = None, scale: float = 1.0) -> Tensor:
         """[1, channels, n] to (block(x) + other) * scale."""
@@ -79,12 +81,15 @@ class Upsampler(nn.Module):
         inputs, outputs, taps = conv.weight.shape
         self.stride, self.padding, self.reflect = conv.stride[0], int(conv.padding[0]), reflect
         if taps != 2 * self.stride or conv.output_padding != (0,) or self.stride != 2 * self.padding:
-            raise ValueError(f"unsupported upsampler {conv}: expected a kernel of twice the stride, no padding of output")
+            raise ValueError(
+                f"unsupported upsampler {conv}: expected a kernel of twice the stride, no padding of output"
+            )
         weight = effective_weight(conv).permute(2, 1, 0)  # taps, out, in
         # Tap 0 of the dense convolution reads the sample before, tap 1 the sample itself.
         phases = torch.stack([weight[self.stride :], weight[: self.stride]], dim=-1)
         assert conv.bias is not None
-        self.conv = Conv(phases.reshape(self.stride * outputs, inputs, 2), conv.bias.repeat(self.stride), padding=1)
+        bias = conv.bias.repeat(self.stride)
+        self.conv = Conv(phases.reshape(self.stride * outputs, inputs, 2), bias, padding=1)
 
     def forward(self, x: Tensor, source: Tensor, slope: float) -> Tensor:
         """[1, in, n] and [1, out, stride * n (+ 1)] to the latter's shape."""
@@ -113,22 +118,22 @@ class SourceDownsampler(nn.Module):
 
 
 class Generator(nn.Module):
-    """kokoro's `Generator` behind the harmonic source: hidden [1, 512, 2 * m], spectrum to audio [1, 600 * m]."""
+    """kokoro's `Generator` behind the source: hidden [1, 512, 2 * m], spectrum to audio [1, 600 * m]."""
 
     SLOPE, LAST_SLOPE = 0.1, 0.01
 
-    def __init__(self, generator: nn.Module) -> None:
+    def __init__(self, generator: Any) -> None:
         super().__init__()
-        ups, noise_convs = list(generator.ups), list(generator.noise_convs)  # type: ignore[arg-type]
+        ups, noise_convs = list(generator.ups), list(generator.noise_convs)
         self.ups = nn.ModuleList(Upsampler(up, index == len(ups) - 1) for index, up in enumerate(ups))
         self.source_convs = nn.ModuleList(
             Conv.of(conv) if conv.stride == (1,) else SourceDownsampler(conv) for conv in noise_convs
         )
-        self.source_blocks = nn.ModuleList(map(GeneratorBlock, generator.noise_res))  # type: ignore[arg-type]
-        blocks = [GeneratorBlock(block) for block in generator.resblocks]  # type: ignore[union-attr]
-        self.kernels = int(generator.num_kernels)  # type: ignore[arg-type]
+        self.source_blocks = nn.ModuleList(map(GeneratorBlock, generator.noise_res))
+        blocks = [GeneratorBlock(block) for block in generator.resblocks]
+        self.kernels = int(generator.num_kernels)
         self.blocks = nn.ModuleList(blocks)
-        self.last = Conv.of(generator.conv_post)  # type: ignore[arg-type]
+        self.last = Conv.of(generator.conv_post)
 
     def forward(self, x: Tensor, style: Tensor, spectrum: Tensor) -> Tensor:
         """Spectrum [1, 22, 120 * m + 1] holds 11 magnitudes, then 11 phases."""
@@ -148,21 +153,21 @@ class Generator(nn.Module):
 class DecoderBody(nn.Module):
     """kokoro's `Decoder` before its generator: asr [1, 512, m], F0, N, style to hidden [1, 512, 2 * m]."""
 
-    def __init__(self, decoder: nn.Module) -> None:
+    def __init__(self, decoder: Any) -> None:
         super().__init__()
         f0, energy = decoder.F0_conv, decoder.N_conv
-        self.f0_weight, self.f0_bias = parameter(effective_weight(f0)[0, 0]), parameter(f0.bias)  # type: ignore
-        self.energy_weight = parameter(effective_weight(energy)[0, 0])  # type: ignore[arg-type]
-        self.energy_bias = parameter(energy.bias)  # type: ignore
-        self.asr = Conv.of(decoder.asr_res[0])  # type: ignore[index, arg-type]
-        self.encode = ResidualBlock(decoder.encode)  # type: ignore[arg-type]
-        self.decode = nn.ModuleList(map(ResidualBlock, decoder.decode))  # type: ignore[arg-type]
+        self.f0_weight, self.f0_bias = parameter(effective_weight(f0)[0, 0]), parameter(f0.bias)
+        self.energy_weight = parameter(effective_weight(energy)[0, 0])
+        self.energy_bias = parameter(energy.bias)
+        self.asr = Conv.of(decoder.asr_res[0])
+        self.encode = ResidualBlock(decoder.encode)
+        self.decode = nn.ModuleList(map(ResidualBlock, decoder.decode))
 
     def forward(self, asr: Tensor, f0: Tensor, energy: Tensor, style: Tensor) -> Tensor:
         """F0 and N [1, 2 * m]."""
         f0 = operators.halve(f0, self.f0_weight, self.f0_bias)
         energy = operators.halve(energy, self.energy_weight, self.energy_bias)
-        x = self.encode(torch.cat([asr, f0, energy], dim=1), style)
+        x: Tensor = self.encode(torch.cat([asr, f0, energy], dim=1), style)
         condition = [self.asr(asr), f0, energy]
         for block in self.decode:
             x = block(torch.cat([x, *condition], dim=1), style)
@@ -172,10 +177,10 @@ class DecoderBody(nn.Module):
 class HarmonicSource(nn.Module):
     """Spectrum of kokoro's harmonic source: F0 [1, 2 * m], noise [1, 600 * m] to [1, 22, 120 * m + 1]."""
 
-    def __init__(self, generator: nn.Module) -> None:
+    def __init__(self, generator: Any) -> None:
         super().__init__()
-        merge = generator.m_source.l_linear  # type: ignore[union-attr]
-        self.weight, self.bias = parameter(merge.weight[0]), parameter(merge.bias)  # type: ignore
+        merge = generator.m_source.l_linear
+        self.weight, self.bias = parameter(merge.weight[0]), parameter(merge.bias)
 
     def forward(self, f0: Tensor, noise: Tensor) -> Tensor:
         """Noise is one unit Gaussian a sample: the merged noise of the harmonics."""
@@ -186,14 +191,16 @@ class HarmonicSource(nn.Module):
 class Decoder(nn.Module):
     """asr [1, 512, m], F0 and N [1, 2 * m], style [1, 128], noise [1, 600 * m] to audio [1, 600 * m]."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
         decoder = model.decoder
-        self.body = DecoderBody(decoder)  # type: ignore[arg-type]
-        self.source = HarmonicSource(decoder.generator)  # type: ignore[arg-type, union-attr]
-        self.generator = Generator(decoder.generator)  # type: ignore[arg-type, union-attr]
+        self.body = DecoderBody(decoder)
+        self.source = HarmonicSource(decoder.generator)
+        self.generator = Generator(decoder.generator)
 
-    def forward(self, asr: Tensor, f0: Tensor, energy: Tensor, decoder_style: Tensor, noise: Tensor) -> Tensor:
+    def forward(
+        self, asr: Tensor, f0: Tensor, energy: Tensor, decoder_style: Tensor, noise: Tensor
+    ) -> Tensor:
         """24 kHz samples."""
         hidden = self.body(asr, f0, energy, decoder_style)
         result: Tensor = self.generator(hidden, decoder_style, self.source(f0, noise))

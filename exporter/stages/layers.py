@@ -1,5 +1,7 @@
 """Building blocks of the stages: kokoro's layers with their weights in the kernels' layouts."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -24,19 +26,20 @@ def layout_of(value: nn.Parameter) -> str:
     return str(getattr(value, "weight_layout", ROW_MAJOR))
 
 
-def effective_weight(module: nn.Module) -> Tensor:
+def effective_weight(module: Any) -> Tensor:
     """The weight of a layer, from direction and magnitude where kokoro uses `weight_norm`."""
     if hasattr(module, "weight_v"):
         weight: Tensor = torch._weight_norm(module.weight_v, module.weight_g, 0)
-        return weight.detach()
-    return module.weight.detach()  # type: ignore[union-attr, operator, no-any-return]
+    else:
+        weight = module.weight
+    return weight.detach()
 
 
 class Conv(nn.Module):
     """A convolution of stride 1 with fused activation and residuals; see `kernels.conv1d`."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None, padding: int = 0, dilation: int = 1) -> None:
-        """Packs `weight` [out, in, taps]; output channels are rounded up to whole blocks, the added are zero."""
+        """Packs `weight` [out, in, taps]; output channels are rounded up to whole blocks with zeros."""
         super().__init__()
         out = conv1d.padded_channels(weight.shape[0])
         full_bias = torch.zeros(out)
@@ -107,11 +110,11 @@ class WinogradConv(nn.Module):
 class AdaIN(nn.Module):
     """The affine map of kokoro's `AdaIN1d` for one input and style."""
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: Any) -> None:
         super().__init__()
-        self.fc_weight, self.fc_bias = parameter(module.fc.weight), parameter(module.fc.bias)  # type: ignore
-        self.weight, self.bias = parameter(module.norm.weight), parameter(module.norm.bias)  # type: ignore
-        self.epsilon = float(module.norm.eps)  # type: ignore
+        self.fc_weight, self.fc_bias = parameter(module.fc.weight), parameter(module.fc.bias)
+        self.weight, self.bias = parameter(module.norm.weight), parameter(module.norm.bias)
+        self.epsilon = float(module.norm.eps)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """[1, channels, n] and [1, style] to [channels, 3]."""
@@ -124,7 +127,7 @@ class AdaIN(nn.Module):
 class BidirectionalLstm(nn.Module):
     """A bidirectional `nn.LSTM` over exactly the length of its input."""
 
-    def __init__(self, module: nn.LSTM) -> None:
+    def __init__(self, module: Any) -> None:
         super().__init__()
         weight = torch.cat([module.weight_ih_l0, module.weight_ih_l0_reverse])
         forward = module.bias_ih_l0 + module.bias_hh_l0
@@ -146,15 +149,15 @@ class ResidualBlock(nn.Module):
 
     SLOPE = 0.2
 
-    def __init__(self, block: nn.Module) -> None:
+    def __init__(self, block: Any) -> None:
         super().__init__()
-        self.norm1, self.norm2 = AdaIN(block.norm1), AdaIN(block.norm2)  # type: ignore[arg-type]
-        self.conv1, self.conv2 = Conv.of(block.conv1), Conv.of(block.conv2)  # type: ignore[arg-type]
-        self.shortcut = Conv.of(block.conv1x1) if block.learned_sc else None  # type: ignore[arg-type]
+        self.norm1, self.norm2 = AdaIN(block.norm1), AdaIN(block.norm2)
+        self.conv1, self.conv2 = Conv.of(block.conv1), Conv.of(block.conv2)
+        self.shortcut = Conv.of(block.conv1x1) if block.learned_sc else None
         self.upsamples = block.upsample_type != "none"
         if self.upsamples:
-            self.pool_weight = parameter(effective_weight(block.pool)[:, 0])  # type: ignore[arg-type]
-            self.pool_bias = parameter(block.pool.bias)  # type: ignore
+            self.pool_weight = parameter(effective_weight(block.pool)[:, 0])
+            self.pool_bias = parameter(block.pool.bias)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """[1, in, n] to [1, out, n], or 2 * n where the block upsamples."""

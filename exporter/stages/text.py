@@ -1,5 +1,7 @@
 """The stages along tokens: `bert`, `duration` and `text_encoder`."""
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
@@ -14,7 +16,7 @@ class Bert(nn.Module):
     tanh-GELU. Every token is valid, so there is no attention mask.
     """
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
         bert = model.bert
         config, embeddings = bert.config, bert.embeddings
@@ -27,7 +29,8 @@ class Bert(nn.Module):
             embeddings.word_embeddings.weight + embeddings.token_type_embeddings.weight[:1]
         )
         self.positions = parameter(embeddings.position_embeddings.weight)
-        self.embedding_norm = LayerNorm(embeddings.LayerNorm.weight, embeddings.LayerNorm.bias, config.layer_norm_eps)
+        norm, epsilon = embeddings.LayerNorm, config.layer_norm_eps
+        self.embedding_norm = LayerNorm(norm.weight, norm.bias, epsilon)
         self.widen = Conv.of(bert.encoder.embedding_hidden_mapping_in)
         query, key, value = attention.query, attention.key, attention.value
         self.project = Conv(
@@ -35,10 +38,11 @@ class Bert(nn.Module):
             torch.cat([query.bias, key.bias, value.bias]),
         )
         self.attention_out = Conv.of(attention.dense)
-        self.attention_norm = LayerNorm(attention.LayerNorm.weight, attention.LayerNorm.bias, config.layer_norm_eps)
+        norm = attention.LayerNorm
+        self.attention_norm = LayerNorm(norm.weight, norm.bias, epsilon)
         self.feed_in, self.feed_out = Conv.of(layer.ffn), Conv.of(layer.ffn_output)
         norm = layer.full_layer_layer_norm
-        self.layer_norm = LayerNorm(norm.weight, norm.bias, config.layer_norm_eps)
+        self.layer_norm = LayerNorm(norm.weight, norm.bias, epsilon)
         self.encoder = Conv.of(model.bert_encoder)
         self.heads, self.depth = int(config.num_attention_heads), int(config.num_hidden_layers)
 
@@ -70,10 +74,10 @@ class LayerNorm(nn.Module):
 class AdaptiveLayerNorm(nn.Module):
     """kokoro's `AdaLayerNorm`."""
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: Any) -> None:
         super().__init__()
-        self.weight, self.bias = parameter(module.fc.weight), parameter(module.fc.bias)  # type: ignore
-        self.epsilon = float(module.eps)  # type: ignore[arg-type]
+        self.weight, self.bias = parameter(module.fc.weight), parameter(module.fc.bias)
+        self.epsilon = float(module.eps)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """[1, channels, n] and [1, style] to [1, channels, n]."""
@@ -83,9 +87,9 @@ class AdaptiveLayerNorm(nn.Module):
 
 
 class Duration(nn.Module):
-    """Duration encoder, LSTM and projection: hidden [1, 512, n], style to encoding [1, 640, n], durations [1, n]."""
+    """Duration encoder and predictor: hidden [1, 512, n], style to encoding [1, 640, n], durations [1, n]."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
         predictor = model.predictor
         blocks = list(predictor.text_encoder.lstms)
@@ -110,7 +114,7 @@ class TextEncoder(nn.Module):
 
     SLOPE = 0.2
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: Any) -> None:
         super().__init__()
         encoder = model.text_encoder
         self.table = parameter(encoder.embedding.weight)

@@ -1,44 +1,33 @@
 """The attention kernel against torch's in float64, on each CPU level of this machine."""
 
-import os
-import subprocess
-import sys
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
-import tvm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch.nn.functional import scaled_dot_product_attention
 
 from exporter.kernels import attention
-from exporter.kernels.tiles import AVX2, AVX512
-
-Array = NDArray[np.float32]
-HEADS, HEAD_SIZE = 3, 16
-TILES = {"x86-64-v3": AVX2, "x86-64-v4": AVX512}
-HAS_AVX512 = tvm.target.codegen.llvm_cpu_has_features(
-    "avx512f", tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
+from exporter.kernels.tiles import AVX2
+from tests.unit.kernel_testing import (
+    LEVELS,
+    TILES,
+    Array,
+    assert_nothing_is_left_in_workspaces,
+    assert_threads_change_no_bit,
+    build,
+    call,
+    every_level,
 )
-every_level = pytest.mark.parametrize("level", list(TILES) if HAS_AVX512 else ["x86-64-v3"])
 
-
-@cache
-def build(heads: int, head_size: int, level: str) -> tvm.runtime.Executable:
-    kernel = attention.self_attention(heads, head_size, TILES[level]).with_attr("global_symbol", "attention")
-    return tvm.compile(kernel, tvm.target.Target({"kind": "llvm", "mcpu": level}))
+HEADS, HEAD_SIZE = 3, 16
 
 
 def run(projections: Array, level: str, heads: int = HEADS) -> Array:
     hidden, length = projections.shape[1] // 3, projections.shape[2]
-    context = tvm.runtime.tensor(np.full((1, hidden, length), np.nan, np.float32))
-    build(heads, hidden // heads, level)["attention"](tvm.runtime.tensor(projections), context)
-    result: Array = context.numpy()
-    return result
+    kernel = build(level, attention.self_attention, heads, hidden // heads, TILES[level])
+    return call(kernel, (1, hidden, length), projections)
 
 
 def random_projections(length: int, hidden: int = HEADS * HEAD_SIZE) -> Array:
@@ -120,37 +109,15 @@ def test_nothing_past_the_last_key_reaches_the_softmax(level: str, length: int) 
 @every_level
 @pytest.mark.parametrize("length", [2, 13, 32, 45])
 def test_nan_left_in_workspaces_changes_no_bit(level: str, length: int) -> None:
-    projections = random_projections(length)
-    clean = run(projections, level)
-    run(np.full_like(projections, np.nan), level)
-    np.testing.assert_array_equal(run(projections, level), clean)
+    assert_nothing_is_left_in_workspaces(lambda values: run(values, level), random_projections(length))
 
 
 def test_number_of_threads_changes_no_bit() -> None:
-    root = Path(__file__).parents[2]
-    environment = os.environ | {"TVM_NUM_THREADS": "3", "PYTHONPATH": str(root)}
-    process = subprocess.run(
-        [sys.executable, __file__], env=environment, capture_output=True, text=True, check=True
-    )
-    assert process.stdout.split() == ["equal", "equal", "equal"]
+    projections = random_projections(62)
+    assert_threads_change_no_bit(lambda: run(projections, LEVELS[-1]))
 
 
 @pytest.mark.parametrize("head_size", [0, 6, 65])
 def test_head_sizes_that_tiles_do_not_divide_are_refused(head_size: int) -> None:
     with pytest.raises(ValueError, match=f"multiples of 4, found {head_size}"):
         attention.self_attention(12, head_size, AVX2)
-
-
-def compare_threads() -> None:
-    """Prints for 1, 2 and 3 threads whether the context is that of one thread."""
-    projections = random_projections(62)
-    configure = tvm.get_global_func("runtime.config_threadpool")
-    results = []
-    for threads in (1, 2, 3):
-        configure(1, threads)
-        results.append(run(projections, "x86-64-v3"))
-        print("equal" if np.array_equal(results[0], results[-1]) else "different")
-
-
-if __name__ == "__main__":
-    compare_threads()

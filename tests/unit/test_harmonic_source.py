@@ -1,27 +1,24 @@
 """The harmonic source against kokoro's own, on each CPU level of this machine."""
 
-import os
-import subprocess
-import sys
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-import tvm
 from kokoro import istftnet
 from kokoro.istftnet import SineGen, SourceModuleHnNSF
 from numpy.typing import NDArray
 
 from exporter.kernels import harmonic_source
-
-Array = NDArray[np.float32]
-HAS_AVX512 = tvm.target.codegen.llvm_cpu_has_features(
-    "avx512f", tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
+from tests.unit.kernel_testing import (
+    LEVELS,
+    Array,
+    assert_threads_change_no_bit,
+    build,
+    call,
+    every_level,
 )
-LEVELS = ["x86-64-v3", "x86-64-v4"] if HAS_AVX512 else ["x86-64-v3"]
-every_level = pytest.mark.parametrize("level", LEVELS)
+
 every_length = pytest.mark.parametrize("frames", [160, 640, 5120])
 
 RECORDED = Path(__file__).parents[3] / "shared" / "kokoro" / "fixtures" / "decoder_inputs_real.npz"
@@ -51,25 +48,12 @@ def noise_of(frames: int) -> Array:
     return np.random.default_rng([1, frames]).standard_normal((1, 600 * frames), np.float32)
 
 
-@cache
-def build(name: str, level: str) -> tvm.runtime.Executable:
-    kernel = getattr(harmonic_source, name)().with_attr("global_symbol", name)
-    return tvm.compile(kernel, tvm.target.Target({"kind": "llvm", "mcpu": level}))
-
-
-def run(name: str, level: str, shape: tuple[int, int], *inputs: Array) -> Array:
-    output = tvm.runtime.tensor(np.full(shape, np.nan, np.float32))
-    build(name, level)[name](*map(tvm.runtime.tensor, inputs), output)
-    result: Array = output.numpy()
-    return result
-
-
 def sines(f0: Array, level: str) -> Array:
-    return run("harmonic_sines", level, (9, 300 * f0.size), f0)
+    return call(build(level, harmonic_source.harmonic_sines), (9, 300 * f0.size), f0)
 
 
 def merged(f0: Array, noise: Array, level: str) -> Array:
-    return run("harmonic_source", level, noise.shape, f0, WEIGHTS, BIAS, noise)
+    return call(build(level, harmonic_source.harmonic_source), noise.shape, f0, WEIGHTS, BIAS, noise)
 
 
 def repeated(f0: Array) -> torch.Tensor:
@@ -176,24 +160,8 @@ def test_every_level_gives_the_same_bits() -> None:
         np.testing.assert_array_equal(result, results[0])
 
 
-def test_any_number_of_threads_gives_the_same_bits() -> None:
-    # The pool's size is fixed when a process first uses it, so the comparison has one of its own.
-    environment = {**os.environ, "TVM_NUM_THREADS": "3", "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, __file__], env=environment, check=True)
-
-
-def results_by_threads() -> dict[int, bytes]:
-    """The same bytes computed on 3, 2 and 1 threads, by the number that TVM reports."""
-    results = {}
-    for threads in (3, 2, 1):
-        tvm.get_global_func("runtime.config_threadpool")(1, threads)
-        results[tvm.get_global_func("runtime.NumThreads")()] = b"".join(
-            merged(f0_of("synthetic", n), noise_of(n), LEVELS[-1]).tobytes() for n in (3, 17, 160)
-        )
-    return results
-
-
-if __name__ == "__main__":
-    by_threads = results_by_threads()
-    assert set(by_threads) == {1, 2, 3}, by_threads.keys()
-    assert len(set(by_threads.values())) == 1
+def test_number_of_threads_changes_no_bit() -> None:
+    inputs = [(f0_of("synthetic", frames), noise_of(frames)) for frames in (3, 17, 160)]
+    assert_threads_change_no_bit(
+        lambda: np.concatenate([merged(f0, noise, LEVELS[-1]) for f0, noise in inputs], axis=1)
+    )

@@ -1,44 +1,33 @@
 """The LSTM kernel against torch.nn.LSTM in float64, on each CPU level of this machine."""
 
-import os
-import subprocess
-import sys
-from functools import cache
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
-import tvm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from exporter.kernels import lstm
-
-Array = NDArray[np.float32]
-HIDDEN = 32
-LANES = {"x86-64-v3": 8, "x86-64-v4": 16}
-HAS_AVX512 = tvm.target.codegen.llvm_cpu_has_features(
-    "avx512f", tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
+from tests.unit.kernel_testing import (
+    LEVELS,
+    TILES,
+    Array,
+    assert_nothing_is_left_in_workspaces,
+    assert_threads_change_no_bit,
+    build,
+    call,
+    every_level,
+    relative_error,
 )
-every_level = pytest.mark.parametrize("level", list(LANES) if HAS_AVX512 else ["x86-64-v3"])
 
-
-@cache
-def build(hidden: int, level: str) -> tvm.runtime.Executable:
-    kernel = lstm.bidirectional_lstm(hidden, lanes=LANES[level]).with_attr("global_symbol", "lstm")
-    return tvm.compile(kernel, tvm.target.Target({"kind": "llvm", "mcpu": level}))
+HIDDEN = 32
 
 
 def run(gates: Array, forward: Array, backward: Array, level: str) -> Array:
     hidden, length = forward.shape[1], gates.shape[2]
-    output = tvm.runtime.tensor(np.full((1, 2 * hidden, length), np.nan, np.float32))
-    packed = lstm.pack_recurrent(forward, backward)
-    build(hidden, level)["lstm"](tvm.runtime.tensor(gates), tvm.runtime.tensor(packed), output)
-    result: Array = output.numpy()
-    return result
+    kernel = build(level, lstm.bidirectional_lstm, hidden, lanes=TILES[level].lanes)
+    return call(kernel, (1, 2 * hidden, length), gates, lstm.pack_recurrent(forward, backward))
 
 
 def random_layer(hidden: int, length: int, seed: int = 0) -> tuple[Array, Array, Array]:
@@ -85,8 +74,7 @@ def unpack(packed: Array) -> Array:
 def test_states_are_those_of_torch_over_a_packed_sequence(level: str, hidden: int, length: int) -> None:
     layer = random_layer(hidden, length)
     expected = torch_lstm(*layer)
-    error = np.abs(run(*layer, level) - expected).max() / np.sqrt(np.mean(expected**2))
-    assert error <= 1e-6
+    assert relative_error(run(*layer, level), expected) <= 1e-6
 
 
 @every_level
@@ -113,10 +101,8 @@ def test_forward_states_do_not_depend_on_what_follows(level: str, length: int, l
 @every_level
 @pytest.mark.parametrize("length", [2, 16, 37])
 def test_nan_left_in_workspaces_changes_no_bit(level: str, length: int) -> None:
-    gates, forward, backward = random_layer(HIDDEN, length)
-    clean = run(gates, forward, backward, level)
-    run(np.full_like(gates, np.nan), forward, backward, level)
-    np.testing.assert_array_equal(run(gates, forward, backward, level), clean)
+    gates, *weights = random_layer(HIDDEN, length)
+    assert_nothing_is_left_in_workspaces(lambda values: run(values, *weights, level), gates)
 
 
 @every_level
@@ -127,12 +113,8 @@ def test_saturated_gates_give_finite_states(level: str) -> None:
 
 
 def test_number_of_threads_changes_no_bit() -> None:
-    root = Path(__file__).parents[2]
-    environment = os.environ | {"TVM_NUM_THREADS": "3", "PYTHONPATH": str(root)}
-    process = subprocess.run(
-        [sys.executable, __file__], env=environment, capture_output=True, text=True, check=True
-    )
-    assert process.stdout.split() == ["equal", "equal", "equal"]
+    layer = random_layer(HIDDEN, 37)
+    assert_threads_change_no_bit(lambda: run(*layer, LEVELS[-1]))
 
 
 @given(hidden=st.sampled_from([16, 32, 80]), seed=st.integers(0, 99))
@@ -147,18 +129,3 @@ def test_packing_loses_nothing(hidden: int, seed: int) -> None:
 def test_hidden_sizes_that_blocks_do_not_divide_are_refused(hidden: int) -> None:
     with pytest.raises(ValueError, match=f"multiple of 16 hidden units, found {hidden}"):
         lstm.bidirectional_lstm(hidden, lanes=8)
-
-
-def compare_threads() -> None:
-    """Prints for 1, 2 and 3 threads whether the states are those of one thread."""
-    layer = random_layer(HIDDEN, 37)
-    configure = tvm.get_global_func("runtime.config_threadpool")
-    results = []
-    for threads in (1, 2, 3):
-        configure(1, threads)
-        results.append(run(*layer, "x86-64-v3"))
-        print("equal" if np.array_equal(results[0], results[-1]) else "different")
-
-
-if __name__ == "__main__":
-    compare_threads()

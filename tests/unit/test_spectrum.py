@@ -1,49 +1,30 @@
 """Both Fourier transforms against torch's, on each CPU level of this machine."""
 
-import os
-import subprocess
-import sys
-from functools import cache
-
 import numpy as np
 import pytest
 import torch
-import tvm
 from numpy.typing import NDArray
-from tvm.tirx import PrimFunc
 
 from exporter.kernels import spectrum
-
-Array = NDArray[np.float32]
-HAS_AVX512 = tvm.target.codegen.llvm_cpu_has_features(
-    "avx512f", tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
+from tests.unit.kernel_testing import (
+    LEVELS,
+    Array,
+    assert_threads_change_no_bit,
+    build,
+    call,
+    every_level,
 )
-LEVELS = ["x86-64-v3", "x86-64-v4"] if HAS_AVX512 else ["x86-64-v3"]
-every_level = pytest.mark.parametrize("level", LEVELS)
+
 every_length = pytest.mark.parametrize("frames", [3, 4, 17, 160])
 WINDOW = torch.hann_window(20)
 
 
-@cache
-def build(name: str, level: str, channels: int) -> tvm.runtime.Executable:
-    kernel: PrimFunc = spectrum.source_spectrum() if name == "forward" else spectrum.inverse_stft(channels)
-    target = tvm.target.Target({"kind": "llvm", "mcpu": level})
-    return tvm.compile(kernel.with_attr("global_symbol", name), target)
-
-
-def run(name: str, level: str, x: Array, shape: tuple[int, ...]) -> Array:
-    output = tvm.runtime.tensor(np.full(shape, np.nan, np.float32))
-    build(name, level, x.shape[1] if name == "inverse" else 1)[name](tvm.runtime.tensor(x), output)
-    result: Array = output.numpy()
-    return result
-
-
 def forward(source: Array, level: str) -> Array:
-    return run("forward", level, source, (1, 22, source.size // 5 + 1))
+    return call(build(level, spectrum.source_spectrum), (1, 22, source.size // 5 + 1), source)
 
 
 def inverse(x: Array, level: str) -> Array:
-    return run("inverse", level, x, (1, 5 * (x.shape[2] - 1)))
+    return call(build(level, spectrum.inverse_stft, x.shape[1]), (1, 5 * (x.shape[2] - 1)), x)
 
 
 def signal(frames: int) -> Array:
@@ -164,33 +145,18 @@ def test_fewer_channels_than_bins_are_an_error() -> None:
         spectrum.inverse_stft(21)
 
 
-def both_results(level: str) -> bytes:
-    return b"".join(
-        forward(signal(frames), level).tobytes() + inverse(generator_output(frames), level).tobytes()
+def both_results(level: str) -> Array:
+    results = [
+        result.reshape(-1)
         for frames in (3, 17, 160)
-    )
+        for result in (forward(signal(frames), level), inverse(generator_output(frames), level))
+    ]
+    return np.concatenate(results)
 
 
 def test_every_level_gives_the_same_bits() -> None:
-    assert len({both_results(level) for level in LEVELS}) == 1
+    assert len({both_results(level).tobytes() for level in LEVELS}) == 1
 
 
-def test_any_number_of_threads_gives_the_same_bits() -> None:
-    # The pool's size is fixed when a process first uses it, so the comparison has one of its own.
-    environment = {**os.environ, "TVM_NUM_THREADS": "3", "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run([sys.executable, __file__], env=environment, check=True)
-
-
-def results_by_threads() -> dict[int, bytes]:
-    """The same bytes computed on 3, 2 and 1 threads, by the number that TVM reports."""
-    results = {}
-    for threads in (3, 2, 1):
-        tvm.get_global_func("runtime.config_threadpool")(1, threads)
-        results[tvm.get_global_func("runtime.NumThreads")()] = both_results(LEVELS[-1])
-    return results
-
-
-if __name__ == "__main__":
-    by_threads = results_by_threads()
-    assert set(by_threads) == {1, 2, 3}, by_threads.keys()
-    assert len(set(by_threads.values())) == 1
+def test_number_of_threads_changes_no_bit() -> None:
+    assert_threads_change_no_bit(lambda: both_results(LEVELS[-1]))

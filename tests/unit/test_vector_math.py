@@ -2,26 +2,20 @@
 
 import re
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 import pytest
-import tvm
 from numpy.typing import NDArray
+from tvm.runtime import Executable
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
 from exporter.kernels import vector_math
+from tests.unit import kernel_testing
+from tests.unit.kernel_testing import Array, every_level
 
-Array = NDArray[np.float32]
 LANES = 16
 PI = 4 * np.arctan(np.longdouble(1))
-HAS_AVX512 = tvm.target.codegen.llvm_cpu_has_features(
-    "avx512f", tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
-)
-LEVELS = ["x86-64-v3", "x86-64-v4"] if HAS_AVX512 else ["x86-64-v3"]
-
-every_level = pytest.mark.parametrize("level", LEVELS)
 
 
 def unary(name: str) -> PrimFunc:
@@ -29,6 +23,7 @@ def unary(name: str) -> PrimFunc:
 
     @T.prim_func(private=True, s_tir=True)
     def apply(x_handle: T.handle, y_handle: T.handle):
+        T.func_attr({"tirx.noalias": True})
         n = T.int64()
         x = T.match_buffer(x_handle, (n, LANES), "float32")
         y = T.match_buffer(y_handle, (n, LANES), "float32")
@@ -49,6 +44,7 @@ def ternary(name: str) -> PrimFunc:
 
     @T.prim_func(private=True, s_tir=True)
     def apply(a_handle: T.handle, b_handle: T.handle, c_handle: T.handle, y_handle: T.handle):
+        T.func_attr({"tirx.noalias": True})
         n = T.int64()
         a = T.match_buffer(a_handle, (n, LANES), "float32")
         b = T.match_buffer(b_handle, (n, LANES), "float32")
@@ -61,21 +57,15 @@ def ternary(name: str) -> PrimFunc:
     return apply
 
 
-@cache
-def build(name: str, level: str) -> tvm.runtime.Executable:
-    kernel = ternary(name) if name in ("atan2", "leaky_relu", "snake") else unary(name)
-    kernel = kernel.with_attr("global_symbol", name).with_attr("tirx.noalias", True)
-    return tvm.compile(kernel, tvm.target.Target({"kind": "llvm", "mcpu": level}))
+def build(name: str, level: str) -> Executable:
+    return kernel_testing.build(level, ternary if name in ("atan2", "leaky_relu", "snake") else unary, name)
 
 
 def call(name: str, level: str, *arguments: Array) -> Array:
     """The function's values at all points of the arguments, whatever their number."""
     size = arguments[0].size
     rows = [np.resize(argument, (-(-size // LANES), LANES)) for argument in arguments]
-    result = tvm.runtime.tensor(np.full_like(rows[0], np.nan))
-    build(name, level)[name](*map(tvm.runtime.tensor, rows), result)
-    values: Array = result.numpy().reshape(-1)[:size]
-    return values
+    return kernel_testing.call(build(name, level), rows[0].shape, *rows).reshape(-1)[:size]
 
 
 def largest_ulps(values: Array, exact: NDArray[np.longdouble]) -> float:
@@ -102,7 +92,7 @@ def small_values() -> Array:
 @every_level
 def test_compiles_to_vector_code_without_calls(name: str, level: str) -> None:
     assembly = build(name, level).mod.inspect_source("asm")
-    body = assembly[assembly.index(f"{name}_compute_:") :]
+    body = assembly[assembly.index("kernel_compute_:") :]
     body = body[: body.index(".Lfunc_end")]
     registers = re.findall(r"\bv\w+p[sd]\b.*%([yz])mm", body)
     assert set(registers) == ({"z"} if level == "x86-64-v4" else {"y"}) or name in ("sin", "cos", "atan2")

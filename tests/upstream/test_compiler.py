@@ -12,6 +12,8 @@ from tvm import relax, te
 from tvm.s_tir import Schedule, TensorIntrin
 from tvm.script import tirx as T
 
+from exporter.kernels import conv1d
+from exporter.kernels.tiles import AVX512
 from tests.upstream.reproduction import (
     BASELINE,
     SHORT,
@@ -164,3 +166,21 @@ def test_tensorize_works_with_the_installed_tvm_ffi() -> None:
     _, inner = schedule.split(schedule.get_loops(schedule.get_sblock("y"))[0], [None, 8])
     schedule.tensorize(inner, "upstream.increment")
     assert "T.vectorized(8)" in schedule.mod.script()
+
+
+def test_a_function_without_noalias_still_slows_down_the_others() -> None:
+    """Sums leave the registers: a fused multiply-add then reads the sum from memory in every step."""
+    kernel = conv1d.convolution(conv1d.Convolution(2304, 768, 1), AVX512).with_attr("global_symbol", "conv")
+
+    @T.prim_func(s_tir=True)
+    def length(shape: T.Buffer((2,), "int64")) -> None:
+        T.func_attr({"global_symbol": "length"})
+        shape[1] = shape[0] * T.int64(2048)
+
+    def sums_in_memory(other: tvm.tirx.PrimFunc) -> int:
+        target = tvm.target.Target({"kind": "llvm", "mcpu": "x86-64-v4"})
+        module = tvm.compile(tvm.IRModule({"conv": kernel, "length": other}), target=target).mod
+        return len(re.findall(r"vfmadd213ps\s+(?:\d+)?\(%r", module.inspect_source("asm")))
+
+    assert sums_in_memory(length.with_attr("tirx.noalias", True)) == 0
+    assert sums_in_memory(length) > 0, "works now: remove _mark_noalias from exporter/pipeline.py"

@@ -1,0 +1,107 @@
+"""One export for all tests of this directory, loaded bundles, and kokoro to compare them with.
+
+The process of the tests never imports TVM's compiler: everything that compiles runs in a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.checkpoint import OFFICIAL_CONFIG
+from exporter.reference import Reference
+from exporter.synthetic import ensure_file
+from runtime_min import Bundle
+from tests.e2e.utterances import REAL_VOICES
+
+ROOT = Path(__file__).parents[2]
+TEXT_BUCKETS = (32, 512)
+FRAME_BUCKETS = (64, 512, 5120)
+VOICE_SOURCES = ["synthetic", "real"] if REAL_VOICES.exists() else ["synthetic"]
+
+Export = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """This process's environment without what decides about threads, and with this project to import."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("TVM_", "OMP_"))}
+    return {**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **changes}
+
+
+def run_python(*arguments: str | Path, **changes: str) -> subprocess.CompletedProcess[str]:
+    """Runs this Python in a process of its own; `changes` are variables of its environment."""
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, env=environment(**changes), cwd=ROOT, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="session")
+def export(tmp_path_factory: pytest.TempPathFactory) -> Export:
+    """Runs ``kokoro-export bundle`` with the session's buckets; what was compiled once comes from its cache."""
+    cache = os.environ.get("KOKORO_EXPORT_TEST_CACHE") or tmp_path_factory.mktemp("libraries")
+
+    def run(output: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        return run_python(
+            *("-m", "exporter", "bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "--no-parity"),
+            *("--text-buckets", ",".join(map(str, TEXT_BUCKETS))),
+            *("--frame-buckets", ",".join(map(str, FRAME_BUCKETS))),
+            *("--cache-dir", str(cache), "-o", str(output), *arguments),
+            **changes,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def directory(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with synthetic voices, on the disk."""
+    output = tmp_path_factory.mktemp("exported") / "bundle"
+    done = export(output)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.fixture(scope="session")
+def bundle(directory: Path) -> Iterator[Bundle]:
+    """The bundle with synthetic voices, loaded."""
+    with Bundle.load(directory) as loaded:
+        yield loaded
+
+
+@pytest.fixture(scope="session")
+def bundles(
+    bundle: Bundle, export: Export, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Bundle]]:
+    """The loaded bundle for each of `VOICE_SOURCES`; real voices need only a second writing."""
+    if "real" not in VOICE_SOURCES:
+        yield {"synthetic": bundle}
+        return
+    output = tmp_path_factory.mktemp("exported") / "real-voices"
+    done = export(output, "--voices", str(REAL_VOICES))
+    assert done.returncode == 0, done.stderr
+    with Bundle.load(output) as real:
+        yield {"synthetic": bundle, "real": real}
+
+
+@pytest.fixture(scope="session")
+def checkpoint_file() -> Path:
+    """The synthetic checkpoint, which belongs to `OFFICIAL_CONFIG`."""
+    return ensure_file(OFFICIAL_CONFIG)
+
+
+@pytest.fixture(scope="session")
+def reference(checkpoint_file: Path) -> Iterator[Reference]:
+    """kokoro in float32."""
+    with Reference(checkpoint_file, OFFICIAL_CONFIG, threads=2) as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def precise(checkpoint_file: Path) -> Iterator[Reference]:
+    """kokoro in float64."""
+    with Reference(checkpoint_file, OFFICIAL_CONFIG, threads=2, dtype="float64") as started:
+        yield started

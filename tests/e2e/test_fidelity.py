@@ -1,0 +1,193 @@
+"""A bundle speaks as kokoro does: every stage and the whole chain within the thresholds of `exporter.parity`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from exporter.checkpoint import OFFICIAL_CONFIG
+from exporter.parity import Comparison, Utterance, compare, snr
+from exporter.reference import Reference
+from runtime_min import Bundle
+from runtime_min.noise import gaussian_noise
+from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, VOICE_SOURCES, run_python
+from tests.e2e.utterances import RECORDED_INPUTS, phonemes_of, recorded_phonemes
+
+pytestmark = pytest.mark.e2e
+
+VOICES = ("af_heart", "am_michael", "bf_emma", "zm_yunxi")
+TOKENS = (3, 12, 44, 62, 105, 219, 512)
+SPEEDS = (0.5, 1.0, 2.0)
+# Frames that the real model gave the 60 tokens of the recorded utterance.
+RECORDED_DURATIONS = (
+    14, 2, 2, 2, 2, 2, 2, 2, 5, 4, 7, 2, 2, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 2, 3, 4, 3, 2, 1, 2,
+    1, 2, 2, 1, 1, 2, 1, 2, 3, 3, 2, 2, 2, 2, 2, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 14, 6, 1,
+)  # fmt: skip
+
+every_voice_source = pytest.mark.parametrize("source", VOICE_SOURCES)
+
+
+def assert_all_hold(comparison: Comparison) -> None:
+    """Every figure is within its limit, and none is missing, as happens where the durations differ."""
+    listed = "\n".join(map(str, comparison.figures))
+    assert not comparison.missed, f"{comparison.utterance}, {comparison.frames} frames:\n{listed}"
+    assert len(comparison.figures) == 12, listed
+
+
+@every_voice_source
+@pytest.mark.parametrize(
+    ("tokens", "voice", "speed"),
+    [
+        (3, "af_heart", 0.5),
+        (3, "am_michael", 1.0),
+        (3, "bf_emma", 2.0),
+        (12, "zm_yunxi", 0.5),
+        (12, "bf_emma", 1.0),
+        (44, "am_michael", 2.0),
+    ],
+)
+def test_a_short_utterance_is_spoken_as_kokoro_speaks_it(
+    bundles: dict[str, Bundle], reference: Reference, precise: Reference, source: str, tokens: int, voice: str, speed: float
+) -> None:
+    said = Utterance(phonemes_of(tokens), voice, speed, seed=tokens)
+    assert_all_hold(compare(bundles[source], reference, precise, said))
+
+
+@pytest.mark.parametrize(("tokens", "voice", "speed"), [(62, "af_heart", 1.0), (219, "am_michael", 2.0)])
+def test_a_long_utterance_is_spoken_as_kokoro_speaks_it(
+    bundles: dict[str, Bundle], reference: Reference, precise: Reference, tokens: int, voice: str, speed: float
+) -> None:
+    said = Utterance(phonemes_of(tokens), voice, speed)
+    assert_all_hold(compare(bundles[VOICE_SOURCES[-1]], reference, precise, said))
+
+
+@pytest.mark.slow
+@every_voice_source
+@pytest.mark.parametrize("speed", SPEEDS)
+@pytest.mark.parametrize("tokens", TOKENS)
+def test_every_length_at_every_speed_is_spoken_as_kokoro_speaks_it(
+    bundles: dict[str, Bundle], reference: Reference, precise: Reference, source: str, tokens: int, speed: float
+) -> None:
+    # The long ones take minutes: a voice each. Over all lengths and speeds every voice has its turn.
+    turn = TOKENS.index(tokens) + SPEEDS.index(speed)
+    voices = VOICES if tokens <= 62 else (VOICES[turn % len(VOICES)],)
+    for voice in voices:
+        said = Utterance(phonemes_of(tokens), voice, speed, seed=turn)
+        assert_all_hold(compare(bundles[source], reference, precise, said))
+
+
+@pytest.mark.slow
+@every_voice_source
+def test_real_sentences_are_spoken_as_kokoro_speaks_them(
+    bundles: dict[str, Bundle], reference: Reference, precise: Reference, source: str
+) -> None:
+    for phonemes in recorded_phonemes() or [phonemes_of(tokens) for tokens in (14, 44, 66, 105)]:
+        assert_all_hold(compare(bundles[source], reference, precise, Utterance(phonemes, "af_heart")))
+
+
+def spread_over(frames: int, tokens: int) -> NDArray[np.int64]:
+    """`frames` frames for `tokens` tokens, unevenly."""
+    random = np.random.default_rng([frames, tokens])
+    return 1 + random.multinomial(frames - tokens, np.full(tokens, 1 / tokens)).astype(np.int64)
+
+
+def assert_holds_at(
+    bundle: Bundle, reference: Reference, precise: Reference, tokens: int, frames: int
+) -> None:
+    said = Utterance(phonemes_of(tokens), "af_heart", seed=frames)
+    comparison = compare(bundle, reference, precise, said, spread_over(frames, tokens))
+    assert (comparison.tokens, comparison.frames) == (tokens, frames)
+    assert_all_hold(comparison)
+
+
+def bucket_of(length: int, buckets: tuple[int, ...]) -> int:
+    return min(size for size in buckets if size >= length)
+
+
+@pytest.mark.parametrize(("tokens", "frames"), [(32, 64), (33, 65)])
+def test_at_the_end_of_the_smallest_buckets_and_one_past_it_nothing_is_different(
+    bundle: Bundle, reference: Reference, precise: Reference, tokens: int, frames: int
+) -> None:
+    assert bundle.stage("bert").choose_bucket(tokens) == bucket_of(tokens, TEXT_BUCKETS)
+    assert bundle.stage("decoder").choose_bucket(frames) == bucket_of(frames, FRAME_BUCKETS)
+    assert_holds_at(bundle, reference, precise, tokens, frames)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("tokens", "frames"), [(62, 512), (62, 513), (512, 1024), (512, 5120)])
+def test_at_the_end_of_the_larger_buckets_and_one_past_it_nothing_is_different(
+    bundle: Bundle, reference: Reference, precise: Reference, tokens: int, frames: int
+) -> None:
+    assert bundle.stage("decoder").choose_bucket(frames) == bucket_of(frames, FRAME_BUCKETS)
+    assert_holds_at(bundle, reference, precise, tokens, frames)
+
+
+def recorded_inputs() -> dict[str, NDArray[np.float32]]:
+    """What the real model gave its decoder, without the padding behind its 160 frames."""
+    recorded = np.load(RECORDED_INPUTS)
+    return {
+        "asr": recorded["asr"][:, :, :160],
+        "f0": recorded["f0"][:, :320],
+        "energy": recorded["n"][:, :320],
+        "decoder_style": recorded["s"],
+    }
+
+
+def made_up_inputs() -> dict[str, NDArray[np.float32]]:
+    """160 frames as the real model would give them: the same durations, ranges and unvoiced parts."""
+    random = np.random.default_rng(160)
+    time = np.arange(320)
+    voiced = time // 23 % 3 < 2
+    text = 0.4 * random.standard_normal((1, 512, len(RECORDED_DURATIONS)))
+    f0 = np.where(voiced, 192 + 80 * np.sin(time / 17) + 3 * random.standard_normal(320), -1.8 * random.random(320))
+    energy = np.where(voiced, 6 + 2 * np.sin(time / 11), -7 + 2 * random.standard_normal(320))
+    inputs = {
+        "asr": np.repeat(text, RECORDED_DURATIONS, axis=2)[:, :, :160],
+        "f0": f0[None],
+        "energy": energy[None],
+        "decoder_style": 0.19 * random.standard_normal((1, 128)),
+    }
+    return {name: values.astype(np.float32) for name, values in inputs.items()}
+
+
+INPUTS = {"made up": made_up_inputs, **({"recorded": recorded_inputs} if RECORDED_INPUTS.exists() else {})}
+
+
+@pytest.mark.parametrize("inputs", INPUTS.values(), ids=INPUTS.keys())
+def test_the_decoder_alone_gives_kokoros_samples(bundle: Bundle, reference: Reference, inputs: object) -> None:
+    assert callable(inputs)
+    given = inputs()
+    noise = gaussian_noise(0, 600 * given["asr"].shape[2])
+    expected = reference.decode(**given, noise=noise).audio
+    found = bundle.stage("decoder").run({**given, "noise": noise[None]})["audio"]
+    assert snr(found, expected) >= 55
+
+
+def test_the_decoders_body_and_its_generator_hold_on_their_own(
+    reference: Reference, bundle: Bundle, checkpoint_file: Path, tmp_path: Path
+) -> None:
+    recorded = {}
+    for frames in (16, 160):
+        tokens = frames // 4
+        spoken = bundle.trace(phonemes_of(tokens), durations=spread_over(frames, tokens))
+        style = np.concatenate([spoken.style.decoder, spoken.style.prosody], axis=1)
+        durations = spoken.durations
+        trace = reference.speak(spoken.token_ids[0], style, 1.0, lambda count: gaussian_noise(0, count), durations)
+        recorded[frames] = trace
+        np.savez(
+            tmp_path / f"inputs-{frames}.npz",
+            asr=trace.asr, f0=trace.f0, energy=trace.energy, style=spoken.style.decoder,
+            hidden=trace.decoder_hidden, spectrum=np.concatenate([trace.magnitude, trace.phase], axis=1),
+        )  # fmt: skip
+    script = Path(__file__).with_name("compiled_parts.py")
+    done = run_python(script, checkpoint_file, OFFICIAL_CONFIG, tmp_path, bundle.level.name)
+    assert done.returncode == 0, done.stderr
+    for frames, trace in recorded.items():
+        found = np.load(tmp_path / f"outputs-{frames}.npz")
+        style = np.load(tmp_path / f"inputs-{frames}.npz")["style"]
+        audio = reference.generate(trace.decoder_hidden, style, trace.magnitude, trace.phase)
+        assert snr(found["hidden"], trace.decoder_hidden) >= 90
+        assert snr(found["audio"], audio) >= 80

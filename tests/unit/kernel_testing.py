@@ -1,0 +1,89 @@
+"""What tests of kernels share: the levels of this machine, compilation, guarded calls and numbers of threads."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import tvm
+import tvm_ffi
+from numpy.typing import NDArray
+from tvm.tirx import PrimFunc
+
+from exporter.kernels.tiles import AVX2, AVX512
+
+Array = NDArray[np.float32]
+HAS_AVX512 = tvm.target.codegen.llvm_cpu_has_features(
+    "avx512f", tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
+)
+TILES = {"x86-64-v3": AVX2} | ({"x86-64-v4": AVX512} if HAS_AVX512 else {})
+"""Register tiles of the levels that this machine runs."""
+LEVELS = list(TILES)
+every_level = pytest.mark.parametrize("level", LEVELS)
+GUARD = 4096
+"""Bytes before and after every tensor of a call: 0xff, which is NaN in float32 and -1 in int64."""
+
+
+@cache
+def build(level: str, make: Callable[..., PrimFunc], *arguments: Any, **options: Any) -> tvm.runtime.Executable:
+    """The kernel `make(*arguments, **options)` for one level, compiled once; its name is `kernel`."""
+    kernel = make(*arguments, **options).with_attr("global_symbol", "kernel")
+    return tvm.compile(kernel, tvm.target.Target({"kind": "llvm", "mcpu": level}))
+
+
+def _guarded(shape: tuple[int, ...], dtype: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """A tensor of 0xff bytes at a multiple of 64 bytes, and the memory that it lies in."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.full(size + 2 * GUARD + 64, 0xFF, np.uint8)
+    start = GUARD + -(memory.ctypes.data + GUARD) % 64
+    return memory[start : start + size].view(dtype).reshape(shape), memory
+
+
+def call(kernel: tvm.runtime.Executable, shape: tuple[int, ...], *inputs: NDArray[Any]) -> Array:
+    """Runs a kernel among NaN: what it reads beside its inputs or leaves unwritten is seen in the result."""
+    tensors = []
+    for value in inputs:
+        tensor, _ = _guarded(value.shape, value.dtype)
+        tensor[...] = value
+        tensors.append(tensor)
+    output, memory = _guarded(shape, np.float32)
+    kernel["kernel"](*map(tvm_ffi.from_dlpack, [*tensors, output]))
+    result = output.copy()
+    output.view(np.uint8)[...] = 0xFF
+    assert (memory == 0xFF).all(), "the kernel wrote beside its output"
+    return result
+
+
+def relative_error(values: Array, expected: NDArray[np.float64]) -> float:
+    """The greatest difference over the RMS of what is expected; NaN where a value is NaN."""
+    return float(np.abs(values - expected).max() / np.sqrt(np.mean(expected**2)))
+
+
+def assert_nothing_is_left_in_workspaces(compute: Callable[..., Array], *inputs: NDArray[Any]) -> None:
+    """Fails where a workspace that the call before has filled with NaN changes a bit of a result."""
+    clean = compute(*inputs)
+    compute(*(np.full_like(value, np.nan) if value.dtype == np.float32 else value for value in inputs))
+    np.testing.assert_array_equal(compute(*inputs), clean)
+
+
+def assert_threads_change_no_bit(compute: Callable[[], Array]) -> None:
+    """Fails where 1, 2 and 3 threads do not give the same bits.
+
+    A pool belongs to the thread that first uses it, and its size is fixed from then on, so the calls are made
+    on a thread of their own.
+    """
+
+    def on_each_number() -> dict[int, bytes]:
+        results = {}
+        for threads in (3, 2, 1):
+            tvm.get_global_func("runtime.config_threadpool")(1, threads)
+            results[tvm.get_global_func("runtime.NumThreads")()] = compute().tobytes()
+        return results
+
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(1) as executor:
+        patch.setenv("TVM_NUM_THREADS", "3")
+        results = executor.submit(on_each_number).result()
+    assert set(results) == {1, 2, 3}
+    assert len(set(results.values())) == 1

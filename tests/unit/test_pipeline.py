@@ -1,0 +1,64 @@
+"""The pass list: what it dumps, and that it leaves a module which the machine runs."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tvm import IRModule, relax
+
+from exporter.import_stage import stage_weights
+from exporter.pipeline import compile_module, passes
+from tests.unit import tiny_stage
+
+
+class Dumped(NamedTuple):
+    imported: IRModule
+    executable: relax.VMExecutable
+    directory: Path
+
+
+@pytest.fixture(scope="module")
+def dumped(tmp_path_factory: pytest.TempPathFactory) -> Dumped:
+    directory = tmp_path_factory.mktemp("dump") / "of" / "tiny"
+    imported = tiny_stage.imported(tiny_stage.make())
+    return Dumped(imported, compile_module(imported, tiny_stage.target(), directory), directory)
+
+
+@pytest.fixture
+def dump(dumped: Dumped) -> Path:
+    return dumped.directory
+
+
+def test_one_file_is_dumped_after_import_and_after_each_pass(dump: Path) -> None:
+    names = ["imported", *(name for name, _ in passes())]
+    files = sorted(path.name for path in dump.iterdir())
+    assert files == [f"{number:02}_{name}.py" for number, name in enumerate(names)]
+
+
+def test_names_of_passes_are_unique() -> None:
+    names = [name for name, _ in passes()]
+    assert len(set(names)) == len(names)
+
+
+def test_a_dump_is_the_module_as_tvmscript(dump: Path) -> None:
+    for path in dump.iterdir():
+        text = path.read_text()
+        assert "class Module" in text, path.name
+        assert "def tiny" in text, path.name
+
+
+def test_memory_is_planned_for_the_bucket(dump: Path) -> None:
+    planned = (dump / "09_plan_memory.py").read_text()
+    assert "R.memory.alloc_storage" in planned
+    assert "tir_var_upper_bound" in (dump / "00_imported.py").read_text()
+
+
+def test_a_dump_changes_nothing(dumped: Dumped) -> None:
+    plain = compile_module(dumped.imported, tiny_stage.target())
+    weights = [weight.value for weight in stage_weights(tiny_stage.make())]
+    results = [
+        tiny_stage.run(executable, "tiny", *tiny_stage.inputs(9), *weights)
+        for executable in (plain, dumped.executable)
+    ]
+    for one, other in zip(*results, strict=True):
+        assert one.tobytes() == other.tobytes()
