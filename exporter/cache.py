@@ -22,8 +22,9 @@ _LIBRARY = "library"
 _DESCRIPTION = "description"
 # Everything else in exporter/ counts: a new file then invalidates too much, never too little.
 _IRRELEVANT = {
-    *("bundle", "cache", "cli", "contents", "demo", "doctor", "errors", "export", "inspect_bundle"),
-    *("jobs", "measure", "parity", "plan", "reference", "reference_worker", "voices"),
+    *("bundle", "cache", "checkpoint", "cli", "contents", "demo", "doctor", "errors", "export"),
+    *("inspect_bundle", "jobs", "measure", "model_config", "parity", "plan", "reference"),
+    *("reference_worker", "synthetic", "voices"),
 }
 
 

@@ -9,12 +9,12 @@ from tvm import IRModule, relax
 from tvm.relax import transform
 
 
-@tvm.transform.module_pass(opt_level=0, name="mark_noalias")
+@tvm.transform.module_pass(opt_level=0, name="mark_noalias")  # type: ignore[untyped-decorator]
 def _mark_noalias(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
     """Says of every kernel, also of the one that computes lengths, that its buffers do not overlap.
 
-    TVM's code generator takes the absence of this mark in one function for others too; LLVM then keeps no sum in
-    a register, and linear layers run at 43 instead of 92 GFLOP/s (docs/upstream.md).
+    TVM's code generator takes the absence of this mark in one function for others too; LLVM then keeps no sum
+    in a register, and linear layers run at 43 instead of 92 GFLOP/s (docs/upstream.md).
     """
     marked = module.clone()
     for variable, function in module.functions_items():

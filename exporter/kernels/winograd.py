@@ -134,15 +134,18 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                                     total[row, vector, lane]
                                     + weight[block, point, channel, group, half * rows + row]
                                     * transformed[
-                                        point, channel, phase, (step * vectors + vector) * lanes + lane + group
+                                        point,
+                                        channel,
+                                        phase,
+                                        (step * vectors + vector) * lanes + lane + group,
                                     ]
                                 )
             for row in T.unroll(rows):
                 for vector in T.unroll(vectors):
                     for lane in T.vectorized(lanes):
-                        products[point, half * rows + row, phase, (step * vectors + vector) * lanes + lane] = (
-                            total[row, vector, lane]
-                        )
+                        products[
+                            point, half * rows + row, phase, (step * vectors + vector) * lanes + lane
+                        ] = total[row, vector, lane]
 
     @T.inline
     def transform_back(products: Any, row: Any, signal: Any) -> None:

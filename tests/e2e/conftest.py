@@ -24,6 +24,7 @@ TEXT_BUCKETS = (32, 512)
 FRAME_BUCKETS = (64, 512, 5120)
 VOICE_SOURCES = ["synthetic", "real"] if REAL_VOICES.exists() else ["synthetic"]
 
+ExportArguments = Callable[..., list[str]]
 Export = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -40,20 +41,25 @@ def run_python(*arguments: str | Path, **changes: str) -> subprocess.CompletedPr
 
 
 @pytest.fixture(scope="session")
-def export(tmp_path_factory: pytest.TempPathFactory) -> Export:
-    """Runs ``kokoro-export bundle`` with the session's buckets; what was compiled once comes from its cache."""
+def export_arguments(tmp_path_factory: pytest.TempPathFactory) -> ExportArguments:
+    """Arguments of an export with the session's buckets; what was compiled once comes from its cache."""
     cache = os.environ.get("KOKORO_EXPORT_TEST_CACHE") or tmp_path_factory.mktemp("libraries")
 
-    def run(output: Path, *arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        return run_python(
-            *("-m", "exporter", "bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "--no-parity"),
+    def arguments(output: Path, *more: str) -> list[str]:
+        return [
+            *("bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "--no-parity"),
             *("--text-buckets", ",".join(map(str, TEXT_BUCKETS))),
             *("--frame-buckets", ",".join(map(str, FRAME_BUCKETS))),
-            *("--cache-dir", str(cache), "-o", str(output), *arguments),
-            **changes,
-        )
+            *("--cache-dir", str(cache), "-o", str(output), *more),
+        ]
 
-    return run
+    return arguments
+
+
+@pytest.fixture(scope="session")
+def export(export_arguments: ExportArguments) -> Export:
+    """Exports in a process of its own."""
+    return lambda output, *more: run_python("-m", "exporter", *export_arguments(output, *more))
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
     python speak_for_digests.py BUNDLE PHONEMES...
 
 The tensors of each utterance are listed bucket by bucket; ``filled`` says how many bytes a preloaded
-`fill_memory.c` has handed out, and is 0 without it.
+`fill_memory.c` has handed out to TVM, and is 0 without it; ``fresh`` is a word of a new array.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def main(directory: str, *utterances: str) -> None:
     shim = getattr(ctypes.CDLL(None), "filled_aligned_bytes", None)
     if shim is not None:
         shim.restype = ctypes.c_size_t
-    print(json.dumps({"spoken": spoken, "filled": shim() if shim else 0}))
+    fresh = int(np.empty(1 << 20, np.uint32)[1 << 19])
+    print(json.dumps({"spoken": spoken, "filled": shim() if shim else 0, "fresh": fresh}))
 
 
 if __name__ == "__main__":

@@ -118,7 +118,9 @@ def test_nothing_else_is_installed(machine: Machine) -> None:
 def test_the_command_speaks_and_leaves_the_bundle_as_it_was(machine: Machine) -> None:
     before = state(machine.bundle)
     output = machine.place / "hello.wav"
-    done = machine.run(machine.bundle / "runtime_min.pyz", "--phonemes", HELLO, "--format", "pcm16", "-o", output)
+    done = machine.run(
+        machine.bundle / "runtime_min.pyz", "--phonemes", HELLO, "--format", "pcm16", "-o", output
+    )
     assert done.returncode == 0, done.stderr
     with wave.open(str(output)) as file:
         assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (24_000, 1, 2)
@@ -167,7 +169,9 @@ def test_a_bundle_that_nobody_may_write_speaks(machine: Machine) -> None:
         path.chmod(0o555 if path.is_dir() else 0o444)
     before = state(machine.bundle)
     try:
-        done = machine.run(machine.bundle / "runtime_min.pyz", "--phonemes", "ə", "-o", machine.place / "short.wav")
+        done = machine.run(
+            machine.bundle / "runtime_min.pyz", "--phonemes", "ə", "-o", machine.place / "short.wav"
+        )
         assert done.returncode == 0, done.stderr
         assert state(machine.bundle) == before
     finally:
@@ -206,7 +210,16 @@ def test_the_float_file_holds_the_very_samples(directory: Path, bundle: Bundle, 
     assert done.returncode == 0, done.stderr
     content = output.read_bytes()
     # After "RIFF", its size and "WAVE": a format chunk of 18 bytes with code 3, IEEE float.
-    assert struct.unpack("<4sI4s4sIHHI", content[:28]) == (b"RIFF", len(content) - 8, b"WAVE", b"fmt ", 18, 3, 1, 24_000)
+    assert struct.unpack("<4sI4s4sIHHI", content[:28]) == (
+        b"RIFF",
+        len(content) - 8,
+        b"WAVE",
+        b"fmt ",
+        18,
+        3,
+        1,
+        24_000,
+    )
     samples = bundle.synthesize(HELLO, "am_michael", 1.5, 7).samples
     assert content.endswith(samples.tobytes())
     assert content[: -samples.nbytes].endswith(b"data" + struct.pack("<I", samples.nbytes))

@@ -50,7 +50,13 @@ def assert_all_hold(comparison: Comparison) -> None:
     ],
 )
 def test_a_short_utterance_is_spoken_as_kokoro_speaks_it(
-    bundles: dict[str, Bundle], reference: Reference, precise: Reference, source: str, tokens: int, voice: str, speed: float
+    bundles: dict[str, Bundle],
+    reference: Reference,
+    precise: Reference,
+    source: str,
+    tokens: int,
+    voice: str,
+    speed: float,
 ) -> None:
     said = Utterance(phonemes_of(tokens), voice, speed, seed=tokens)
     assert_all_hold(compare(bundles[source], reference, precise, said))
@@ -58,7 +64,12 @@ def test_a_short_utterance_is_spoken_as_kokoro_speaks_it(
 
 @pytest.mark.parametrize(("tokens", "voice", "speed"), [(62, "af_heart", 1.0), (219, "am_michael", 2.0)])
 def test_a_long_utterance_is_spoken_as_kokoro_speaks_it(
-    bundles: dict[str, Bundle], reference: Reference, precise: Reference, tokens: int, voice: str, speed: float
+    bundles: dict[str, Bundle],
+    reference: Reference,
+    precise: Reference,
+    tokens: int,
+    voice: str,
+    speed: float,
 ) -> None:
     said = Utterance(phonemes_of(tokens), voice, speed)
     assert_all_hold(compare(bundles[VOICE_SOURCES[-1]], reference, precise, said))
@@ -69,7 +80,12 @@ def test_a_long_utterance_is_spoken_as_kokoro_speaks_it(
 @pytest.mark.parametrize("speed", SPEEDS)
 @pytest.mark.parametrize("tokens", TOKENS)
 def test_every_length_at_every_speed_is_spoken_as_kokoro_speaks_it(
-    bundles: dict[str, Bundle], reference: Reference, precise: Reference, source: str, tokens: int, speed: float
+    bundles: dict[str, Bundle],
+    reference: Reference,
+    precise: Reference,
+    source: str,
+    tokens: int,
+    speed: float,
 ) -> None:
     # The long ones take minutes: a voice each. Over all lengths and speeds every voice has its turn.
     turn = TOKENS.index(tokens) + SPEEDS.index(speed)
@@ -142,7 +158,9 @@ def made_up_inputs() -> dict[str, NDArray[np.float32]]:
     time = np.arange(320)
     voiced = time // 23 % 3 < 2
     text = 0.4 * random.standard_normal((1, 512, len(RECORDED_DURATIONS)))
-    f0 = np.where(voiced, 192 + 80 * np.sin(time / 17) + 3 * random.standard_normal(320), -1.8 * random.random(320))
+    f0 = np.where(
+        voiced, 192 + 80 * np.sin(time / 17) + 3 * random.standard_normal(320), -1.8 * random.random(320)
+    )
     energy = np.where(voiced, 6 + 2 * np.sin(time / 11), -7 + 2 * random.standard_normal(320))
     inputs = {
         "asr": np.repeat(text, RECORDED_DURATIONS, axis=2)[:, :, :160],
@@ -157,7 +175,9 @@ INPUTS = {"made up": made_up_inputs, **({"recorded": recorded_inputs} if RECORDE
 
 
 @pytest.mark.parametrize("inputs", INPUTS.values(), ids=INPUTS.keys())
-def test_the_decoder_alone_gives_kokoros_samples(bundle: Bundle, reference: Reference, inputs: object) -> None:
+def test_the_decoder_alone_gives_kokoros_samples(
+    bundle: Bundle, reference: Reference, inputs: object
+) -> None:
     assert callable(inputs)
     given = inputs()
     noise = gaussian_noise(0, 600 * given["asr"].shape[2])
@@ -175,7 +195,9 @@ def test_the_decoders_body_and_its_generator_hold_on_their_own(
         spoken = bundle.trace(phonemes_of(tokens), durations=spread_over(frames, tokens))
         style = np.concatenate([spoken.style.decoder, spoken.style.prosody], axis=1)
         durations = spoken.durations
-        trace = reference.speak(spoken.token_ids[0], style, 1.0, lambda count: gaussian_noise(0, count), durations)
+        trace = reference.speak(
+            spoken.token_ids[0], style, 1.0, lambda count: gaussian_noise(0, count), durations
+        )
         recorded[frames] = trace
         np.savez(
             tmp_path / f"inputs-{frames}.npz",

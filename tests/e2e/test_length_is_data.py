@@ -75,7 +75,17 @@ def hello(bundle: Bundle) -> Trace:
 def fill_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that fills what the allocator hands out."""
     library = tmp_path_factory.mktemp("shim") / "fill_memory.so"
-    command = ["cc", "-O2", "-fno-builtin", "-shared", "-fPIC", str(HERE / "fill_memory.c"), "-o", str(library), "-ldl"]
+    command = [
+        "cc",
+        "-O2",
+        "-fno-builtin",
+        "-shared",
+        "-fPIC",
+        str(HERE / "fill_memory.c"),
+        "-o",
+        str(library),
+        "-ldl",
+    ]
     subprocess.run(command, check=True)
     return library
 
@@ -101,6 +111,7 @@ def test_what_fresh_memory_holds_changes_no_bit(
     filled = spoken_alone(directory, LD_PRELOAD=str(fill_memory), FILL_PATTERN=str(word))
     assert untouched["filled"] == 0
     assert filled["filled"] > MEGABYTES
+    assert filled["fresh"] == word
     assert filled["spoken"] == untouched["spoken"]
 
 
@@ -172,7 +183,9 @@ def test_every_bucket_of_a_stage_gives_the_same_bits(bundle: Bundle, hello: Trac
 
 
 @pytest.mark.parametrize("tokens", [33, 100])
-def test_an_utterance_of_the_middle_bucket_gives_the_same_bits_in_the_largest(bundle: Bundle, tokens: int) -> None:
+def test_an_utterance_of_the_middle_bucket_gives_the_same_bits_in_the_largest(
+    bundle: Bundle, tokens: int
+) -> None:
     phonemes = phonemes_of(tokens)
     spoken = bundle.trace(phonemes)
     assert FRAME_BUCKETS[0] < spoken.durations.sum() <= FRAME_BUCKETS[1]
@@ -223,7 +236,9 @@ print(smallest, largest)
 """
 
 
-def test_a_short_utterance_in_the_largest_bucket_costs_hardly_more_than_in_the_smallest(directory: Path) -> None:
+def test_a_short_utterance_in_the_largest_bucket_costs_hardly_more_than_in_the_smallest(
+    directory: Path,
+) -> None:
     # Processor time, interleaved, on one thread: another process that takes the cores away changes little.
     done = run_python("-c", COST, directory, HELLO)
     assert done.returncode == 0, done.stderr

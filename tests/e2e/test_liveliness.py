@@ -48,7 +48,7 @@ def test_twice_the_speed_takes_about_half_of_the_time(bundle: Bundle, plain: Tra
 
 
 def test_another_seed_of_the_noise_changes_the_audio_by_9_to_10_percent(bundle: Bundle, plain: Trace) -> None:
-    distances = [relative_rms(bundle.trace(BROWN_FOX, seed=seed).audio, plain.audio) for seed in range(1, 5)]
+    distances = [relative_rms(bundle.trace(BROWN_FOX, seed=seed).audio, plain.audio) for seed in (1, 2)]
     assert 0.09 < float(np.mean(distances)) < 0.10
 
 

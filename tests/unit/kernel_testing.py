@@ -1,4 +1,4 @@
-"""What tests of kernels share: the levels of this machine, compilation, guarded calls and numbers of threads."""
+"""What tests of kernels share: levels of this machine, compilation, guarded calls, numbers of threads."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,9 @@ GUARD = 4096
 
 
 @cache
-def build(level: str, make: Callable[..., PrimFunc], *arguments: Any, **options: Any) -> tvm.runtime.Executable:
+def build(
+    level: str, make: Callable[..., PrimFunc], *arguments: Any, **options: Any
+) -> tvm.runtime.Executable:
     """The kernel `make(*arguments, **options)` for one level, compiled once; its name is `kernel`."""
     kernel = make(*arguments, **options).with_attr("global_symbol", "kernel")
     return tvm.compile(kernel, tvm.target.Target({"kind": "llvm", "mcpu": level}))

@@ -30,7 +30,14 @@ def random_arguments(length: int, mean: float = 0.5, deviation: float = 1.0) -> 
     random = np.random.default_rng([length, STYLE])
     x, style, fc_weight, fc_bias, weight, bias = (
         random.standard_normal(shape, np.float32)
-        for shape in ((1, CHANNELS, length), (1, STYLE), (2 * CHANNELS, STYLE), 2 * CHANNELS, CHANNELS, CHANNELS)
+        for shape in (
+            (1, CHANNELS, length),
+            (1, STYLE),
+            (2 * CHANNELS, STYLE),
+            2 * CHANNELS,
+            CHANNELS,
+            CHANNELS,
+        )
     )
     x = x * np.float32(deviation) + np.float32(mean)
     return x, style, fc_weight / np.float32(STYLE**0.5), fc_bias, 1 + weight / 4, bias
@@ -41,7 +48,7 @@ def run(level: str, *arguments: Array) -> Array:
 
 
 def exact(arguments: tuple[Array, ...]) -> tuple[Exact, Exact]:
-    """Mean, scale and shift of each channel in float64, [channels, 3], and standard deviations with epsilon."""
+    """Mean, scale and shift of each channel, [channels, 3], and standard deviations, all in float64."""
     x, style, fc_weight, fc_bias, weight, bias = (value.astype(np.float64) for value in arguments)
     gamma, beta = np.split(fc_weight @ style[0] + fc_bias, 2)
     deviation = np.sqrt(x[0].var(axis=1) + EPSILON)
@@ -74,8 +81,8 @@ def test_a_large_mean_costs_only_its_own_digits(
     error = np.abs(run(level, *arguments) - expected)
     # 20,001 samples are summed in 32 lanes: a mean is off by up to 5 units of its own rounding.
     assert (error[:, 0] <= 4e-7 * np.maximum(np.abs(expected[:, 0]), deviations)).all()
-    # A mean that is off by d makes the variance wrong by d**2, and by nothing else that is larger than rounding:
-    # one-pass variances lose mean**2 / variance times their rounding, here everything.
+    # A mean that is off by d makes the variance wrong by d**2, and nothing else is larger than rounding. A
+    # one-pass variance loses mean**2 / variance times its rounding: here everything.
     wrong_variance = (error[:, 0] / deviations) ** 2
     terms = np.abs(expected[:, 1]) * wrong_variance + 2e-6 / deviations
     assert (error[:, 1] <= terms).all()

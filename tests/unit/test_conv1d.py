@@ -43,8 +43,8 @@ SPECS = {
     "eight groups of channels": Convolution(512, 6, 5, padding=2),
     "many products": Convolution(8, 1090, 3, padding=1),
 }
-# Measured are 6e-7 to 1.2e-6: the rounding (6e-8) of products that are summed 256 at a time, times the 4 to 5
-# standard deviations that the greatest of thousands of samples is away, and that the result's RMS is exceeded by.
+# Measured are 6e-7 to 1.2e-6: the rounding (6e-8) of 256 products at a time, at a sample that is 4 to 5 times
+# the RMS and the greatest error among thousands.
 LIMIT = 2e-6
 
 
@@ -81,7 +81,9 @@ def run(spec: Convolution, level: str, *arguments: Array) -> Array:
 
 
 def torch_convolution(spec: Convolution, *arguments: Array) -> NDArray[np.float64]:
-    x, weight, bias, affine, alpha, residual, other = (torch.from_numpy(value).double() for value in arguments)
+    x, weight, bias, affine, alpha, residual, other = (
+        torch.from_numpy(value).double() for value in arguments
+    )
     if spec.activation.startswith("adain"):
         mean, scale, shift = affine.T[:, None, :, None]
         x = (x - mean) * scale + shift
@@ -161,7 +163,9 @@ def test_a_sample_does_not_depend_on_where_the_signal_ends(level: str, name: str
         x, weight, bias, affine, alpha, *addends = arguments
         shorter = (np.ascontiguousarray(addend[..., : length + spec.growth]) for addend in addends)
         part = run(spec, level, np.ascontiguousarray(x[:, :, :length]), weight, bias, affine, alpha, *shorter)
-        np.testing.assert_array_equal(part[:, :, : length - spec.padding], whole[:, :, : length - spec.padding])
+        np.testing.assert_array_equal(
+            part[:, :, : length - spec.padding], whole[:, :, : length - spec.padding]
+        )
 
 
 @every_level

@@ -3,18 +3,16 @@
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
 from tvm import IRModule, relax
 from tvm.ir.expr import GenericConst
 
-from exporter.import_stage import import_stage, stage_weights
+from exporter.import_stage import stage_weights
 from exporter.kernels.conv1d import LAYOUT
 from exporter.pipeline import compile_module
 from exporter.stages.audio import F0N
 from exporter.stages.layers import Conv
-from runtime_min.stages import StageSignature, TensorSignature
 from tests.unit import tiny_stage
-from tests.unit.kernel_testing import TILES, relative_error
+from tests.unit.kernel_testing import relative_error
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +33,18 @@ def executable(module: IRModule) -> relax.VMExecutable:
 def parameters_of(module: IRModule, function: str) -> list[tuple[int | str, ...]]:
     """Shapes of a function's parameters, with names for lengths."""
     return [
-        tuple(int(size) if isinstance(size, int) or hasattr(size, "value") else str(size) for size in value.ty.shape)
+        tuple(
+            int(size) if isinstance(size, int) or hasattr(size, "value") else str(size)
+            for size in value.ty.shape
+        )
         for value in module[function].params
     ]
 
 
 def test_the_entry_function_has_the_given_name(module: IRModule) -> None:
-    functions = [name.name_hint for name, body in module.functions_items() if isinstance(body, relax.Function)]
+    functions = [
+        name.name_hint for name, body in module.functions_items() if isinstance(body, relax.Function)
+    ]
     assert functions == ["entry"]
     assert module["entry"].attrs["global_symbol"] == "entry"
 
@@ -72,7 +75,7 @@ def test_no_weight_is_embedded_in_the_module(module: IRModule) -> None:
 
     def collect(expression: relax.Expr) -> None:
         if isinstance(expression, GenericConst):
-            constants.append(expression.data.numpy().nbytes)
+            constants.append(expression.value.numpy().nbytes)
 
     relax.analysis.post_order_visit(module["entry"], collect)
     # Arguments that a kernel does not have are one zero.
@@ -95,31 +98,12 @@ def test_weights_have_the_names_values_and_layouts_of_the_parameters() -> None:
     assert weight.value.flags.c_contiguous
 
 
-class TwoRates(nn.Module):
-    """Sums of neighbours of two signals, one five times as long as the other; one layer is not used."""
-
-    SIGNATURE = StageSignature(
-        "sums", "frames", 3,
-        (TensorSignature("slow", "float32", (1, (1, "frames"))), TensorSignature("fast", "float32", (1, (5, "frames")))),
-        (),
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.unused = Conv(torch.zeros(16, 1, 1), None)
-        self.conv = Conv(torch.ones(8, 1, 2), None)
-
-    def forward(self, slow: Tensor, fast: Tensor) -> tuple[Tensor, Tensor]:
-        """[1, n] and [1, 5 * n] to [1, 8, n - 1] and [1, 8, 5 * n - 1]."""
-        return self.conv(slow[:, None]), self.conv(fast[:, None])
-
-
 def test_lengths_are_multiples_of_one_and_unused_weights_keep_their_place() -> None:
-    stage = TwoRates().eval()
-    module = import_stage(stage, stage.SIGNATURE, 40, TILES[tiny_stage.LEVEL], "sums")
+    stage = tiny_stage.Sums().eval()
+    module = tiny_stage.imported(stage, "sums", tiny_stage.Sums.SIGNATURE)
     assert parameters_of(module, "sums")[2:] == [(2, 1, 1, 8), (16,), (1, 1, 2, 8), (8,)]
     executable = compile_module(module, tiny_stage.target())
-    for length in (3, 40):
+    for length in (3, tiny_stage.BUCKET):
         signals = [np.arange(scale * length, dtype=np.float32)[None] for scale in (1, 5)]
         weights = [weight.value for weight in stage_weights(stage)]
         outputs = tiny_stage.run(executable, "sums", *signals, *weights)

@@ -105,7 +105,9 @@ def durations(
     values = np.array([unrounded], np.float32)
     empty = np.zeros((1, 0), np.float32)
     frames = np.maximum(np.rint(values[0] / np.float32(speed)), 1).astype(np.int64)
-    trace = Trace(**dict.fromkeys(Trace.__dataclass_fields__, empty) | {"durations": values, "frames": frames})
+    trace = Trace(
+        **dict.fromkeys(Trace.__dataclass_fields__, empty) | {"durations": values, "frames": frames}
+    )
     differ, other_way = parity._durations(np.array(spoken), trace, speed, forced)
     return differ, other_way
 

@@ -1,4 +1,4 @@
-"""Resampling kernels against torch's strided and transposed convolutions, on each CPU level of this machine."""
+"""Resampling kernels against torch's strided and transposed convolutions, on each CPU level."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,9 @@ def test_interleaved_phases_are_the_transposed_convolution(
     level: str, stride: int, padding: int, reflect: bool, length: int
 ) -> None:
     x = torch.from_numpy(random_signal(3, length)).double()
-    weight = torch.from_numpy(random_signal(CHANNELS, 3 * 2 * stride)).double().reshape(3, CHANNELS, 2 * stride)
+    weight = (
+        torch.from_numpy(random_signal(CHANNELS, 3 * 2 * stride)).double().reshape(3, CHANNELS, 2 * stride)
+    )
     expected = functional.conv_transpose1d(x, weight, stride=stride, padding=padding)
     if reflect:
         expected = functional.pad(expected, (1, 0), mode="reflect")
@@ -90,7 +92,9 @@ def test_folded_phases_are_the_strided_convolutions_input(level: str, extra: int
     x = random_signal(CHANNELS, stride * length + extra)
     folded = fold(x, stride, padding, extra, level)
     weight = torch.from_numpy(random_signal(CHANNELS, 2 * stride)).double().reshape(1, CHANNELS, 2, stride)
-    expected = functional.conv1d(torch.from_numpy(x).double(), weight.flatten(2), stride=stride, padding=padding)
+    expected = functional.conv1d(
+        torch.from_numpy(x).double(), weight.flatten(2), stride=stride, padding=padding
+    )
     dense = weight.permute(0, 3, 1, 2).reshape(1, stride * CHANNELS, 2)
     found = functional.conv1d(torch.from_numpy(folded).double(), dense)
     assert found.shape == expected.shape
@@ -110,7 +114,10 @@ def test_folding_only_moves(level: str, length: int) -> None:
 def pool_arguments(length: int) -> tuple[Array, ...]:
     random = np.random.default_rng(length)
     affine = random.uniform(0.5, 1.5, (CHANNELS, 3)).astype(np.float32)
-    weight, bias = random.standard_normal((CHANNELS, 3), np.float32), random.standard_normal(CHANNELS, np.float32)
+    weight, bias = (
+        random.standard_normal((CHANNELS, 3), np.float32),
+        random.standard_normal(CHANNELS, np.float32),
+    )
     return random_signal(CHANNELS, length), affine, weight, bias
 
 
@@ -149,7 +156,11 @@ def test_nothing_is_left_in_workspaces(level: str) -> None:
 
 def all_results() -> Array:
     """What each kernel gives for one input, one after the other."""
-    parts, addend, signal = random_signal(6 * CHANNELS, 34), random_signal(CHANNELS, 199), random_signal(4, 199)
+    parts, addend, signal = (
+        random_signal(6 * CHANNELS, 34),
+        random_signal(CHANNELS, 199),
+        random_signal(4, 199),
+    )
     results = [
         interleave(parts, addend, 6, 3, True, LEVELS[-1]),
         fold(signal, 6, 3, 1, LEVELS[-1]),

@@ -64,8 +64,8 @@ def test_every_stage_has_a_module() -> None:
     assert tuple(STAGE_MODULES) == STAGE_NAMES
 
 
-# Both are float32 with sums in different orders, so that what is left is rounding: 24 bits are 144 dB. F0 and the
-# decoder amplify it: the former by the memory of its LSTM, the latter by phases that wrap.
+# Both are float32 with sums in different orders, so that what is left is rounding: 24 bits are 144 dB. F0 and
+# the decoder amplify it: the former by the memory of its LSTM, the latter by phases that wrap.
 @pytest.mark.parametrize(
     ("name", "decibels"),
     [("bert", 115), ("duration", 110), ("text_encoder", 115), ("f0n", 90), ("decoder", 60)],

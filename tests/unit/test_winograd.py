@@ -27,9 +27,7 @@ def convolution(
     taps: int, dilation: int, channels: int = 16, residuals: int = 0, scale: float = 1.0
 ) -> Convolution:
     padding = dilation * (taps - 1) // 2
-    return Convolution(
-        16, channels, taps, dilation, padding, "adain_snake", residuals=residuals, scale=scale
-    )
+    return Convolution(16, channels, taps, dilation, padding, "adain_snake", residuals=residuals, scale=scale)
 
 
 # The generator's kernels and dilations, each with one of its three ways to end.
@@ -39,8 +37,8 @@ SPECS = {
     for dilation, residuals, scale in ((1, 0, 1.0), (3, 1, 1.0), (5, 2, 1 / 3))
 }
 SPECS["narrow tiles"] = convolution(3, 1, channels=129)
-# Measured are 1.7e-6 to 3.7e-6, three times `conv1d`'s: transforms add and subtract samples that are up to five
-# times as large as their result.
+# Measured are 1.7e-6 to 3.7e-6, three times `conv1d`'s: transforms add and subtract samples that are up to
+# five times as large as their result.
 LIMIT = 5e-6
 every_spec = pytest.mark.parametrize("name", SPECS)
 
@@ -51,7 +49,7 @@ def span_of(spec: Convolution) -> int:
 
 
 def boundaries(spec: Convolution) -> list[int]:
-    """Lengths around the edges of transforms and jobs and where jobs stop to share tiles, and the shortest."""
+    """The shortest lengths, and those around edges of transforms, of jobs and of where jobs share tiles."""
     span = span_of(spec)
     return [3, 4, 5, 7, 16, 17, span - 1, span, span + 1, 4 * span - 1, 4 * span, 4 * span + 1, 5 * span + 3]
 
@@ -109,7 +107,7 @@ def test_jobs_that_share_a_tile_give_the_bits_of_jobs_that_do_not(level: str, na
     shorter = (np.ascontiguousarray(value[..., :length]) for value in (x, residual, other))
     beginning, *addends = shorter
     part = run(spec, level, beginning, *weights, *addends)
-    # Transforms round with all their samples, so that the outputs of those that reach past the end may differ.
+    # A transform rounds with all its samples: outputs of those that reach past the end may differ.
     same = length - spec.padding - 2 * OUTPUTS * spec.dilation
     np.testing.assert_array_equal(part[:, :, :same], whole[:, :, :same])
 

@@ -1,5 +1,6 @@
-"""A stage as kokoro's F0 and N predictor, small enough to be compiled in a few seconds."""
+"""Two stages small enough to be compiled in seconds: kokoro's F0 and N predictor, and sums of neighbours."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,12 @@ import torch
 import tvm
 from kokoro.modules import ProsodyPredictor
 from numpy.typing import NDArray
+from torch import Tensor, nn
 from tvm import IRModule, relax
 
 from exporter.import_stage import import_stage
 from exporter.stages.audio import F0N
+from exporter.stages.layers import Conv
 from runtime_min.stages import StageSignature, TensorSignature
 from tests.unit.kernel_testing import LEVELS, TILES
 
@@ -33,18 +36,38 @@ SIGNATURE = StageSignature(
 
 
 def make() -> F0N:
-    """The stage with random weights."""
-
-    class Model(torch.nn.Module):
-        predictor = ProsodyPredictor(style_dim=STYLE, d_hid=HIDDEN, nlayers=1, max_dur=50, dropout=0)
+    """The stage with random weights, the same ones each time."""
 
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        return F0N(Model()).eval()
+        predictor = ProsodyPredictor(style_dim=STYLE, d_hid=HIDDEN, nlayers=1, max_dur=50, dropout=0)
+    return F0N(SimpleNamespace(predictor=predictor)).eval()
 
 
-def imported(stage: F0N, function: str = "tiny") -> IRModule:
-    return import_stage(stage, SIGNATURE, BUCKET, TILES[LEVEL], function)
+class Sums(nn.Module):
+    """Sums of neighbours of two signals, one five times as long as the other; one layer is not used."""
+
+    SIGNATURE = StageSignature(
+        "sums", "frames", 3,
+        (
+            TensorSignature("slow", "float32", (1, (1, "frames"))),
+            TensorSignature("fast", "float32", (1, (5, "frames"))),
+        ),
+        (),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.unused = Conv(torch.zeros(16, 1, 1), None)
+        self.conv = Conv(torch.ones(8, 1, 2), None)
+
+    def forward(self, slow: Tensor, fast: Tensor) -> tuple[Tensor, Tensor]:
+        """[1, n] and [1, 5 * n] to [1, 8, n - 1] and [1, 8, 5 * n - 1]."""
+        return self.conv(slow[:, None]), self.conv(fast[:, None])
+
+
+def imported(stage: nn.Module, function: str = "tiny", signature: StageSignature = SIGNATURE) -> IRModule:
+    return import_stage(stage, signature, BUCKET, TILES[LEVEL], function)
 
 
 def target() -> tvm.target.Target:
