@@ -27,6 +27,7 @@ Array = NDArray[Any]
 Noise = Callable[[int], NDArray[np.float32]]
 """Returns that many standard normal numbers."""
 SPREAD_SEEDS = range(8)
+"""Of the changes of F0 that say how far the reference is from itself."""
 
 
 @dataclass(frozen=True)
@@ -181,29 +182,6 @@ class Reference:
             "phase": phase,
         }
         return self._ask("generate", request)["audio"]
-
-    def spread(
-        self,
-        trace: DecoderTrace,
-        f0: Array,
-        energy: Array,
-        decoder_style: Array,
-        noise: NDArray[np.float32],
-        relative: float = 1e-6,
-    ) -> float:
-        """How far the decoder is from itself when F0 changes by nothing that matters.
-
-        Returns:
-            The median, over `SPREAD_SEEDS`, of RMS(difference) / RMS(audio).
-        """
-        distances = [
-            relative_rms(
-                self.decode(trace.asr, perturb(f0, relative, seed), energy, decoder_style, noise).audio,
-                trace.audio,
-            )
-            for seed in SPREAD_SEEDS
-        ]
-        return float(np.median(distances))
 
     def close(self) -> None:
         """End the process."""

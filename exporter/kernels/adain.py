@@ -1,7 +1,8 @@
 """Adaptive instance normalisation as an affine map for each channel: statistics over the whole valid length.
 
 The map is applied where the tensor is read next (`conv1d`, `phases`), so AdaIN itself writes three numbers
-a channel. Two passes, because a one-pass variance loses its digits where |mean| is much larger than std.
+a channel. Two passes, because a one-pass variance loses its digits where |mean| is much larger than std; the
+second also sums the deviations, which are what the first pass's mean is off by (Chan, Golub and LeVeque, 1983).
 """
 
 from tvm.script import tirx as T
@@ -38,7 +39,10 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
         affine = T.match_buffer(affine_handle, (channels, 3), "float32")
         for channel in T.parallel(channels):
             partial = T.alloc_buffer((_LANES,), "float32", scope="local")
-            total = T.alloc_buffer((4,), "float32", scope="local")  # mean, variance, gamma, beta
+            squares = T.alloc_buffer((_LANES,), "float32", scope="local")
+            deviation = T.alloc_buffer((_LANES,), "float32", scope="local")
+            # mean, variance, gamma, beta, what the mean of the first pass is off by
+            total = T.alloc_buffer((5,), "float32", scope="local")
             vectors: T.let[T.int64] = T.floordiv(n, _LANES)
 
             for lane in T.vectorized(_LANES):
@@ -55,19 +59,24 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
 
             for lane in T.vectorized(_LANES):
                 partial[lane] = T.float32(0)
+                squares[lane] = T.float32(0)
             for vector in T.serial(vectors):
                 for lane in T.vectorized(_LANES):
-                    partial[lane] = partial[lane] + (x[0, channel, vector * _LANES + lane] - total[0]) * (
-                        x[0, channel, vector * _LANES + lane] - total[0]
-                    )
+                    deviation[lane] = x[0, channel, vector * _LANES + lane] - total[0]
+                    partial[lane] = partial[lane] + deviation[lane]
+                    squares[lane] = squares[lane] + deviation[lane] * deviation[lane]
             total[1] = T.float32(0)
+            total[4] = T.float32(0)
             for rest in T.serial(n - vectors * _LANES):
-                total[1] = total[1] + (x[0, channel, vectors * _LANES + rest] - total[0]) * (
-                    x[0, channel, vectors * _LANES + rest] - total[0]
-                )
+                deviation[0] = x[0, channel, vectors * _LANES + rest] - total[0]
+                total[4] = total[4] + deviation[0]
+                total[1] = total[1] + deviation[0] * deviation[0]
             for lane in T.serial(_LANES):
-                total[1] = total[1] + partial[lane]
-            total[1] = total[1] / T.cast(n, "float32")
+                total[4] = total[4] + partial[lane]
+                total[1] = total[1] + squares[lane]
+            total[4] = total[4] / T.cast(n, "float32")
+            total[0] = total[0] + total[4]
+            total[1] = total[1] / T.cast(n, "float32") - total[4] * total[4]
 
             for part in T.unroll(2):
                 for lane in T.vectorized(_LANES):

@@ -58,8 +58,10 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     Buffers as of `conv1d.convolution`, but weight [out/8, 7, in, ceil(taps/4), 8].
 
     Raises:
-        ValueError: the output's length is not the input's.
+        ValueError: the output's length is not the input's, or its channels are not whole pairs of blocks.
     """
+    if spec.out_channels % (2 * CHANNEL_BLOCK):
+        raise ValueError(f"expected a multiple of {2 * CHANNEL_BLOCK} output channels, found {spec}")
     if spec.growth:
         raise ValueError(f"expected a convolution that keeps the length, found {spec}")
     out_channels, in_channels = spec.out_channels, spec.in_channels

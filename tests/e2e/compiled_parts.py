@@ -33,7 +33,6 @@ BUCKET = 512
 FRAMES, HALF_FRAMES = (1, "frames"), (2, "frames")
 HIDDEN = TensorSignature("hidden", "float32", (1, 512, HALF_FRAMES))
 STYLE = TensorSignature("style", "float32", (1, 128))
-AUDIO = TensorSignature("audio", "float32", (1, (600, "frames")))
 BODY = StageSignature(
     "body",
     "frames",
@@ -46,22 +45,23 @@ BODY = StageSignature(
     ),
     (HIDDEN,),
 )
+# Its length is half frames: TVM wants an input that carries the bare length.
 GENERATOR = StageSignature(
     "generator",
-    "frames",
-    3,
+    "half_frames",
+    6,
     (
-        HIDDEN,
+        TensorSignature("hidden", "float32", (1, 512, (1, "half_frames"))),
         STYLE,
-        TensorSignature("spectrum", "float32", (1, 22, (120, "frames"))),
+        TensorSignature("spectrum", "float32", (1, 22, (60, "half_frames"))),
         TensorSignature("last_column", "float32", (1, 22, 1)),
     ),
-    (AUDIO,),
+    (TensorSignature("audio", "float32", (1, (300, "half_frames"))),),
 )
 
 
 class JoinedGenerator(nn.Module):
-    """The generator; the spectrum's last column comes alone, as a signature has only multiples of the length."""
+    """The generator; the spectrum's last column comes alone: signatures have only multiples of the length."""
 
     def __init__(self, generator: nn.Module) -> None:
         super().__init__()

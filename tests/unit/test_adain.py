@@ -22,7 +22,7 @@ from tests.unit.kernel_testing import (
 
 Exact = NDArray[np.float64]
 CHANNELS, STYLE, EPSILON = 5, 64, 1e-5
-every_length = pytest.mark.parametrize("length", [2, 3, 31, 32, 33, 64, 65, 1000, 20_001])
+every_length = pytest.mark.parametrize("length", [2, 3, 31, 32, 33, 64, 65, 1000, 20_001, 614_400])
 
 
 def random_arguments(length: int, mean: float = 0.5, deviation: float = 1.0) -> tuple[Array, ...]:
@@ -79,8 +79,8 @@ def test_a_large_mean_costs_only_its_own_digits(
     arguments = random_arguments(length, mean, deviation)
     expected, deviations = exact(arguments)
     error = np.abs(run(level, *arguments) - expected)
-    # 20,001 samples are summed in 32 lanes: a mean is off by up to 5 units of its own rounding.
-    assert (error[:, 0] <= 4e-7 * np.maximum(np.abs(expected[:, 0]), deviations)).all()
+    # The second pass corrects the mean: it is off by its own rounding and no more, however long the signal.
+    assert (error[:, 0] <= 1.3e-7 * np.maximum(np.abs(expected[:, 0]), deviations)).all()
     # A mean that is off by d makes the variance wrong by d**2, and nothing else is larger than rounding. A
     # one-pass variance loses mean**2 / variance times its rounding: here everything.
     wrong_variance = (error[:, 0] / deviations) ** 2
