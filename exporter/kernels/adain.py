@@ -2,7 +2,8 @@
 
 The map is applied where the tensor is read next (`conv1d`, `phases`), so AdaIN itself writes three numbers
 a channel. Two passes, because a one-pass variance loses its digits where |mean| is much larger than std; the
-second also sums the deviations, which are what the first pass's mean is off by (Chan, Golub and LeVeque, 1983).
+second also sums the deviations, which are what the first pass's mean is off by
+(Chan, Golub and LeVeque, 1983).
 """
 
 from tvm.script import tirx as T

@@ -8,7 +8,7 @@ For every ``inputs-N.npz`` in the directory it writes ``outputs-N.npz``.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +75,7 @@ class JoinedGenerator(nn.Module):
 Arrays = Mapping[str, NDArray[np.float32]]
 
 
-def run(module: nn.Module, signature: StageSignature, level_name: str, given: list[Arrays]) -> list[Any]:
+def run(module: nn.Module, signature: StageSignature, level_name: str, given: Sequence[Arrays]) -> list[Any]:
     """Compiles `module` and returns its output for each of the `given` inputs."""
     target = find_target("host", this_machine())
     level = next(level for level in target.levels if level.name == level_name)

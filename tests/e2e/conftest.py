@@ -9,7 +9,9 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -99,15 +101,25 @@ def checkpoint_file() -> Path:
     return ensure_file(OFFICIAL_CONFIG)
 
 
+@contextmanager
+def kokoro(checkpoint: Path, dtype: Literal["float32", "float64"]) -> Iterator[Reference]:
+    """kokoro in a process whose threads sleep while they wait: spinning ones take all cores."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_WAIT_POLICY", "PASSIVE")
+        started = Reference(checkpoint, OFFICIAL_CONFIG, threads=2, dtype=dtype)
+    with started:
+        yield started
+
+
 @pytest.fixture(scope="session")
 def reference(checkpoint_file: Path) -> Iterator[Reference]:
     """kokoro in float32."""
-    with Reference(checkpoint_file, OFFICIAL_CONFIG, threads=2) as started:
+    with kokoro(checkpoint_file, "float32") as started:
         yield started
 
 
 @pytest.fixture(scope="session")
 def precise(checkpoint_file: Path) -> Iterator[Reference]:
     """kokoro in float64."""
-    with Reference(checkpoint_file, OFFICIAL_CONFIG, threads=2, dtype="float64") as started:
+    with kokoro(checkpoint_file, "float64") as started:
         yield started

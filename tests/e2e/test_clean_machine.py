@@ -94,7 +94,7 @@ def machine(
     place = tmp_path_factory.mktemp(f"machine-{request.param}")
     subprocess.run([PYTHONS[request.param], "-m", "venv", place / "venv"], check=True)
     python = place / "venv" / "bin" / "python"
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*install, *requirements(bundle, request.param)], check=True)
     copy = shutil.copytree(directory, place / "elsewhere")
     yield Machine(python, copy, place)

@@ -43,7 +43,7 @@ def assert_same_bits(one: Mapping[str, NDArray[Any]], other: Mapping[str, NDArra
 
 def inputs_of(stage: str, trace: Trace) -> dict[str, NDArray[Any]]:
     """What the chain gave `stage`."""
-    inputs = {
+    inputs: dict[str, dict[str, NDArray[Any]]] = {
         "bert": {"token_ids": trace.token_ids},
         "duration": {"hidden": trace.hidden, "prosody_style": trace.style.prosody},
         "text_encoder": {"token_ids": trace.token_ids},

@@ -233,7 +233,7 @@ SPOKEN: dict[str, tuple[list[str], int, str]] = {
 def test_the_runtimes_command_ends_with_the_documented_code(
     directory: Path, tmp_path: Path, arguments: list[str], code: int, message: str
 ) -> None:
-    output = [] if "-o" in arguments else ["-o", tmp_path / "x.wav"]
+    output: list[str | Path] = [] if "-o" in arguments else ["-o", tmp_path / "x.wav"]
     assert_one_line(run_python("-m", "runtime_min", directory, *arguments, *output), code, message)
     assert os.listdir(tmp_path) == []
 
