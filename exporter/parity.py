@@ -214,7 +214,7 @@ def _decoder(
     """The decoder on the reference's inputs, and the whole chain against the reference's own spread.
 
     That spread is the median under eight white changes of F0 by 1e-6, or what the reference's own rounding
-    does to it, where that is more: rounding of F0 and N is smooth in time and adds up in the phase; rounding in
+    does to it, where that is more: rounding of F0 and N is smooth in time and adds up in the phase; that in
     torch's FFT turns some phases of the first spectrum, whose signal is symmetric, from pi to -pi.
     """
     noise = gaussian_noise(seed, expected.audio.size)[None]

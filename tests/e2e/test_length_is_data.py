@@ -182,15 +182,17 @@ def test_every_bucket_of_a_stage_gives_the_same_bits(bundle: Bundle, hello: Trac
         assert_same_bits(other, first)
 
 
-@pytest.mark.parametrize("tokens", [33, 100])
+@pytest.mark.parametrize(("tokens", "frames_each"), [(33, 2), (100, 5)])
 def test_an_utterance_of_the_middle_bucket_gives_the_same_bits_in_the_largest(
-    bundle: Bundle, tokens: int
+    bundle: Bundle, tokens: int, frames_each: int
 ) -> None:
-    phonemes = phonemes_of(tokens)
-    spoken = bundle.trace(phonemes)
-    assert FRAME_BUCKETS[0] < spoken.durations.sum() <= FRAME_BUCKETS[1]
-    largest = bundle.trace(phonemes, buckets={"f0n": FRAME_BUCKETS[2], "decoder": FRAME_BUCKETS[2]})
-    assert_same_bits(arrays_of(largest), arrays_of(spoken))
+    assert FRAME_BUCKETS[0] < tokens * frames_each <= FRAME_BUCKETS[1]
+    phonemes, durations = phonemes_of(tokens), np.full(tokens, frames_each, np.int64)
+    spoken = bundle.trace(phonemes, durations=durations)
+    largest = dict.fromkeys(("f0n", "decoder"), FRAME_BUCKETS[2])
+    assert_same_bits(
+        arrays_of(bundle.trace(phonemes, durations=durations, buckets=largest)), arrays_of(spoken)
+    )
 
 
 @pytest.fixture(scope="module")
