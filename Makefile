@@ -13,10 +13,11 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" tests/unit tests/upstream tests/e2e
 
+# Takes hours; what the fidelity tests measure becomes docs/proof.md.
 prove: $(INSTALLED)
-	$(BIN)/python -m pytest
+	KOKORO_EXPORT_PROOF=docs/proof.md $(BIN)/python -m pytest tests/unit tests/upstream tests/e2e
 
 # A file in the environment stands for it, so that a second run starts at once.
 $(INSTALLED): pyproject.toml constraints.txt

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -246,6 +247,10 @@ def _lengths(option: str, text: str | None) -> tuple[int, ...]:
 
 def main() -> None:
     """Runs the command."""
+    for stream in (sys.stdout, sys.stderr):
+        # A name or a table that the terminal cannot show must not end the command.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     app(prog_name="kokoro-export")
 
 

@@ -16,7 +16,7 @@ from runtime_min.stages import Dim
 
 def as_json(manifest: Manifest) -> str:
     """Returns the manifest as JSON, with its keys as the format names them."""
-    return json.dumps(asdict(manifest), ensure_ascii=False, indent=2)
+    return json.dumps(asdict(manifest), indent=2)
 
 
 def as_tables(manifest: Manifest) -> RenderableType:

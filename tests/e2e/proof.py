@@ -1,0 +1,58 @@
+"""What the fidelity tests of this session measured, as the table that `make prove` writes."""
+
+from __future__ import annotations
+
+import datetime
+
+from exporter.parity import Comparison, Figure
+from runtime_min.platform import this_machine
+
+COMPARISONS: list[Comparison] = []
+"""Filled by `test_fidelity`."""
+
+_TEXT = """# Proof
+
+Written by `make prove` on {date}, {system}: {count} utterances, {missed} figures missed their limit.
+A bundle of the synthetic checkpoint beside an unpatched `kokoro.KModel` (float32) with the same noise. Each
+figure stands before its limit; `exporter/parity.py` says what it means and how the limit is made.
+
+"""
+_SHORT = {
+    "durations that differ": "other durations",
+    "durations rounded the other way": "at a half",
+    "durations before rounding": "durations",
+    "f0, distance from float64 over PyTorch's": "F0 / own",
+    "energy, distance from float64 over PyTorch's": "N / own",
+    "chain, distance over own spread": "chain / own spread",
+    "chain, log-mel over another seed's": "log-mel",
+}
+
+
+def as_markdown() -> str:
+    """The table of all comparisons, in the order of their lengths."""
+    ordered = sorted(COMPARISONS, key=lambda each: (each.tokens, each.frames, each.utterance.voice))
+    missed = sum(len(each.missed) for each in ordered)
+    system, machine = this_machine().system, this_machine().machine
+    text = _TEXT.format(
+        date=datetime.date.today(), system=f"{system} {machine}", count=len(ordered), missed=missed
+    )
+    if not ordered:
+        return text
+    names = [figure.name for figure in max(ordered, key=lambda each: len(each.figures)).figures]
+    header = ["tokens", "frames", "voice", "speed", *(_SHORT.get(name, name) for name in names)]
+    rows = [header, ["---"] * len(header), *map(_row, ordered)]
+    return text + "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def _row(comparison: Comparison) -> list[str]:
+    said = comparison.utterance
+    return [
+        *(str(comparison.tokens), str(comparison.frames), said.voice, f"{said.speed:g}"),
+        *map(_cell, comparison.figures),
+    ]
+
+
+def _cell(figure: Figure) -> str:
+    limit = f"{'≥' if figure.at_least else '≤'} {figure.limit:.3g}"
+    text = f"{figure.value:.3g} {limit}" if figure.limit else f"{figure.value:.3g}"
+    return text if figure.holds else f"**{text}**"
