@@ -19,7 +19,9 @@ PHONEMES = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˌOvəɹ ðə lˈAzi dˈɔɡ.
 
 def main() -> None:
     """Runs the demonstration in the current directory."""
-    exporting = _run("-m", "exporter", "bundle", "--checkpoint", "synthetic", "-o", str(BUNDLE))
+    exporting = _run(
+        *("-m", "exporter", "bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "-o", str(BUNDLE))
+    )
     # The bundle's own runtime in a process of its own: what a machine without this project would run.
     speaking = _run(
         *(str(BUNDLE / "runtime_min.pyz"), str(BUNDLE), "--phonemes", PHONEMES, "--voice", "af_heart"),
