@@ -152,8 +152,8 @@ def activated_row(spec: Convolution, width: int) -> Any:
 def _summed_together(taps: int) -> int:
     """Input channels summed in one go, before the sum is added to the total: about 64 products.
 
-    A sum of n products in one register loses about sqrt(n/2) units of rounding, and there are up to 3270. With
-    64, F0 and N are half as far from float64 as PyTorch's; shorter sums gain nothing more.
+    A sum of n products in one register loses about sqrt(n/2) units of rounding, and there are up to 3270.
+    With 64, F0 and N are half as far from float64 as PyTorch's; shorter sums gain nothing more.
     """
     return 1 << int(math.log2(64 / taps))
 
