@@ -218,9 +218,10 @@ def _decoder(
 ) -> Iterator[Figure]:
     """The decoder on the reference's inputs, and the whole chain against the reference's own spread.
 
-    That spread is the median under eight white changes of F0 by 1e-6, or what the reference's own rounding
-    does to it, where that is more: rounding of F0 and N is smooth in time and adds up in the phase; that in
-    torch's FFT turns some phases of the first spectrum, whose signal is symmetric, from pi to -pi.
+    That spread is the median under eight white changes of F0, by 1e-6 or by what the reference's own F0 is
+    off, where that is more. It is at least what the reference's own rounding does to it: that of F0 and N is
+    smooth in time and adds up in the phase; that in torch's FFT turns some phases of the first spectrum, whose
+    signal is symmetric, from pi to -pi.
     """
     noise = gaussian_noise(seed, expected.audio.size)[None]
     inputs = {
@@ -247,7 +248,8 @@ def _decoder(
         """How far changed inputs of the decoder take the reference from itself."""
         return distances(reference.decode(**inputs | changed).audio)
 
-    white = [own(f0=perturb(expected.f0, NOTHING, variant)) for variant in SPREAD_SEEDS]
+    change = max(NOTHING, relative_rms(expected.f0, exact[0]))
+    white = [own(f0=perturb(expected.f0, change, variant)) for variant in SPREAD_SEEDS]
     rounding = own(f0=exact[0].astype(np.float32), energy=exact[1].astype(np.float32))
     own_distances = np.array([np.median(white, axis=0), rounding, distances(exact_source)])
     spread, mel_spread = own_distances.max(axis=0)

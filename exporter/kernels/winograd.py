@@ -47,6 +47,26 @@ def _combine(row: Any, sample: Any) -> Any:
     return total
 
 
+def _transform(samples: Any, transformed: Any, channel: Any, phase: Any, column: Any) -> None:
+    """Emits the input transform of 16 columns from `column`."""
+    for point in range(POINTS):
+        with T.vectorized(COPY) as lane:
+            value = _combine(_INPUT[point], lambda index, lane=lane: samples[index, lane])
+            T.buffer_store(transformed, value, [point, channel, phase, column + lane])
+
+
+def _transform_back(products: Any, signal: Any, row: Any, phase: Any, column: Any) -> None:
+    """Emits the four outputs of each of 16 columns from `column` in their places of the signal."""
+    phases = int(products.shape[2])
+    for output in range(OUTPUTS):
+        with T.vectorized(COPY) as lane:
+            value = _combine(
+                _OUTPUT[output], lambda index, lane=lane: products[index, row, phase, column + lane]
+            )
+            place = (column + lane) * (OUTPUTS * phases) + phase + output * phases
+            T.buffer_store(signal, value, [place])
+
+
 def tile_columns(spec: Convolution) -> int:
     """Groups of four outputs of one phase that a job computes; the transformed input fits the L2 cache."""
     return 128 if spec.dilation == 1 and spec.in_channels <= 128 else 32
@@ -90,34 +110,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                     samples[point, lane] = ordered[
                         phase + phases * (point % OUTPUTS), chunk * COPY + lane + point // OUTPUTS
                     ]
-            for lane in T.vectorized(COPY):
-                transformed[0, channel, phase, chunk * COPY + lane] = _combine(
-                    _INPUT[0], lambda index: samples[index, lane]
-                )
-            for lane in T.vectorized(COPY):
-                transformed[1, channel, phase, chunk * COPY + lane] = _combine(
-                    _INPUT[1], lambda index: samples[index, lane]
-                )
-            for lane in T.vectorized(COPY):
-                transformed[2, channel, phase, chunk * COPY + lane] = _combine(
-                    _INPUT[2], lambda index: samples[index, lane]
-                )
-            for lane in T.vectorized(COPY):
-                transformed[3, channel, phase, chunk * COPY + lane] = _combine(
-                    _INPUT[3], lambda index: samples[index, lane]
-                )
-            for lane in T.vectorized(COPY):
-                transformed[4, channel, phase, chunk * COPY + lane] = _combine(
-                    _INPUT[4], lambda index: samples[index, lane]
-                )
-            for lane in T.vectorized(COPY):
-                transformed[5, channel, phase, chunk * COPY + lane] = _combine(
-                    _INPUT[5], lambda index: samples[index, lane]
-                )
-            for lane in T.vectorized(COPY):
-                transformed[6, channel, phase, chunk * COPY + lane] = _combine(
-                    _INPUT[6], lambda index: samples[index, lane]
-                )
+            _transform(samples, transformed, channel, phase, chunk * COPY)
 
     @T.inline
     def multiply(weight: Any, block: Any, transformed: Any, products: Any) -> None:
@@ -150,24 +143,9 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                         ] = total[row, vector, lane]
 
     @T.inline
-    def transform_back(products: Any, row: Any, signal: Any) -> None:
+    def restore_row(products: Any, row: Any, signal: Any) -> None:
         for phase, chunk in T.grid(phases, columns // COPY):
-            for lane in T.vectorized(COPY):
-                signal[(chunk * COPY + lane) * stride + phase] = _combine(
-                    _OUTPUT[0], lambda index: products[index, row, phase, chunk * COPY + lane]
-                )
-            for lane in T.vectorized(COPY):
-                signal[(chunk * COPY + lane) * stride + phase + phases] = _combine(
-                    _OUTPUT[1], lambda index: products[index, row, phase, chunk * COPY + lane]
-                )
-            for lane in T.vectorized(COPY):
-                signal[(chunk * COPY + lane) * stride + phase + 2 * phases] = _combine(
-                    _OUTPUT[2], lambda index: products[index, row, phase, chunk * COPY + lane]
-                )
-            for lane in T.vectorized(COPY):
-                signal[(chunk * COPY + lane) * stride + phase + 3 * phases] = _combine(
-                    _OUTPUT[3], lambda index: products[index, row, phase, chunk * COPY + lane]
-                )
+            _transform_back(products, signal, row, phase, chunk * COPY)
 
     @T.prim_func(private=True, s_tir=True)
     def winograd(
@@ -203,7 +181,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                 block: T.let[T.int64] = T.floormod(job, shares) * T.floordiv(blocks, shares) + share_block
                 multiply(weight, block, transformed, products)
                 for row in T.serial(CHANNEL_BLOCK):
-                    transform_back(products, row, signal)
+                    restore_row(products, row, signal)
                     channel_out: T.let[T.int64] = block * CHANNEL_BLOCK + row
                     if start + span <= n:
                         for chunk in T.serial(span // COPY):
