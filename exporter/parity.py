@@ -220,8 +220,8 @@ def _decoder(
 
     That spread is the median under eight white changes of F0, by 1e-6 or by what the reference's own F0 is
     off, where that is more. It is at least what the reference's own rounding does to it: that of F0 and N is
-    smooth in time and adds up in the phase; that in torch's FFT turns some phases of the first spectrum, whose
-    signal is symmetric, from pi to -pi.
+    smooth in time and adds up in the phase; that in torch's FFT turns some phases of the first spectrum,
+    whose signal is symmetric, from pi to -pi.
     """
     noise = gaussian_noise(seed, expected.audio.size)[None]
     inputs = {
