@@ -19,7 +19,6 @@ from exporter.checkpoint import OFFICIAL_CONFIG
 from exporter.reference import Reference
 from exporter.synthetic import ensure_file
 from runtime_min import Bundle
-from tests.e2e import proof
 from tests.e2e.utterances import REAL_VOICES
 
 ROOT = Path(__file__).parents[2]
@@ -29,12 +28,6 @@ VOICE_SOURCES = ["synthetic", "real"] if REAL_VOICES.exists() else ["synthetic"]
 
 ExportArguments = Callable[..., list[str]]
 Export = Callable[..., subprocess.CompletedProcess[str]]
-
-
-def pytest_sessionfinish() -> None:
-    """Writes down what was proven, where `make prove` asks for it."""
-    if path := os.environ.get("KOKORO_EXPORT_PROOF"):
-        Path(path).write_text(proof.as_markdown(), encoding="utf-8")
 
 
 def environment(**changes: str) -> dict[str, str]:

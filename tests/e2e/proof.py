@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import os
+from pathlib import Path
 
 from exporter.parity import Comparison, Figure
 from runtime_min.platform import this_machine
 
-COMPARISONS: list[Comparison] = []
-"""Filled by `test_fidelity`."""
+_COMPARISONS: list[Comparison] = []
 
 _TEXT = """# Proof
 
@@ -28,9 +29,16 @@ _SHORT = {
 }
 
 
+def record(comparison: Comparison) -> None:
+    """Adds a row, and writes the table where `make prove` asks for it: an interrupted run keeps its rows."""
+    _COMPARISONS.append(comparison)
+    if path := os.environ.get("KOKORO_EXPORT_PROOF"):
+        Path(path).write_text(as_markdown(), encoding="utf-8")
+
+
 def as_markdown() -> str:
     """The table of all comparisons, in the order of their lengths."""
-    ordered = sorted(COMPARISONS, key=lambda each: (each.tokens, each.frames, each.utterance.voice))
+    ordered = sorted(_COMPARISONS, key=lambda each: (each.tokens, each.frames, each.utterance.voice))
     missed = sum(len(each.missed) for each in ordered)
     system, machine = this_machine().system, this_machine().machine
     text = _TEXT.format(

@@ -33,7 +33,7 @@ every_voice_source = pytest.mark.parametrize("source", VOICE_SOURCES)
 
 def assert_all_hold(comparison: Comparison) -> None:
     """Every figure is within its limit, and none is missing, as happens where the durations differ."""
-    proof.COMPARISONS.append(comparison)
+    proof.record(comparison)
     listed = "\n".join(map(str, comparison.figures))
     assert not comparison.missed, f"{comparison.utterance}, {comparison.frames} frames:\n{listed}"
     assert len(comparison.figures) == 12, listed
