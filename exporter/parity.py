@@ -119,7 +119,7 @@ def exact_spectra(source: Array) -> tuple[Spectrum, Spectrum]:
     """What torch.stft would give if its FFT did not round, and the same with one phase turned over.
 
     The phase is the one nearest to the cut at pi (in the first and the last bin: to changing between 0 and
-    pi). Rounding decides on which side it falls; what that costs is the least that two programs can differ by.
+    pi). Rounding decides on which side it falls; what that costs is the least that two programs differ by.
 
     Args:
         source: [1, 600m], the merged harmonic source in float32.
