@@ -238,8 +238,8 @@ def _decoder(
     off, where that is more; in an utterance shorter than a second the greatest of the eight, because single
     phases decide there and the eight lie up to 50 dB apart. It is at least what the reference's own rounding
     does to it: that of F0 and N is smooth in time and adds up in the phase; that in torch's FFT turns some
-    phases of the first spectrum, whose signal is symmetric, from pi to -pi; any rounding may turn over the phase
-    nearest to that cut.
+    phases of the first spectrum, whose signal is symmetric, from pi to -pi; any rounding may turn over the
+    phase nearest to that cut.
     """
     noise = gaussian_noise(seed, expected.audio.size)[None]
     inputs = {
