@@ -9,12 +9,11 @@ import wave
 from pathlib import Path
 
 from exporter.inspect_bundle import readable_bytes, total_bytes
+from exporter.measure import PHONEMES
 from runtime_min.verify import read_manifest
 
 BUNDLE = Path("bundles/demo")
 SPEECH = Path("hello.wav")
-# "The quick brown fox jumps over the lazy dog."
-PHONEMES = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˌOvəɹ ðə lˈAzi dˈɔɡ."
 
 
 def main() -> None:

@@ -207,7 +207,7 @@ def _(gates, recurrent):  # type: ignore[no-untyped-def]
 
 @torch.library.custom_op(f"{NAMESPACE}::self_attention", mutates_args=())
 def self_attention(projections: Tensor, heads: int) -> Tensor:
-    """See `kernels.attention.attention`; query, key and value lie one after the other in `projections`."""
+    """See `kernels.attention.self_attention`; `projections` holds query, key and value in this order."""
     query, key, value = projections.reshape(3, heads, -1, projections.shape[2]).transpose(2, 3)
     context = F.scaled_dot_product_attention(query, key, value)
     return context.transpose(1, 2).reshape(1, -1, projections.shape[2])
