@@ -1,0 +1,46 @@
+"""One bundle carries every CPU level of its target; whichever runs speaks as kokoro does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from exporter.parity import Utterance, compare
+from exporter.reference import Reference
+from exporter.targets import find_target
+from runtime_min import Bundle
+from runtime_min.platform import this_machine
+from tests.e2e.conftest import Export
+from tests.e2e.test_fidelity import assert_all_hold
+from tests.e2e.utterances import phonemes_of
+
+pytestmark = pytest.mark.e2e
+
+MACHINE = this_machine()
+LEVELS = [
+    level.name for level in find_target("host", MACHINE).levels if MACHINE.features.issuperset(level.features)
+]
+
+
+@pytest.fixture(scope="module")
+def all_levels(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("levels") / "bundle"
+    done = export(output, "--cpu-level", "all", "--text-buckets", "512", "--frame-buckets", "5120")
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_level_that_this_machine_has_speaks_as_kokoro_speaks(
+    all_levels: Path, reference: Reference, precise: Reference, level: str
+) -> None:
+    with Bundle.load(all_levels, level=level) as bundle:
+        assert bundle.level.name == level
+        for tokens, voice in ((3, "bf_emma"), (12, "af_heart"), (62, "am_michael")):
+            assert_all_hold(compare(bundle, reference, precise, Utterance(phonemes_of(tokens), voice)))
+
+
+def test_the_best_level_is_chosen_by_itself(all_levels: Path) -> None:
+    with Bundle.load(all_levels) as bundle:
+        assert bundle.level.name == LEVELS[0]
