@@ -1,11 +1,12 @@
 # make demo   hear something        make test   ruff, mypy and the tests
-# make prove  the full matrix       make clean  remove what the others made
+# make prove  the full matrix       make bench  measure speed and memory beside PyTorch and ONNX Runtime
+# make clean  remove what the others made
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test prove clean
+.PHONY: demo test prove bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m exporter.demo
@@ -18,6 +19,11 @@ test: $(INSTALLED)
 # Takes hours; what the fidelity tests measure becomes docs/proof.md.
 prove: $(INSTALLED)
 	KOKORO_EXPORT_PROOF=docs/proof.md $(BIN)/python -m pytest tests/unit tests/upstream tests/e2e
+
+# Takes about half an hour on an idle machine, and means nothing on a busy one; writes docs/bench.*.
+bench: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	$(BIN)/python -m exporter.bench
 
 # A file in the environment stands for it, so that a second run starts at once.
 $(INSTALLED): pyproject.toml constraints.txt

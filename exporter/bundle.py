@@ -144,7 +144,7 @@ def write_bundle(
             if measure is not None:
                 _write_manifest(staging, replace(manifest, parity=dict(measure(staging))))
             _synchronise(staging)
-            _replace_directory(staging, destination)
+            replace_directory(staging, destination)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     return destination
@@ -337,8 +337,8 @@ def _synchronise(directory: Path) -> None:
             os.close(handle)
 
 
-def _replace_directory(staging: Path, destination: Path) -> None:
-    """Puts `staging` in the place of `destination`; an earlier bundle comes back if that fails."""
+def replace_directory(staging: Path, destination: Path) -> None:
+    """Puts `staging` in the place of `destination`; what was there comes back if that fails."""
     if not destination.exists():
         staging.rename(destination)
         return

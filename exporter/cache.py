@@ -20,11 +20,13 @@ from pathlib import Path
 _PACKAGES = ("apache-tvm", "apache-tvm-ffi", "torch", "kokoro")
 _LIBRARY = "library"
 _DESCRIPTION = "description"
-# Everything else in exporter/ counts: a new file then invalidates too much, never too little.
+# Modules and packages. Everything else in exporter/ counts: a new file then invalidates too much, never too
+# little.
 _IRRELEVANT = {
-    *("bundle", "cache", "checkpoint", "cli", "contents", "demo", "doctor", "errors", "export"),
+    *("bundle", "cache", "checkpoint", "cli", "contents", "demo", "distances", "doctor", "errors", "export"),
     *("inspect_bundle", "jobs", "measure", "model_config", "parity", "plan", "reference"),
-    *("reference_worker", "synthetic", "voices"),
+    *("reference_static", "reference_worker", "synthetic", "terminal", "voices"),
+    *("bench", "validate"),
 }
 
 
@@ -56,7 +58,8 @@ def compiler_digest(packages: Path = Path(__file__).parent.parent) -> str:
         packages: where the packages exporter and runtime_min stand.
     """
     root = packages / "exporter"
-    sources = [path for path in root.rglob("*.py") if path.parent != root or path.stem not in _IRRELEVANT]
+    modules = ((path, path.relative_to(root).with_suffix("").parts[0]) for path in root.rglob("*.py"))
+    sources = [path for path, module in modules if module not in _IRRELEVANT]
     digest = hashlib.sha256()
     for path in (*sorted(sources), packages / "runtime_min" / "stages.py"):
         digest.update(f"{path.relative_to(packages).as_posix()}\0".encode())

@@ -5,13 +5,10 @@ What a command needs is imported within it: torch and TVM take seconds, and most
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 try:
@@ -22,32 +19,27 @@ except ModuleNotFoundError as error:
     print(f"error: {error.name} is missing: pip install 'kokoro-export[export]'", file=sys.stderr)
     sys.exit(5)
 
-from exporter.errors import ExportError
-from exporter.jobs import Job, default_workers
-from runtime_min.errors import KokoroError
+from exporter.bench.cli import bench
+from exporter.jobs import Job, Progress, default_workers
+from exporter.terminal import EPILOG, BundleArgument, lengths, parts, reported_errors
+from exporter.validate.cli import app as validate_app
 
 if TYPE_CHECKING:
     from exporter.bundle import Parity
     from exporter.plan import Plan
 
-_INTERRUPTED = 130
-_EPILOG = (
-    "Exit codes: 0 done; 1 unexpected error, with a traceback; 2 wrong usage; 3 input that cannot be used "
-    "(checkpoint, configuration, voices, target); 4 damaged bundle; 5 unsuitable machine or tools; "
-    "6 output that cannot be written; 7 a stage that does not compile; 130 interrupted."
-)
-
 app = typer.Typer(
     help="Compile the Kokoro text-to-speech model ahead of time into a bundle that speaks on its own.",
-    epilog=_EPILOG,
+    epilog=EPILOG,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-BundleArgument = Annotated[Path, typer.Argument(metavar="BUNDLE", help="The bundle's directory.")]
+app.add_typer(validate_app, name="validate")
+app.command(epilog=EPILOG)(bench)
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def bundle(
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write.")],
     checkpoint: Annotated[
@@ -78,8 +70,11 @@ def bundle(
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Keep and reuse no compiled libraries.")
     ] = False,
-    no_parity: Annotated[
-        bool, typer.Option("--no-parity", help="Do not compare the bundle with kokoro (half a minute).")
+    no_validate: Annotated[
+        bool,
+        typer.Option(
+            "--no-validate", help="Publish without comparing with kokoro (minutes); the manifest says so."
+        ),
     ] = False,
     dump_ir: Annotated[
         Path | None, typer.Option(help="Directory for every stage's intermediate representation.")
@@ -98,21 +93,19 @@ def bundle(
         voices=voices,
         target=target,
         cpu_level=cpu_level,
-        stages=tuple(_parts(stages)) if stages is not None else STAGE_NAMES,
-        text_buckets=_lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
-        frame_buckets=_lengths("--frame-buckets", frame_buckets) or FRAME_BUCKETS,
+        stages=tuple(parts(stages)) if stages is not None else STAGE_NAMES,
+        text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
+        frame_buckets=lengths("--frame-buckets", frame_buckets) or FRAME_BUCKETS,
         jobs=jobs,
         cache=None if no_cache else cache_dir or default_directory(),
         dump_ir=dump_ir,
     )
     with reported_errors("interrupted: no bundle was written; what was compiled is kept for the next time"):
-        path = export_bundle(
-            options, ConsoleProgress(Console(stderr=True)), measure=None if no_parity else _measure
-        )
-        typer.echo(path)
+        progress = ConsoleProgress(Console(stderr=True))
+        typer.echo(export_bundle(options, progress, measure=None if no_validate else _measure))
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def inspect(
     path: BundleArgument,
     json: Annotated[bool, typer.Option("--json", help="Print the whole manifest as JSON.")] = False,
@@ -129,7 +122,7 @@ def inspect(
             Console().print(as_tables(manifest))
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def verify(
     path: BundleArgument,
     sha256: Annotated[str | None, typer.Option(help="Digest that the manifest must have.")] = None,
@@ -143,7 +136,7 @@ def verify(
         typer.echo(f"{path}: {len(manifest.files)} files as the manifest lists them")
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def doctor() -> None:
     """Check whether this machine can export: versions, linker, CPU, disk, memory."""
     from exporter.doctor import as_table, examine, failed
@@ -154,12 +147,18 @@ def doctor() -> None:
         raise typer.Exit(5)
 
 
-@app.command(epilog=_EPILOG)
+@app.command(epilog=EPILOG)
 def version() -> None:
     """Print the version."""
     from exporter import __version__
 
     typer.echo(__version__)
+
+
+def _measure(plan: Plan, progress: Progress, bundle: Path) -> Parity:
+    from exporter.measure import measure_bundle
+
+    return measure_bundle(plan, progress, bundle)
 
 
 class ConsoleProgress:
@@ -197,52 +196,6 @@ class ConsoleProgress:
         self._console.print(
             f"  {job.stage:<12} {job.bucket:>6}  {job.level.name:<10} {what} {note}", highlight=False
         )
-
-
-@contextmanager
-def reported_errors(interrupted: str = "interrupted") -> Iterator[None]:
-    """Turns the project's own errors, and an interruption, into a message and an exit code."""
-    earlier = signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        yield
-    except (ExportError, KokoroError) as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(error.exit_code) from error
-    except ModuleNotFoundError as error:
-        typer.echo(f"error: {error.name} is missing: pip install 'kokoro-export[export]'", err=True)
-        raise typer.Exit(5) from error
-    except KeyboardInterrupt as error:
-        typer.echo(interrupted, err=True)
-        raise typer.Exit(_INTERRUPTED) from error
-    finally:
-        signal.signal(signal.SIGTERM, earlier)
-
-
-def _measure(plan: Plan, bundle: Path) -> Parity:
-    from exporter.measure import measure_bundle
-
-    return measure_bundle(plan, bundle)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
-
-
-def _parts(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _lengths(option: str, text: str | None) -> tuple[int, ...]:
-    """Returns the numbers in `text`; none where it is None."""
-    try:
-        numbers = tuple(int(part) for part in _parts(text or ""))
-    except ValueError:
-        numbers = ()
-    if text is not None and not numbers:
-        raise typer.BadParameter(
-            f"expected numbers joined by commas, such as 128,512, found {text!r}", param_hint=option
-        )
-    return numbers
 
 
 def main() -> None:

@@ -133,9 +133,7 @@ def _winograd_conv1d(
     )  # fmt: skip
 
 
-def _adain_affine(
-    emitter: KernelEmitter, importer: Any, x: Any, style: Any, *rest: Any
-) -> relax.Var:
+def _adain_affine(emitter: KernelEmitter, importer: Any, x: Any, style: Any, *rest: Any) -> relax.Var:
     *weights, epsilon = rest
     channels, styles = _fixed(x, 1), _fixed(style, 1)
     return emitter.call(
@@ -281,3 +279,21 @@ _CONVERT: dict[str, Callable[..., relax.Var]] = {
     # istft fails to import.
     "inverse_stft": _inverse_stft,
 }
+
+KERNELS: dict[str, tuple[str, ...]] = {
+    "fused_conv1d": ("conv1d",),
+    "winograd_conv1d": ("winograd",),
+    "adain_affine": ("adain_affine",),
+    "interleave": ("interleave",),
+    "fold": ("fold",),
+    "upsample_pool": ("upsample_pool",),
+    "halve": ("halve",),
+    "token_embedding": ("embedding",),
+    "bidirectional_lstm": ("lstm",),
+    "self_attention": ("attention",),
+    "channel_norm": ("layer_norm",),
+    "adaptive_channel_norm": ("adaptive_layer_norm",),
+    "harmonic_source": ("harmonic_source", "source_spectrum"),
+    "inverse_stft": ("inverse_stft",),
+}
+"""Names of the kernels that an operator becomes, without the numbers that follow them in a library."""

@@ -9,7 +9,8 @@ import wave
 from pathlib import Path
 
 from exporter.inspect_bundle import readable_bytes, total_bytes
-from exporter.measure import PHONEMES
+from exporter.validate.inputs import PANGRAM
+from runtime_min.manifest import Manifest
 from runtime_min.verify import read_manifest
 
 BUNDLE = Path("bundles/demo")
@@ -23,7 +24,7 @@ def main() -> None:
     )
     # The bundle's own runtime in a process of its own: what a machine without this project would run.
     speaking = _run(
-        *(str(BUNDLE / "runtime_min.pyz"), str(BUNDLE), "--phonemes", PHONEMES, "--voice", "af_heart"),
+        *(str(BUNDLE / "runtime_min.pyz"), str(BUNDLE), "--phonemes", PANGRAM, "--voice", "af_heart"),
         *("--seed", "0", "--format", "pcm16", "-o", str(SPEECH)),
     )
     with wave.open(str(SPEECH)) as file:
@@ -31,12 +32,22 @@ def main() -> None:
     manifest = read_manifest(BUNDLE)
     print(f"\nexported   {BUNDLE}, {readable_bytes(total_bytes(manifest))}, in {exporting:.1f} s")
     print(f"spoke      {SPEECH}, {seconds:.2f} s of audio, in {speaking:.2f} s with start and verification")
-    for name, value in manifest.parity.items():
-        print(
-            f"parity     {name}: {value:.4g}" if isinstance(value, float) else f"parity     {name}: {value}"
-        )
+    print(f"validated  {_validation(manifest)}")
     if manifest.model.synthetic:
         print("The weights are synthetic, so this babbles; --checkpoint hub exports the real ones.")
+
+
+def _validation(manifest: Manifest) -> str:
+    """What the manifest says of the comparison with kokoro, in a line."""
+    parity = manifest.parity
+    if not parity.get("validated"):
+        return f"no: {parity.get('why not', 'not recorded')}"
+    level = manifest.target.levels[0].name
+    return (
+        f"{parity['utterances']} utterances, {parity['seconds']:.0f} s: at least "
+        f"{parity[f'{level}: chain, dB']:.1f} dB to kokoro, and at most "
+        f"{parity[f'{level}: chain, distance over own spread']:.2g} of the 2 own spreads that are allowed"
+    )
 
 
 def _run(*arguments: str) -> float:

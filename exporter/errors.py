@@ -35,3 +35,9 @@ class ReferenceProcessError(ExportError):
     """The process that runs kokoro itself failed or ended."""
 
     exit_code = 5
+
+
+class ValidationFailedError(ExportError):
+    """A bundle does not say what kokoro says."""
+
+    exit_code = 8

@@ -6,6 +6,7 @@ import errno
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +42,7 @@ def export_bundle(
     options: ExportOptions,
     progress: Progress,
     *,
-    measure: Callable[[Plan, Path], Parity] | None = None,
+    measure: Callable[[Plan, Progress, Path], Parity] | None = None,
     build: Build | None = None,
     pool: Pool = worker_processes,
 ) -> Path:
@@ -50,24 +51,30 @@ def export_bundle(
     Args:
         options: what to export, and where to.
         progress: told what happens.
-        measure: measures the finished bundle's parity, such as `exporter.measure.measure_bundle`.
+        measure: validates the finished bundle, as `exporter.measure.measure_bundle` does; its numbers go
+            into the manifest. None records that it was left out by option.
         build: compiles one library; by default `exporter.build.build_stage`.
         pool: makes the workers that compile.
 
     Raises:
         ExportError: what was asked for cannot be exported; nothing new is at the destination.
+        ValidationFailedError: the bundle misses a threshold.
         OutputError: the bundle could not be written.
     """
     plan = make_plan(options, progress)
     # TVM takes seconds to import.
     from exporter.bundle import write_bundle
     from exporter.contents import bundle_contents
+    from exporter.measure import not_validated
 
     with _named_write_errors(options.output), tempfile.TemporaryDirectory(prefix="kokoro-export-") as work:
         libraries = _compile(plan, Path(work), progress, build, pool)
-        progress.step("write the bundle" + (" and compare it with kokoro" if measure else ""))
         contents = bundle_contents(plan, libraries)
-        return write_bundle(options.output, contents, partial(measure, plan) if measure else None)
+        if measure is None:
+            progress.step("write the bundle, and do not validate it")
+            return write_bundle(options.output, replace(contents, parity=not_validated("--no-validate")))
+        progress.step("write the bundle, and compare it with kokoro before it is published")
+        return write_bundle(options.output, contents, partial(measure, plan, progress))
 
 
 @contextmanager

@@ -21,7 +21,11 @@ def as_json(manifest: Manifest) -> str:
 
 def as_tables(manifest: Manifest) -> RenderableType:
     """Returns the manifest as tables."""
-    parts: list[RenderableType] = [table(manifest) for table in (_summary, _stages, _tensors, _sizes)]
+    parts: list[RenderableType] = [
+        _summary(manifest),
+        *_validation(manifest),
+        *(table(manifest) for table in (_stages, _tensors, _sizes)),
+    ]
     if manifest.model.synthetic:
         parts.insert(0, Text("Synthetic weights: this bundle babbles.", style="bold yellow"))
     return Group(*parts)
@@ -45,9 +49,36 @@ def _facts(manifest: Manifest) -> Iterator[tuple[str, str]]:
     yield "input", f"at most {manifest.max_phonemes} phonemes of a vocabulary of {len(manifest.vocabulary)}"
     yield "voices", f"{len(manifest.voices)}: {', '.join(voice.name for voice in manifest.voices)}"
     for name, value in manifest.parity.items():
-        yield f"parity: {name}", f"{value:.4g}" if isinstance(value, float) else str(value)
+        if not _level_of(name, manifest):
+            yield f"parity: {name}", _readable(value)
     if not manifest.parity:
         yield "parity", "not measured"
+
+
+def _level_of(name: str, manifest: Manifest) -> str | None:
+    """Returns the CPU level whose figure a parity number is, as in ``x86-64-v4: chain, dB``."""
+    level, colon, _ = name.partition(": ")
+    return level if colon and level in {known.name for known in manifest.target.levels} else None
+
+
+def _readable(value: str | int | float | bool) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _validation(manifest: Manifest) -> Iterator[Table]:
+    """Yields the worst figures of each CPU level, where the bundle was validated."""
+    levels = [level.name for level in manifest.target.levels]
+    figures: dict[str, dict[str, str]] = {}
+    for name, value in manifest.parity.items():
+        if level := _level_of(name, manifest):
+            figures.setdefault(name.removeprefix(f"{level}: "), {})[level] = _readable(value)
+    if figures:
+        table = Table("worst figure", *levels, title="Compared with kokoro", title_justify="left")
+        for figure, values in figures.items():
+            table.add_row(Text(figure), *(Text(values.get(level, "not measured")) for level in levels))
+        yield table
 
 
 def _stages(manifest: Manifest) -> Table:

@@ -1,7 +1,8 @@
-"""Compares a finished bundle with kokoro itself; the numbers go into the bundle's manifest.
+"""Validates a bundle before it is published; the numbers go into its manifest.
 
 The bundle speaks in a process of its own, because the exporter's already holds TVM's compiler:
-``python -m exporter.measure BUNDLE CHECKPOINT CONFIG`` prints the numbers as JSON.
+``python -m exporter.measure BUNDLE CHECKPOINT CONFIG`` prints one JSON object a line, ``{"progress": ...}``
+while it runs and ``{"waveforms": ...}`` at its end.
 """
 
 from __future__ import annotations
@@ -9,70 +10,161 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from exporter.errors import ReferenceProcessError
-from exporter.parity import Comparison, Utterance, compare
+from exporter.errors import ExportError, ReferenceProcessError, ValidationFailedError
+from exporter.jobs import Progress
+from exporter.parity import Figure, Utterance
 from exporter.plan import Plan
-from exporter.reference import Reference
-from runtime_min import Bundle
+from exporter.validate.e2e import (
+    MOST_DECIBELS,
+    Waveform,
+    levels_here,
+    loaded_levels,
+    validate_waveforms,
+    verdict,
+)
+from exporter.validate.inputs import built_in, references
+from runtime_min.errors import KokoroError
 from runtime_min.platform import this_machine
-from runtime_min.stages import STAGE_NAMES
+from runtime_min.stages import FRAMES_PER_SECOND, STAGE_NAMES
+from runtime_min.verify import read_manifest
 
 Numbers = dict[str, str | int | float | bool]
 
-# "The quick brown fox jumps over the lazy dog."
-PHONEMES = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˌOvəɹ ðə lˈAzi dˈɔɡ."
-# Stands for equality to the bit, which has no finite number of decibels.
-_MOST_DECIBELS = 200.0
+
+def not_validated(why: str) -> Numbers:
+    """What the manifest of a bundle says that was published without validation."""
+    return {"validated": False, "why not": why}
 
 
-def measure_bundle(plan: Plan, bundle: Path) -> Numbers:
-    """Returns how far `bundle` is from kokoro; nothing where this machine cannot speak from it.
+def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
+    """Returns how far `bundle` is from kokoro, or why that is not known.
+
+    Args:
+        plan: what was exported.
+        progress: told about every utterance.
+        bundle: the finished bundle, where it waits to be published.
 
     Raises:
-        ReferenceProcessError: the measurement failed.
+        ValidationFailedError: the bundle misses a threshold and must not be published.
+        ReferenceProcessError: the measurement itself failed.
     """
+    why = _cannot_be_validated(plan)
+    if why is not None:
+        progress.warning(f"The bundle is not validated: {why}.")
+        return not_validated(why)
+    waveforms = _measure(plan, progress, bundle)
+    if not waveforms:
+        why = "its buckets hold none of the built-in utterances"
+        progress.warning(f"The bundle is not validated: {why}.")
+        return not_validated(why)
+    if not all(waveform.holds for waveform in waveforms):
+        raise ValidationFailedError(
+            f"No bundle was written: {verdict(waveforms, plan.options.output)}\n"
+            "That needs the bundle: export it with --no-validate first."
+        )
+    return numbers_of(waveforms)
+
+
+def _cannot_be_validated(plan: Plan) -> str | None:
     machine = this_machine()
-    runs_here = plan.target.fits(machine) and any(
+    if set(plan.options.stages) != set(STAGE_NAMES):
+        return "it has only a part of the stages"
+    if not plan.voices:
+        return "it has no voices"
+    if not plan.target.fits(machine) or not any(
         machine.features.issuperset(level.features) for level in plan.levels
-    )
-    if not runs_here or set(plan.options.stages) != set(STAGE_NAMES) or not plan.voices:
-        return {}
+    ):
+        return "it was made on a machine that cannot run it"
+    return None
+
+
+def _measure(plan: Plan, progress: Progress, bundle: Path) -> tuple[Waveform, ...]:
     files = (bundle, plan.checkpoint.path, plan.checkpoint.config_path)
     command = [sys.executable, "-m", "exporter.measure", *map(str, files)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise ReferenceProcessError(f"The bundle could not be compared with kokoro:\n{done.stderr.strip()}")
-    numbers: Numbers = json.loads(done.stdout.splitlines()[-1])
+    # A file, and not a pipe, takes any amount of text while the other pipe is read.
+    with (
+        tempfile.TemporaryFile("w+") as complaints,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=complaints, text=True) as process,
+    ):
+        try:
+            waveforms = _read(process.stdout or (), progress)
+        except BaseException:
+            process.kill()
+            raise
+        if process.wait() != 0 or waveforms is None:
+            complaints.seek(0)
+            raise ReferenceProcessError(
+                f"The bundle could not be compared with kokoro:\n{complaints.read().strip()}"
+            )
+    return waveforms
+
+
+def _read(lines: Iterator[str] | Sequence[str], progress: Progress) -> tuple[Waveform, ...] | None:
+    waveforms = None
+    for line in lines:
+        message = json.loads(line)
+        if "progress" in message:
+            progress.step(f"  {message['progress']}")
+        else:
+            waveforms = tuple(map(_waveform, message["waveforms"]))
+    return waveforms
+
+
+def _waveform(entry: dict[str, Any]) -> Waveform:
+    figures = tuple(Figure(**figure) for figure in entry["figures"])
+    return Waveform(Utterance(**entry["utterance"]), entry["level"], entry["frames"], figures)
+
+
+def numbers_of(waveforms: Sequence[Waveform]) -> Numbers:
+    """The validation as the manifest's flat map: of each figure the worst on each CPU level."""
+    spoken = {waveform.utterance: waveform.frames for waveform in waveforms}
+    numbers: Numbers = {
+        "validated": True,
+        "reference": "kokoro.KModel, float32, same weights and noise",
+        "utterances": len(spoken),
+        "seconds": sum(spoken.values()) / FRAMES_PER_SECOND,
+        "thresholds missed": sum(len(waveform.missed) for waveform in waveforms),
+    }
+    for waveform in waveforms:
+        for figure in waveform.figures:
+            name = f"{waveform.level}: {figure.name}"
+            worst: Callable[..., float] = min if figure.at_least else max
+            value = min(float(figure.value), MOST_DECIBELS)
+            numbers[name] = worst(value, numbers.get(name, value))
     return numbers
 
 
-def numbers_of(comparison: Comparison, level: str) -> Numbers:
-    """A comparison as the manifest's flat map."""
-    return {
-        "reference": "kokoro.KModel, float32, same weights and noise",
-        "cpu_level": level,
-        "tokens": comparison.tokens,
-        "frames": comparison.frames,
-        "thresholds missed": len(comparison.missed),
-        **{figure.name: min(figure.value, _MOST_DECIBELS) for figure in comparison.figures},
-    }
-
-
 def main(bundle: str, checkpoint: str, config: str) -> None:
-    """Prints the numbers of a bundle."""
-    files = (Path(checkpoint), Path(config))
-    with (
-        Bundle.load(bundle) as ours,
-        Reference(*files) as theirs,
-        Reference(*files, dtype="float64") as precise,
-    ):
-        voice = "af_heart" if "af_heart" in ours.voices else ours.voices[0]
-        phonemes = "".join(phoneme for phoneme in PHONEMES if phoneme in ours.manifest.vocabulary)
-        comparison = compare(ours, theirs, precise, Utterance(phonemes, voice))
-        print(json.dumps(numbers_of(comparison, ours.level.name)))
+    """Prints how far a bundle is from kokoro."""
+    path = Path(bundle)
+    with loaded_levels(path, levels_here(read_manifest(path))) as bundles:
+        utterances = built_in(bundles[0])
+        if not utterances:
+            _tell({"waveforms": []})
+            return
+        _tell({"progress": "start kokoro"})
+        with references((Path(checkpoint), Path(config))) as (reference, precise):
+
+            def progress(done: int, what: str) -> None:
+                if done < len(utterances):
+                    _tell({"progress": what})
+
+            waveforms = validate_waveforms(bundles, reference, precise, utterances, progress)
+    _tell({"waveforms": [asdict(waveform) for waveform in waveforms]})
+
+
+def _tell(message: dict[str, Any]) -> None:
+    print(json.dumps(message), flush=True)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except (ExportError, KokoroError) as error:
+        sys.exit(str(error))

@@ -7,15 +7,18 @@ the whole chain, against the reference's own spread.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.reference import SPREAD_SEEDS, Array, Reference, TextTrace, perturb, relative_rms
+from exporter.distances import level_difference, log_mel_distance, relative_maximum, relative_rms, snr
+from exporter.reference import SPREAD_SEEDS, Array, Reference, TextTrace, perturb
 from exporter.reference import Trace as ReferenceTrace
 from runtime_min import Bundle
 from runtime_min.noise import gaussian_noise
 from runtime_min.pipeline import Trace
+from runtime_min.voices import Style
 
 USUAL_DISTANCE = 10 ** (-115 / 20)
 """How far float32 PyTorch's F0 and N are from float64 on a good day: 115 dB."""
@@ -26,6 +29,18 @@ NOTHING = 1e-6
 """Relative change of F0 that moves only the phase: the reference's own spread under it is the scale."""
 SECOND = 24_000
 """Samples."""
+HIDDEN_DECIBELS = 90.0
+"""Least of the decoder before its generator, on equal inputs."""
+SINES_DECIBELS = 110.0
+"""Least of the harmonic source's sines, on equal F0."""
+SOURCE_DECIBELS = 110.0
+"""Least of the merged harmonic source, on equal F0 and noise: a sum of nine sines and a tanh."""
+SPECTRUM_DECIBELS = 110.0
+"""Least of the magnitudes of the source's spectrum, on an equal source: transforms of twenty points."""
+GENERATOR_DECIBELS = 80.0
+"""Least of the audio on equal inputs of the generator and an equal source spectrum."""
+BLOCK_DECIBELS = 90.0
+"""Least of any single block on equal inputs; a float32 block that does the same work is above 110."""
 OTHER_SEED = 1
 """Added to the seed of the noise for the signal that says how large a log-mel distance is nothing."""
 
@@ -54,12 +69,28 @@ class Figure:
     def holds(self) -> bool:
         """Whether the number is finite and within its limit."""
         within = self.value >= self.limit if self.at_least else self.value <= self.limit
-        return bool(within) and (np.isfinite(self.value) or self.at_least)
+        return bool(within and (np.isfinite(self.value) or self.at_least))
 
     def __str__(self) -> str:
         relation = ">=" if self.at_least else "<="
         verdict = "" if self.holds else "  MISSED"
         return f"{self.name}: {self.value:.4g} ({relation} {self.limit:.4g}){verdict}"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far the reference is from itself under changes that mean nothing: the scale of the chain."""
+
+    distance: float
+    """RMS of the difference over the RMS."""
+    mel: float
+    """Log-mel distance."""
+    level: float
+    """Difference in level, dB."""
+    other_seed: float
+    """Log-mel distance to what it says with noise of another seed."""
+    source_decibels: float
+    """Ratio to what it says from a source spectrum without rounding, or with its nearest phase turned."""
 
 
 @dataclass(frozen=True)
@@ -81,38 +112,6 @@ class Comparison:
         return next(figure.value for figure in self.figures if figure.name == name)
 
 
-def snr(values: Array, reference: Array) -> float:
-    """Signal-to-noise ratio in dB; infinite where both are equal."""
-    distance = relative_rms(values, reference)
-    return float("inf") if distance == 0 else -20 * float(np.log10(distance))
-
-
-def relative_maximum(values: Array, reference: Array) -> float:
-    """The greatest difference over the RMS of the reference."""
-    wide = reference.astype(np.float64)
-    return float(np.abs(values - wide).max() / np.sqrt(np.square(wide).mean()))
-
-
-def log_mel(audio: Array, bands: int = 80) -> NDArray[np.float64]:
-    """Natural logarithm of the mel spectrum of 24 kHz samples: 1024-point Hann windows every 256 samples."""
-    size, step, rate = 1024, 256, 24_000
-    padded = np.pad(audio.reshape(-1).astype(np.float64), size // 2)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, size)[::step] * np.hanning(size + 1)[:-1]
-    power = np.square(np.abs(np.fft.rfft(windows)))
-    mel = np.linspace(0, 2595 * np.log10(1 + rate / 2 / 700), bands + 2)
-    edges = 700 * (10 ** (mel / 2595) - 1)
-    frequency = np.fft.rfftfreq(size, 1 / rate)
-    rising = (frequency - edges[:-2, None]) / (edges[1:-1] - edges[:-2])[:, None]
-    falling = (edges[2:, None] - frequency) / (edges[2:] - edges[1:-1])[:, None]
-    spectrum: NDArray[np.float64] = np.log(power @ np.clip(np.minimum(rising, falling), 0, None).T + 1e-8)
-    return spectrum
-
-
-def log_mel_distance(one: Array, other: Array) -> float:
-    """RMS difference of the log-mel spectra of two signals of one length."""
-    return float(np.sqrt(np.square(log_mel(one) - log_mel(other)).mean()))
-
-
 Spectrum = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Magnitude and phase of the harmonic source, [1, 11, 120m + 1] each."""
 
@@ -126,11 +125,7 @@ def exact_spectra(source: Array) -> tuple[Spectrum, Spectrum]:
     Args:
         source: [1, 600m], the merged harmonic source in float32.
     """
-    import torch
-
-    window = torch.hann_window(20).double()  # rounded to float32, as TorchSTFT has it
-    signal = torch.from_numpy(source).double()
-    spectrum = torch.stft(signal, 20, 5, 20, window, return_complex=True).numpy()
+    spectrum = _source_spectrum(source, np.float64)
     magnitude, phase = np.abs(spectrum), np.angle(spectrum)
     margin = np.where(spectrum.real < 0, np.abs(spectrum.imag), np.inf)
     margin[:, [0, -1]] = np.abs(spectrum.real[:, [0, -1]])
@@ -139,6 +134,55 @@ def exact_spectra(source: Array) -> tuple[Spectrum, Spectrum]:
     turned[nearest] = -phase[nearest] if 0 < nearest[1] < phase.shape[1] - 1 else np.pi - phase[nearest]
     size = magnitude.astype(np.float32)
     return (size, phase.astype(np.float32)), (size, turned.astype(np.float32))
+
+
+def _source_spectrum(
+    source: Array, precision: type[np.floating[Any]]
+) -> NDArray[np.complexfloating[Any, Any]]:
+    """The STFT of the harmonic source as kokoro calls it, [1, 11, 120m + 1], in float32 or float64."""
+    import torch
+
+    dtype = torch.float64 if precision is np.float64 else torch.float32
+    window = torch.hann_window(20).to(dtype)  # rounded to float32, as TorchSTFT has it
+    signal = torch.from_numpy(source).to(dtype)
+    spectrum: NDArray[np.complexfloating[Any, Any]] = torch.stft(
+        signal, 20, 5, 20, window, return_complex=True
+    ).numpy()
+    return spectrum
+
+
+def phase_figure(phase: Array, source: Array) -> Figure:
+    """Phases of the source's spectrum that are not what the exact ones may round to.
+
+    Within twice the rounding of torch's own FFT around a spectrum's value, every angle is as good as another;
+    where that touches the cut at pi, either side is. The first and the last bin are real: 0 or +pi, not -pi.
+
+    Args:
+        phase: [1, 11, 120m + 1], radians.
+        source: [1, 600m], the signal that it was computed from.
+    """
+    exact = _source_spectrum(source, np.float64)
+    radius = 2 * float(np.abs(_source_spectrum(source, np.float32) - exact).max())
+    free = np.arcsin(np.minimum(1, radius / np.maximum(np.abs(exact), radius))) + np.spacing(np.float32(4))
+    off = np.abs(phase - np.angle(exact))
+    near_cut = (np.abs(exact.imag) <= radius) & (exact.real < radius)
+    wrong = np.where(near_cut, np.minimum(off, 2 * np.pi - off), off) > free
+    ends = [0, -1]
+    turnable = np.abs(exact.real[:, ends]) <= radius
+    allowed = np.where(exact.real[:, ends] < 0, np.float32(np.pi), 0)
+    is_either = (phase[:, ends] == 0) | (phase[:, ends] == np.float32(np.pi))
+    wrong[:, ends] = ~((phase[:, ends] == allowed) | (turnable & is_either))
+    return Figure("phases on the wrong side of the cut", float(wrong.sum()), 0)
+
+
+def decibel_figure(name: str, values: Array, reference: Array, least: float) -> Figure:
+    """A quantity on the reference's inputs, by its signal-to-noise ratio."""
+    return Figure(f"{name}, dB", snr(values, reference), least, at_least=True)
+
+
+def equality_figure(name: str, values: Array, reference: Array) -> Figure:
+    """A quantity that is only moved, never computed with."""
+    return Figure(f"{name}: values that differ", float((values != reference).sum()), 0)
 
 
 def compare(
@@ -160,24 +204,63 @@ def compare(
     spoken = bundle.trace(
         utterance.phonemes, utterance.voice, utterance.speed, utterance.seed, durations=durations
     )
-    style = np.concatenate([spoken.style.decoder, spoken.style.prosody], axis=1)
-    noise = partial(gaussian_noise, utterance.seed)
-    expected = reference.speak(spoken.token_ids[0], style, utterance.speed, noise, durations)
-    exact_text = precise.text(spoken.token_ids[0], style)
-    exact_f0n = precise.f0n(
-        expected.aligned_encoding.astype(np.float64), spoken.style.prosody.astype(np.float64)
-    )
+    given = asked(bundle, utterance)
+    style = given.style
+    expected = speak_reference(reference, given, utterance, durations)
+    spread = own_spread(reference, precise, expected, style, utterance.seed)
     figures = [
-        *_durations(spoken.durations, expected, utterance.speed, durations is not None),
-        *_text_stages(bundle, spoken, expected, exact_text),
-        *_f0n(bundle, spoken, expected, exact_f0n),
-        *_decoder(bundle, reference, spoken, expected, exact_f0n, utterance.seed),
+        *duration_figures(spoken.durations, expected, utterance.speed, durations is not None),
+        *_text_stages(bundle, spoken, style, expected, precise.text(given.token_ids, given.row)),
+        *_f0n(bundle, style, expected, exact_f0n(precise, expected, style)),
+        decoder_figure(_decode(bundle, style, expected, utterance.seed), expected.audio, spread),
+        *chain_figures(spoken.audio, expected.audio, spread),
     ]
     return Comparison(utterance, spoken.token_ids.size, expected.audio.size // 600, tuple(figures))
 
 
-def _durations(
-    spoken: NDArray[np.int64], expected: ReferenceTrace, speed: float, forced: bool
+@dataclass(frozen=True)
+class Asked:
+    """What kokoro's users would give it for an utterance; the runtime under test has no part in it."""
+
+    token_ids: NDArray[np.int64]
+    """[n], with the 0 at each end."""
+    row: NDArray[np.float32]
+    """[1, 256], the row of the voice's pack for that many phonemes."""
+
+    @property
+    def style(self) -> Style:
+        """The halves that kokoro's decoder and its predictor take."""
+        half = self.row.shape[1] // 2
+        return Style(self.row[:, :half], self.row[:, half:])
+
+
+def asked(bundle: Bundle, utterance: Utterance) -> Asked:
+    """Looks an utterance up in the vocabulary and the voice file of a bundle that can speak it."""
+    vocabulary = bundle.manifest.vocabulary
+    token_ids = np.array([0, *(vocabulary[phoneme] for phoneme in utterance.phonemes), 0], np.int64)
+    (voice,) = (each for each in bundle.manifest.voices if each.name == utterance.voice)
+    pack = np.fromfile(bundle.directory / voice.file, "<f4").reshape(voice.rows, voice.columns)
+    return Asked(token_ids, pack[len(utterance.phonemes) - 1 : len(utterance.phonemes)].astype(np.float32))
+
+
+def speak_reference(
+    reference: Reference,
+    given: Asked,
+    utterance: Utterance,
+    durations: NDArray[np.int64] | None = None,
+) -> ReferenceTrace:
+    """What kokoro says, with the bundle's noise."""
+    noise = partial(gaussian_noise, utterance.seed)
+    return reference.speak(given.token_ids, given.row, utterance.speed, noise, durations)
+
+
+def exact_f0n(precise: Reference, expected: ReferenceTrace, style: Style) -> tuple[Array, Array]:
+    """F0 and N, [1, 2m] each, of the reference's own inputs in float64."""
+    return precise.f0n(expected.aligned_encoding.astype(np.float64), style.prosody.astype(np.float64))
+
+
+def duration_figures(
+    spoken: NDArray[np.int64], expected: ReferenceTrace, speed: float, forced: bool = False
 ) -> Iterator[Figure]:
     """Durations are equal; one whose unrounded value is near a half may differ by one, and is counted."""
     exact = expected.durations[0] / np.float32(speed)
@@ -188,96 +271,132 @@ def _durations(
     yield Figure("durations rounded the other way", float(other_way.sum()), float(near_half.sum()))
 
 
-def _text_stages(
-    bundle: Bundle, spoken: Trace, expected: ReferenceTrace, exact: TextTrace
-) -> Iterator[Figure]:
-    """The stages along tokens on the reference's inputs, by greatest difference over RMS.
+def text_figure(name: str, values: Array, reference: Array, exact: Array) -> Figure:
+    """An output of a stage along tokens on the reference's inputs, by greatest difference over RMS.
 
     The limit is 1e-5, or twice the reference's own distance from float64 where that is more: two float32
     programs that round equally well are that far apart.
     """
-    duration = bundle.stage("duration").run(
-        {"hidden": expected.hidden, "prosody_style": spoken.style.prosody}
-    )
-    for name, value, reference, truth in (
-        ("bert", spoken.hidden, expected.hidden, exact.hidden),
-        ("duration encoding", duration["encoding"], expected.encoding, exact.encoding),
-        ("durations before rounding", duration["durations"], expected.durations, exact.durations),
-        ("text_encoder", spoken.text, expected.text, exact.text),
-    ):
-        limit = max(1e-5, 2 * relative_maximum(reference, truth))
-        yield Figure(name, relative_maximum(value, reference), limit)
+    limit = max(1e-5, 2 * relative_maximum(reference, exact))
+    return Figure(name, relative_maximum(values, reference), limit)
 
 
-def _f0n(
-    bundle: Bundle, spoken: Trace, expected: ReferenceTrace, exact: tuple[Array, Array]
-) -> Iterator[Figure]:
-    """F0 and N against float64, in units of what float32 PyTorch is off by, or usually is where that is more.
+def f0n_figure(name: str, values: Array, reference: Array, exact: Array) -> Figure:
+    """F0 or N against float64, in units of what float32 PyTorch is off by, or usually is where that is more.
 
     Rounding moves the F0 of a short utterance as a whole: PyTorch's own distance is now and then near 0.
     """
-    inputs = {"aligned_encoding": expected.aligned_encoding, "prosody_style": spoken.style.prosody}
-    found = bundle.stage("f0n").run(inputs)
-    own = (expected.f0, expected.energy)
-    for name, values, torch_values, truth in zip(("f0", "energy"), found.values(), own, exact, strict=True):
-        unit = max(relative_rms(torch_values, truth), USUAL_DISTANCE)
-        yield Figure(f"{name}, distance from float64 over PyTorch's", relative_rms(values, truth) / unit, 2)
+    unit = max(relative_rms(reference, exact), USUAL_DISTANCE)
+    return Figure(f"{name}, distance from float64 over PyTorch's", relative_rms(values, exact) / unit, 2)
 
 
-def _decoder(
-    bundle: Bundle,
-    reference: Reference,
-    spoken: Trace,
-    expected: ReferenceTrace,
-    exact: tuple[Array, Array],
-    seed: int,
-) -> Iterator[Figure]:
-    """The decoder on the reference's inputs, and the whole chain against the reference's own spread.
+def decoder_figure(decoded: Array, expected_audio: Array, spread: Spread) -> Figure:
+    """The decoder's audio on the reference's inputs."""
+    return Figure("decoder, dB", snr(decoded, expected_audio), decoder_limit(spread), at_least=True)
 
-    That spread is the median under eight white changes of F0, by 1e-6 or by what the reference's own F0 is
+
+def decoder_limit(spread: Spread) -> float:
+    """Least decibels of the decoder on equal inputs."""
+    return min(55, spread.source_decibels - DECIBELS_OF_TWO)
+
+
+def chain_figures(audio: Array, expected_audio: Array, spread: Spread) -> Iterator[Figure]:
+    """The whole chain against the reference's own spread; nothing where the lengths differ."""
+    if audio.shape != expected_audio.shape:
+        return
+    distance, mel = relative_rms(audio, expected_audio), log_mel_distance(audio, expected_audio)
+    yield Figure("chain, dB", snr(audio, expected_audio), -20 * float(np.log10(2 * spread.distance)), True)
+    yield Figure("chain, distance over own spread", distance / spread.distance, 2)
+    limit = max(0.1, 2 * spread.mel / spread.other_seed)
+    yield Figure("chain, log-mel over another seed's", mel / spread.other_seed, limit)
+
+
+def level_figure(audio: Array, expected_audio: Array, spread: Spread) -> Figure:
+    """The difference in level; a tenth of a decibel is a fraction of what a listener can notice."""
+    return Figure("level, dB off", level_difference(audio, expected_audio), max(0.1, 2 * spread.level))
+
+
+def own_spread(
+    reference: Reference, precise: Reference, expected: ReferenceTrace, style: Style, seed: int
+) -> Spread:
+    """How far the reference is from itself under changes that mean nothing.
+
+    That is the median under eight white changes of F0, by 1e-6 or by what the reference's own F0 is
     off, where that is more; in an utterance shorter than a second the greatest of the eight, because single
     phases decide there and the eight lie up to 50 dB apart. It is at least what the reference's own rounding
     does to it: that of F0 and N is smooth in time and adds up in the phase; that in torch's FFT turns some
     phases of the first spectrum, whose signal is symmetric, from pi to -pi; any rounding may turn over the
     phase nearest to that cut.
+
+    Args:
+        reference: kokoro in float32.
+        precise: kokoro in float64.
+        expected: what `reference` said with the noise of `seed`.
+        style: the row that it said it with.
+        seed: of the noise.
     """
+    exact = exact_f0n(precise, expected, style)
     noise = gaussian_noise(seed, expected.audio.size)[None]
     inputs = {
         "asr": expected.asr,
         "f0": expected.f0,
         "energy": expected.energy,
-        "decoder_style": spoken.style.decoder,
+        "decoder_style": style.decoder,
         "noise": noise,
     }
-    (decoded,) = bundle.stage("decoder").run(inputs).values()
-    exact_source, turned_source = (
-        reference.generate(expected.decoder_hidden, spoken.style.decoder, *spectrum)
-        for spectrum in exact_spectra(expected.source)
-    )
-    own_source = min(snr(exact_source, expected.audio), snr(turned_source, expected.audio))
-    limit = min(55, own_source - DECIBELS_OF_TWO)
-    yield Figure("decoder, dB", snr(decoded, expected.audio), limit, at_least=True)
-    if spoken.audio.shape != expected.audio.shape:
-        return
 
-    def distances(audio: Array) -> tuple[float, float]:
-        """RMS and log-mel distance from the reference."""
-        return relative_rms(audio, expected.audio), log_mel_distance(audio, expected.audio)
+    def distances(audio: Array) -> tuple[float, float, float]:
+        """RMS, log-mel and level distance from what the reference said."""
+        said = expected.audio
+        return relative_rms(audio, said), log_mel_distance(audio, said), level_difference(audio, said)
 
-    def own(**changed: Array) -> tuple[float, float]:
+    def own(**changed: Array) -> tuple[float, float, float]:
         """How far changed inputs of the decoder take the reference from itself."""
         return distances(reference.decode(**inputs | changed).audio)
 
+    sources = [
+        reference.generate(expected.decoder_hidden, style.decoder, *spectrum)
+        for spectrum in exact_spectra(expected.source)
+    ]
     change = max(NOTHING, relative_rms(expected.f0, exact[0]))
     white = [own(f0=perturb(expected.f0, change, variant)) for variant in SPREAD_SEEDS]
     rounding = own(f0=exact[0].astype(np.float32), energy=exact[1].astype(np.float32))
-    short = expected.audio.size < SECOND
-    typical = np.max(white, axis=0) if short else np.median(white, axis=0)
-    own_distances = np.array([typical, rounding, distances(exact_source), distances(turned_source)])
-    spread, mel_spread = own_distances.max(axis=0)
-    _, other_seed = own(noise=gaussian_noise(seed + OTHER_SEED, noise.size))
-    distance, mel = distances(spoken.audio)
-    yield Figure("chain, dB", snr(spoken.audio, expected.audio), -20 * float(np.log10(2 * spread)), True)
-    yield Figure("chain, distance over own spread", distance / float(spread), 2)
-    limit = max(0.1, 2 * float(mel_spread) / other_seed)
-    yield Figure("chain, log-mel over another seed's", mel / other_seed, limit)
+    typical = np.max(white, axis=0) if expected.audio.size < SECOND else np.median(white, axis=0)
+    own_distances = np.array([typical, rounding, *map(distances, sources)])
+    distance, mel, level = own_distances.max(axis=0).tolist()
+    _, other_seed, _ = own(noise=gaussian_noise(seed + OTHER_SEED, noise.size))
+    source_decibels = min(snr(audio, expected.audio) for audio in sources)
+    return Spread(distance, mel, level, other_seed, source_decibels)
+
+
+def _text_stages(
+    bundle: Bundle, spoken: Trace, style: Style, expected: ReferenceTrace, exact: TextTrace
+) -> Iterator[Figure]:
+    """The stages along tokens on the reference's inputs."""
+    duration = bundle.stage("duration").run({"hidden": expected.hidden, "prosody_style": style.prosody})
+    yield text_figure("bert", spoken.hidden, expected.hidden, exact.hidden)
+    yield text_figure("duration encoding", duration["encoding"], expected.encoding, exact.encoding)
+    yield text_figure("durations before rounding", duration["durations"], expected.durations, exact.durations)
+    yield text_figure("text_encoder", spoken.text, expected.text, exact.text)
+
+
+def _f0n(
+    bundle: Bundle, style: Style, expected: ReferenceTrace, exact: tuple[Array, Array]
+) -> Iterator[Figure]:
+    """F0 and N on the reference's aligned encoding."""
+    inputs = {"aligned_encoding": expected.aligned_encoding, "prosody_style": style.prosody}
+    found = bundle.stage("f0n").run(inputs)
+    yield f0n_figure("f0", found["f0"], expected.f0, exact[0])
+    yield f0n_figure("energy", found["energy"], expected.energy, exact[1])
+
+
+def _decode(bundle: Bundle, style: Style, expected: ReferenceTrace, seed: int) -> Array:
+    """The bundle's decoder on the reference's inputs."""
+    inputs = {
+        "asr": expected.asr,
+        "f0": expected.f0,
+        "energy": expected.energy,
+        "decoder_style": style.decoder,
+        "noise": gaussian_noise(seed, expected.audio.size)[None],
+    }
+    return bundle.stage("decoder").run(inputs)["audio"]

@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.errors import ReferenceProcessError
-from exporter.reference_worker import receive, send
+from exporter.reference_static import Tail
+from exporter.reference_worker import receive, send, take_tapped
 
 Array = NDArray[Any]
 Noise = Callable[[int], NDArray[np.float32]]
@@ -114,11 +116,38 @@ class Reference:
             stdout=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": search},
         )
+        self.thread_count = threads
+        self._taps: tuple[str, ...] = ()
+        self._tapped: dict[str, list[Array]] = {}
         try:
             self._receive()
         except BaseException:
             self.close()
             raise
+
+    def threads(self, count: int) -> None:
+        """Let torch use that many threads from now on."""
+        self._exchange({"operation": "threads", "count": count})
+        self.thread_count = count
+
+    @contextmanager
+    def tap(self, taps: Sequence[str]) -> Iterator[dict[str, list[Array]]]:
+        """Record at modules of the model during every request made inside the context.
+
+        Args:
+            taps: ``output:PATH`` or ``input:PATH``, PATH as in ``KModel.named_modules()``. Of several tensors
+                the first is taken. A packed sequence cannot be tapped: take the input of the module after it.
+
+        Yields:
+            By tap, one array for each time the module ran, in order; filled anew by each request. Those of
+            `static` and `static_decode` have their padding.
+        """
+        before = self._taps, self._tapped
+        self._taps, self._tapped = tuple(dict.fromkeys(taps)), {}
+        try:
+            yield self._tapped
+        finally:
+            self._taps, self._tapped = before
 
     def speak(
         self,
@@ -137,14 +166,47 @@ class Reference:
             noise: called once with 600m.
             durations: frames of each token, instead of the predicted ones; `speed` then means nothing.
         """
-        request: dict[str, Any] = {
-            "token_ids": np.asarray(token_ids, np.int64).reshape(-1),
-            "voice_row": np.asarray(voice_row).reshape(-1),
-            "speed": speed,
-        }
-        if durations is not None:
-            request["durations_forced"] = np.asarray(durations, np.int64)
+        request = _utterance(token_ids, voice_row, speed, durations)
         return Trace(**self._ask("speak", request, noise))
+
+    def static(
+        self,
+        token_ids: Sequence[int] | NDArray[np.int64],
+        voice_row: Array,
+        speed: float,
+        noise: Noise,
+        text_length: int = 512,
+        frame_length: int = 5120,
+        packing: bool = True,
+        prefix_f0n: bool = False,
+        durations: Sequence[int] | NDArray[np.int64] | None = None,
+    ) -> Trace:
+        """Run the whole chain as pt.static: tokens and frames padded to fixed lengths, text masked.
+
+        Args:
+            token_ids: n ids with the 0 at each end.
+            voice_row: [256], or [1, 256].
+            speed: divides the durations.
+            noise: called once with 600m; the padding has noise of its own.
+            text_length: tokens with the padding.
+            frame_length: frames with the padding.
+            packing: let kokoro's packed LSTMs run over the n tokens only, as kokoro does.
+            prefix_f0n: compute F0 and N from the m frames only, and pad them with zeros.
+            durations: frames of each token, instead of the predicted ones.
+
+        Returns:
+            The valid prefix of everything.
+
+        Raises:
+            ReferenceProcessError: the tokens or frames are more than the fixed lengths hold.
+        """
+        request = _utterance(token_ids, voice_row, speed, durations) | {
+            "text_length": text_length,
+            "frame_length": frame_length,
+            "packing": packing,
+            "prefix_f0n": prefix_f0n,
+        }
+        return Trace(**self._ask("static", request, noise))
 
     def text(self, token_ids: NDArray[np.int64], voice_row: Array) -> TextTrace:
         """Run the stages along tokens on n ids with the 0 at each end and a row of a voice, [256]."""
@@ -168,6 +230,32 @@ class Reference:
             "noise": noise,
         }
         return DecoderTrace(**self._ask("decode", request))
+
+    def static_decode(
+        self,
+        asr: Array,
+        f0: Array,
+        energy: Array,
+        decoder_style: Array,
+        noise: NDArray[np.float32],
+        frame_length: int,
+        tail: Tail = "zeros",
+    ) -> DecoderTrace:
+        """Run the decoder on what `decode` takes, padded to `frame_length` frames; returns the valid prefix.
+
+        Raises:
+            ReferenceProcessError: the frames are more than the fixed length holds.
+        """
+        request = {
+            "asr": asr,
+            "f0": f0,
+            "energy": energy,
+            "decoder_style": decoder_style,
+            "noise": noise,
+            "frame_length": frame_length,
+            "tail": tail,
+        }
+        return DecoderTrace(**self._ask("static_decode", request))
 
     def source(self, f0: Array, noise: NDArray[np.float32]) -> SourceTrace:
         """Run the harmonic source on F0 [1, 2m] and noise of 600m numbers, and nothing else."""
@@ -202,12 +290,20 @@ class Reference:
     def _ask(
         self, operation: str, request: Mapping[str, Any], noise: Noise | None = None
     ) -> dict[str, Array]:
-        self._send({"operation": operation, **request})
-        answer = self._receive()
+        self._tapped.clear()
+        message: dict[str, Any] = {"operation": operation, **request}
+        if self._taps:
+            message["taps"] = np.array(self._taps)
+        answer = self._exchange(message)
         if "need" in answer and noise is not None:
-            self._send({"noise": noise(int(answer["need"]))})
-            answer = self._receive()
+            answer = self._exchange({"noise": noise(int(answer["need"]))})
+        for index, tap in enumerate(self._taps):
+            self._tapped[tap] = take_tapped(answer, index)
         return answer
+
+    def _exchange(self, message: Mapping[str, Any]) -> dict[str, Array]:
+        self._send(message)
+        return self._receive()
 
     def _send(self, message: Mapping[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -234,13 +330,23 @@ class Reference:
         )
 
 
+def _utterance(
+    token_ids: Sequence[int] | NDArray[np.int64],
+    voice_row: Array,
+    speed: float,
+    durations: Sequence[int] | NDArray[np.int64] | None,
+) -> dict[str, Any]:
+    request: dict[str, Any] = {
+        "token_ids": np.asarray(token_ids, np.int64).reshape(-1),
+        "voice_row": np.asarray(voice_row).reshape(-1),
+        "speed": speed,
+    }
+    if durations is not None:
+        request["durations_forced"] = np.asarray(durations, np.int64)
+    return request
+
+
 def perturb(values: Array, relative: float, seed: int) -> Array:
     """Change every value by a seeded Gaussian of that relative size, rounding once."""
     change = 1 + relative * np.random.default_rng(seed).standard_normal(values.shape)
     return (values * change).astype(values.dtype)
-
-
-def relative_rms(values: Array, reference: Array) -> float:
-    """RMS of the difference over the RMS of the reference; 0.01 is 40 dB."""
-    difference = values.astype(np.float64) - reference
-    return float(np.sqrt(np.square(difference).mean() / np.square(reference, dtype=np.float64).mean()))

@@ -17,11 +17,15 @@ import struct
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from itertools import count, takewhile
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from exporter.reference_static import static, static_decode
 
 Array = NDArray[Any]
 Message = dict[str, Array]
@@ -59,6 +63,16 @@ def receive(pipe: IO[bytes]) -> Message:
         return dict(archive)
 
 
+def take_tapped(answer: Message, index: int) -> list[Array]:
+    """Remove and return what the tap of that index recorded, in order."""
+    names = (_tap_name(index, occurrence) for occurrence in count())
+    return [answer.pop(name) for name in takewhile(answer.__contains__, names)]
+
+
+def _tap_name(index: int, occurrence: int) -> str:
+    return f"tap:{index}:{occurrence}"
+
+
 class Worker:
     """The model with its taps, and the operations on it."""
 
@@ -75,9 +89,9 @@ class Worker:
         self.stop_after_text = False
         self.spectrum: tuple[Any, Any] | None = None
         self.forced_durations: Array | None = None
-        self._tap()
+        self._attach()
 
-    def _tap(self) -> None:
+    def _attach(self) -> None:
         """Attach every hook, once."""
         model, predictor, generator = self.model, self.model.predictor, self.generator
         model.bert_encoder.register_forward_hook(
@@ -143,10 +157,10 @@ class Worker:
         """Run the whole chain on ``token_ids`` [n], ``voice_row`` [256] and ``speed``."""
         self.forced_durations = request.get("durations_forced")
         speed = 1.0 if self.forced_durations is not None else float(request["speed"])
-        with self._noise(None):
+        with self.noise(None):
             audio, frames = self.model.forward_with_tokens(
                 self.torch.from_numpy(request["token_ids"])[None],
-                self._tensor(request["voice_row"])[None],
+                self.tensor(request["voice_row"])[None],
                 speed,
             )
         return self.record | {"audio": audio.numpy()[None], "frames": np.atleast_1d(frames.numpy())}
@@ -161,55 +175,91 @@ class Worker:
     def f0n(self, request: Message) -> Message:
         """F0 and energy from ``aligned_encoding`` [1,640,m] and ``prosody_style`` [1,128]."""
         self.model.predictor.F0Ntrain(
-            self._tensor(request["aligned_encoding"]), self._tensor(request["prosody_style"])
+            self.tensor(request["aligned_encoding"]), self.tensor(request["prosody_style"])
         )
         return {name: self.record[name] for name in ("f0", "energy")}
 
     def decode(self, request: Message) -> Message:
         """Run the decoder on ``asr``, ``f0``, ``energy``, ``decoder_style`` and ``noise``."""
-        inputs = [self._tensor(request[name]) for name in ("asr", "f0", "energy", "decoder_style")]
-        with self._noise(request["noise"]):
+        inputs = [self.tensor(request[name]) for name in ("asr", "f0", "energy", "decoder_style")]
+        with self.noise(request["noise"]):
             audio = self.model.decoder(*inputs)
         return self.record | {"audio": audio.numpy()[0]}
 
     def source(self, request: Message) -> Message:
         """Run the harmonic source and its spectrum on ``f0`` [1,2m] and ``noise``."""
-        f0 = self._tensor(request["f0"])
+        f0 = self.tensor(request["f0"])
         # The generator looks at its input and the style only after the source.
         unused = self.torch.zeros(1, 1, 1)
         self.stop_after_spectrum = True
-        with self._noise(request["noise"]), suppress(_Recorded):
+        with self.noise(request["noise"]), suppress(_Recorded):
             self.generator(unused, unused, f0)
         return {name: self.record[name] for name in ("sines", "source", "magnitude", "phase")}
 
     def generate(self, request: Message) -> Message:
         """Run the generator on ``decoder_hidden``, ``decoder_style``, ``magnitude`` and ``phase``."""
-        hidden = self._tensor(request["decoder_hidden"])
-        self.spectrum = (self._tensor(request["magnitude"]), self._tensor(request["phase"]))
+        hidden = self.tensor(request["decoder_hidden"])
+        self.spectrum = (self.tensor(request["magnitude"]), self.tensor(request["phase"]))
         f0 = self.torch.zeros(1, hidden.shape[2])  # its source is computed and then not used
-        audio = self.generator(hidden, self._tensor(request["decoder_style"]), f0)
+        audio = self.generator(hidden, self.tensor(request["decoder_style"]), f0)
         return {"audio": audio.numpy()[0]}
 
+    def threads(self, request: Message) -> Message:
+        """Let torch use ``count`` threads."""
+        self.torch.set_num_threads(int(request["count"]))
+        return {}
+
     def answer(self, request: Message) -> Message:
-        """Run one operation from a clean state."""
-        operations = {
+        """Run one operation from a clean state, recording at the modules named in ``taps``, if any."""
+        operations: dict[str, Callable[[Message], Message]] = {
+            "threads": self.threads,
             "speak": self.speak,
             "text": self.text,
             "f0n": self.f0n,
             "decode": self.decode,
+            "static": partial(static, self),
+            "static_decode": partial(static_decode, self),
             "source": self.source,
             "generate": self.generate,
         }
         self.record, self.spectrum, self.forced_durations = {}, None, None
         self.stop_after_spectrum = self.stop_after_text = False
-        with self.torch.no_grad():
-            return operations[str(request["operation"])](request)
+        tapped: Message = {}
+        with self.torch.no_grad(), ExitStack() as hooks:
+            for index, tap in enumerate(map(str, request.get("taps", ()))):
+                hooks.enter_context(self._tap(tap, index, tapped))
+            return operations[str(request["operation"])](request) | tapped
 
-    def _tensor(self, array: Array) -> Any:
+    def _tap(self, tap: str, index: int, tapped: Message) -> Any:
+        """Attach a hook that records each occurrence; returns its handle."""
+        side, _, path = tap.partition(":")
+        modules = dict(self.model.named_modules(remove_duplicate=False))
+        if path not in modules or side not in ("input", "output"):
+            raise ValueError(f"expected output:PATH or input:PATH of a module of KModel, found {tap!r}")
+        occurrences = count()
+
+        def keep(values: Any) -> None:
+            parts = tuple(values.values()) if isinstance(values, dict) else values
+            parts = parts if isinstance(parts, tuple) else (parts,)
+            tensor = next((part for part in parts if isinstance(part, self.torch.Tensor)), None)
+            if tensor is None:
+                found = ", ".join(type(part).__name__ for part in parts)
+                raise TypeError(f"expected a tensor at {tap}, found {found}")
+            tapped[_tap_name(index, next(occurrences))] = tensor.detach().numpy().copy()
+
+        if side == "input":
+            return modules[path].register_forward_pre_hook(
+                lambda _, args, named: keep((*args, *named.values())), with_kwargs=True
+            )
+        # Before the hook that forces durations.
+        return modules[path].register_forward_hook(lambda _, args, out: keep(out), prepend=True)
+
+    def tensor(self, array: Array) -> Any:
+        """The array in the model's precision."""
         return self.torch.from_numpy(array).to(self.dtype)
 
     @contextmanager
-    def _noise(self, noise: Array | None) -> Iterator[None]:
+    def noise(self, noise: Array | None) -> Iterator[None]:
         """Give SineGen's call of randn_like the channels w_k / |w| times z, and leave every other call alone.
 
         w merges the nine channels, so their sum is |w| z: one Gaussian instead of nine, of the same

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .alignment import check_speed
-from .errors import ClosedBundleError, MissingStagesError
+from .errors import ClosedBundleError, MissingStagesError, ModelOutputError
 from .manifest import CpuLevel, Manifest
 from .noise import check_seed
 from .pipeline import Choices, Trace, run_chain
@@ -118,8 +118,14 @@ class Bundle:
         Raises:
             InputError: something was asked for that cannot be spoken.
             MissingStagesError: this is a partial bundle.
+            ModelOutputError: what was computed is no signal.
         """
         trace = self.trace(phonemes, voice, speed, seed)
+        if not np.isfinite(trace.audio).all():
+            raise ModelOutputError(
+                "The stage 'decoder' computed samples that are not finite: expected numbers. "
+                "The weights are damaged or the libraries wrong; verify the bundle or export it again."
+            )
         # A copy, so that the samples do not keep TVM's memory.
         return Audio(trace.audio[0].copy(), self.manifest.audio.sample_rate, trace.durations)
 
@@ -134,7 +140,7 @@ class Bundle:
         noise: NDArray[np.float32] | None = None,
         buckets: Mapping[str, int] | None = None,
     ) -> Trace:
-        """Speaks phonemes as `synthesize` does and returns every tensor on the way.
+        """Speaks phonemes as `synthesize` does and returns every tensor on the way, finite or not.
 
         Args:
             phonemes: what to speak.

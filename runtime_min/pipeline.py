@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .alignment import align, round_durations
-from .errors import ModelOutputError, TensorInputError, UtteranceTooLongError
+from .errors import TensorInputError, UtteranceTooLongError
 from .noise import gaussian_noise
 from .stage_runner import StageRunner
 from .stages import FRAMES_PER_SECOND, SAMPLES_PER_FRAME
@@ -82,7 +82,7 @@ def run_chain(
     Raises:
         UtteranceTooLongError: the durations exceed the largest bucket; nothing was decoded.
         TensorInputError: something in `choices` does not fit.
-        ModelOutputError: a stage computed something that is not finite.
+        ModelOutputError: the durations are not finite.
     """
     buckets = choices.buckets or {}
 
@@ -103,11 +103,6 @@ def run_chain(
     if noise is None:
         noise = gaussian_noise(seed, SAMPLES_PER_FRAME * frames)[None]
     (audio,) = run("decoder", asr=asr, f0=f0, energy=energy, decoder_style=style.decoder, noise=noise)
-    if not np.isfinite(audio).all():
-        raise ModelOutputError(
-            "The stage 'decoder' computed samples that are not finite: expected numbers. "
-            "The weights are damaged or the libraries wrong; verify the bundle or export it again."
-        )
     return Trace(
         token_ids,
         style,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .errors import ExecutionError, TensorInputError
 from .manifest import Library, Stage
 from .stages import TensorSignature
-from .vm import Worker, load_function, to_tvm
+from .vm import Instrument, Worker, load_function, to_tvm
 
 
 class StageRunner:
@@ -36,12 +36,21 @@ class StageRunner:
         self._worker = worker
         self._functions: dict[int, Callable[..., Any]] = {}
 
-    def run(self, inputs: Mapping[str, NDArray[Any]], bucket: int | None = None) -> dict[str, NDArray[Any]]:
+    def run(
+        self,
+        inputs: Mapping[str, NDArray[Any]],
+        bucket: int | None = None,
+        *,
+        instrument: Instrument | None = None,
+        parameters: Mapping[str, NDArray[np.float32]] | None = None,
+    ) -> dict[str, NDArray[Any]]:
         """Computes the stage.
 
         Args:
             inputs: an array for each input of the stage's signature, by name.
             bucket: which library to use; by default the smallest that holds the length.
+            instrument: called before and after each kernel; for tools that look inside.
+            parameters: arrays in place of the bundle's, by the names in the manifest; for the same tools.
 
         Returns:
             An array for each output, by name.
@@ -53,7 +62,7 @@ class StageRunner:
         length = self._check(inputs)
         chosen = self.choose_bucket(length, bucket)
         arrays = [inputs[tensor.name] for tensor in self.stage.inputs]
-        outputs = self._worker.call(self._call, chosen, arrays)
+        outputs = self._worker.call(self._call, chosen, arrays, instrument, parameters or {})
         for tensor, array in zip(self.stage.outputs, outputs, strict=True):
             if array.shape != tensor.concrete(length):
                 raise ExecutionError(
@@ -99,11 +108,22 @@ class StageRunner:
         shape = inputs[tensor.name].shape
         return shape[position] // scale if len(shape) > position else 0
 
-    def _call(self, bucket: int, arrays: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    def _call(
+        self,
+        bucket: int,
+        arrays: list[NDArray[Any]],
+        instrument: Instrument | None,
+        replaced: Mapping[str, NDArray[np.float32]],
+    ) -> list[NDArray[Any]]:
         """Runs on the worker's thread."""
-        function = self._function(bucket)
+        tvm_ffi = self._worker.tvm_ffi
+        function = self._function(bucket) if instrument is None else self._load(bucket, instrument)
+        parameters = [
+            to_tvm(tvm_ffi, replaced[name]) if name in replaced else parameter
+            for name, parameter in zip(self.stage.parameters, self._parameters, strict=True)
+        ]
         try:
-            result = function(*(to_tvm(self._worker.tvm_ffi, array) for array in arrays), *self._parameters)
+            result = function(*(to_tvm(tvm_ffi, array) for array in arrays), *parameters)
         except Exception as failure:
             raise ExecutionError(self.stage.name, str(failure)) from failure
         tensors = [result] if len(self.stage.outputs) == 1 else list(result)
@@ -113,11 +133,13 @@ class StageRunner:
 
     def _function(self, bucket: int) -> Callable[..., Any]:
         if bucket not in self._functions:
-            library = self._libraries[bucket]
-            self._functions[bucket] = load_function(
-                self._worker.tvm_ffi, self._directory / library.file, library.function
-            )
+            self._functions[bucket] = self._load(bucket)
         return self._functions[bucket]
+
+    def _load(self, bucket: int, instrument: Instrument | None = None) -> Callable[..., Any]:
+        library = self._libraries[bucket]
+        path = self._directory / library.file
+        return load_function(self._worker.tvm_ffi, path, library.function, instrument)
 
 
 def _length_carrier(tensors: tuple[TensorSignature, ...]) -> tuple[TensorSignature, int, int]:

@@ -43,6 +43,8 @@ _loaded_version: str | None = None
 """Version of the TVM runtime that this module brought into the process."""
 
 Result = TypeVar("Result")
+Instrument = Callable[..., int]
+"""Called as ``(function, name, before, result, *arguments)``; 1 instead of 0 before a kernel skips it."""
 
 
 def load_tvm(library: Path, versions: Versions) -> Any:
@@ -110,8 +112,16 @@ def aligned(array: NDArray[Any]) -> NDArray[Any]:
     return copy
 
 
-def load_function(tvm_ffi: Any, library: Path, name: str) -> Callable[..., Any]:
+def load_function(
+    tvm_ffi: Any, library: Path, name: str, instrument: Instrument | None = None
+) -> Callable[..., Any]:
     """Returns the entry function `name` of a compiled library.
+
+    Args:
+        tvm_ffi: the module.
+        library: the file.
+        name: of the function.
+        instrument: called before and after each kernel of this function.
 
     Raises:
         LibraryLoadError: the library cannot be loaded or has no such function.
@@ -119,6 +129,8 @@ def load_function(tvm_ffi: Any, library: Path, name: str) -> Callable[..., Any]:
     try:
         machine = tvm_ffi.load_module(str(library))["vm_load_executable"]()
         machine["vm_initialization"](_CPU, 0, _POOLED_ALLOCATOR)
+        if instrument is not None:
+            machine["set_instrument"](tvm_ffi.convert(instrument))
         function: Callable[..., Any] = machine[name]
     except Exception as failure:
         reason = str(failure).strip().splitlines() or [type(failure).__name__]

@@ -49,7 +49,7 @@ def export_arguments(tmp_path_factory: pytest.TempPathFactory) -> ExportArgument
 
     def arguments(output: Path, *more: str) -> list[str]:
         return [
-            *("bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "--no-parity"),
+            *("bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "--no-validate"),
             *("--text-buckets", ",".join(map(str, TEXT_BUCKETS))),
             *("--frame-buckets", ",".join(map(str, FRAME_BUCKETS))),
             *("--cache-dir", str(cache), "-o", str(output), *more),

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from exporter.checkpoint import OFFICIAL_CONFIG
-from exporter.parity import Comparison, Utterance, compare, snr
+from exporter.distances import snr
+from exporter.parity import Comparison, Utterance, compare
 from exporter.reference import Reference
 from runtime_min import Bundle
 from runtime_min.noise import gaussian_noise

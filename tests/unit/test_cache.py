@@ -133,6 +133,8 @@ def test_the_order_of_facts_does_not_matter(one):
         ("exporter/a_new_file.py", True),
         ("runtime_min/stages.py", True),
         ("exporter/cli.py", False),
+        ("exporter/bench/cli.py", False),
+        ("exporter/validate/cli.py", False),
         ("runtime_min/wav.py", False),
     ],
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from typer.testing import CliRunner
 from exporter import cli, doctor, export
 from exporter.bundle import write_bundle
 from exporter.cli import app
-from exporter.errors import CheckpointUnreachableError, VoiceError
+from exporter.errors import CheckpointUnreachableError, ValidationFailedError, VoiceError
 from exporter.jobs import Job, StageError
 from exporter.link import LinkerMissingError
 from exporter.plan import FRAME_BUCKETS, TEXT_BUCKETS, ExportOptions, OptionError
@@ -22,7 +24,7 @@ from runtime_min.errors import DiskFullError
 from runtime_min.stages import STAGE_NAMES
 from tests.unit.tiny_bundle import dummy_contents, voices
 
-COMMANDS = ("bundle", "inspect", "verify", "doctor", "version")
+COMMANDS = ("bundle", "inspect", "verify", "validate", "doctor", "version")
 
 
 def run(*arguments):
@@ -61,6 +63,7 @@ class TestHelp:
             "3 input",
             "4 damaged",
             "5 unsuitable",
+            "8 a bundle that does not say what kokoro says",
             "130 interrupted",
         ):
             assert code in " ".join(result.output.split())
@@ -128,6 +131,15 @@ class TestBundle:
             )
         ]
 
+    def test_a_bundle_is_validated_unless_it_must_not_be(self, monkeypatch, tmp_path):
+        measures = []
+        monkeypatch.setattr(
+            export, "export_bundle", lambda options, progress, measure: measures.append(measure)
+        )
+        run("bundle", "-o", tmp_path / "demo")
+        run("bundle", "-o", tmp_path / "demo", "--no-validate")
+        assert [measure is None for measure in measures] == [False, True]
+
     def test_without_a_cache_nothing_is_kept(self, exported, tmp_path):
         run("bundle", "-o", tmp_path / "demo", "--no-cache", "--cache-dir", "kept")
         assert exported[0].cache is None
@@ -163,6 +175,7 @@ class TestBundle:
             (LinkerMissingError("what to do"), 5),
             (DiskFullError("demo", 10, 5), 6),
             (StageError("what to do"), 7),
+            (ValidationFailedError("what to do"), 8),
         ],
     )
     def test_every_family_of_errors_has_its_code_and_no_traceback(self, monkeypatch, tmp_path, error, code):
@@ -189,12 +202,12 @@ class TestBundle:
 
     def test_a_termination_is_an_interruption(self, monkeypatch, tmp_path):
         def terminate(options, progress, measure):
-            cli.signal.raise_signal(cli.signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
 
-        before = cli.signal.getsignal(cli.signal.SIGTERM)
+        before = signal.getsignal(signal.SIGTERM)
         monkeypatch.setattr(export, "export_bundle", terminate)
         assert run("bundle", "-o", tmp_path / "demo").exit_code == 130
-        assert cli.signal.getsignal(cli.signal.SIGTERM) == before
+        assert signal.getsignal(signal.SIGTERM) == before
 
     def test_progress_has_a_line_for_each_library(self, capsys):
         progress = cli.ConsoleProgress(cli.Console(width=100))
@@ -225,6 +238,21 @@ class TestInspect:
         assert result.exit_code == 0
         for expected in (*STAGE_NAMES, *voices(), "baseline", "8, 22", "decoder.db", "101.5", "babbles"):
             assert expected in result.stdout
+
+    def test_what_validation_found_is_shown_for_each_level(self, tmp_path):
+        parity = {"validated": True, "utterances": 6, "baseline: chain, dB": 31.26, "other: chain, dB": 4.5}
+        made = replace(dummy_contents(tmp_path), parity=parity)
+        result = run("inspect", write_bundle(tmp_path / "bundle", made))
+        lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+        assert any("parity: validated" in line and "yes" in line for line in lines)
+        assert any("chain, dB" in line and "31.26" in line and "other" not in line for line in lines)
+        assert any("parity: other: chain, dB" in line and "4.5" in line for line in lines)
+
+    def test_a_bundle_that_was_not_validated_says_so(self, tmp_path):
+        parity = {"validated": False, "why not": "--no-validate"}
+        made = replace(dummy_contents(tmp_path), parity=parity)
+        result = run("inspect", write_bundle(tmp_path / "bundle", made))
+        assert "parity: validated" in result.stdout and "--no-validate" in result.stdout
 
     def test_json_is_the_whole_manifest(self, bundle):
         result = run("inspect", bundle, "--json")

@@ -21,7 +21,7 @@ import pytest
 
 from exporter import bundle as bundle_module
 from exporter.cache import LibraryCache
-from exporter.errors import ExportError
+from exporter.errors import ExportError, ValidationFailedError
 from exporter.export import UnwritableError, export_bundle
 from exporter.jobs import ExportDiskFullError, Job, StageError, compile_libraries, plan_jobs
 from exporter.plan import ExportOptions, OptionError
@@ -343,13 +343,27 @@ class TestExport:
         assert any("babbles" in warning for warning in progress.all("warning"))
 
     def test_what_was_measured_on_the_bundle_is_in_its_manifest(self, options):
-        def measure(plan, bundle):
+        def measure(plan, progress, bundle):
+            progress.step("measured")
             return {"level": plan.levels[0].name, "files": len(read_manifest(bundle).files)}
 
-        manifest = read_manifest(
-            export_bundle(options, Recorder(), measure=measure, build=build, pool=threads)
-        )
+        progress = Recorder()
+        manifest = read_manifest(export_bundle(options, progress, measure=measure, build=build, pool=threads))
         assert manifest.parity == {"level": "x86-64-v4", "files": len(manifest.files)}
+        assert "measured" in progress.all("step")
+
+    def test_a_bundle_that_was_not_to_be_validated_says_so(self, options):
+        assert read_manifest(run(options)).parity == {"validated": False, "why not": "--no-validate"}
+
+    def test_a_bundle_that_differs_from_kokoro_leaves_the_earlier_one_as_it_was(self, options):
+        def refuse(plan, progress, bundle):
+            raise ValidationFailedError("what to do")
+
+        before = contents_of(run(options))
+        with pytest.raises(ValidationFailedError):
+            export_bundle(options, Recorder(), measure=refuse, build=build, pool=threads)
+        assert contents_of(options.output) == before
+        assert left_behind(options) == ["demo"]
 
     def test_a_library_that_needs_a_newer_libc_raises_what_the_bundle_needs(self, options):
         def newer(request):

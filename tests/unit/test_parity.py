@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from exporter import parity
-from exporter.parity import NEAR_A_HALF, Comparison, Figure, Utterance, log_mel, relative_maximum, snr
+from exporter.distances import level_difference, log_mel, log_mel_distance, relative_maximum, snr
+from exporter.parity import NEAR_A_HALF, Comparison, Figure, Utterance
 from exporter.reference import Trace
 
 RATE = 24_000
@@ -55,6 +56,46 @@ def test_a_louder_signal_moves_the_log_mel_spectrum_as_a_whole(scale: float) -> 
     np.testing.assert_allclose(difference, 2 * math.log(scale), atol=1e-4)
 
 
+@given(decibels=st.floats(-40, 40))
+def test_the_level_difference_is_that_of_the_powers(decibels: float) -> None:
+    louder = noise(1000) * np.float32(10 ** (decibels / 20))
+    assert level_difference(louder, noise(1000)) == pytest.approx(abs(decibels), abs=1e-4)
+
+
+def test_silence_differs_from_sound_without_bound_and_not_from_silence() -> None:
+    silence = np.zeros((1, 10), np.float32)
+    assert level_difference(silence, noise(10)) == math.inf
+    assert level_difference(noise(10), silence) == math.inf
+    assert level_difference(silence, silence) == 0
+
+
+def spread(**changes: float) -> parity.Spread:
+    usual = {"distance": 0.01, "mel": 0.02, "level": 0.001, "other_seed": 0.2, "source_decibels": 70.0}
+    return parity.Spread(**usual | changes)
+
+
+def test_the_chain_may_be_twice_as_far_off_as_the_reference_is_from_itself() -> None:
+    reference = noise(RATE // 4)
+    for share, holds in ((1.9, True), (2.1, False)):
+        audio = reference + np.float32(0.01 * share) * noise(RATE // 4, seed=1)
+        decibels, distance, _ = parity.chain_figures(audio, reference, spread())
+        assert decibels.holds == distance.holds == holds
+
+
+def test_a_chain_of_another_length_has_no_figures() -> None:
+    assert list(parity.chain_figures(noise(10), noise(11), spread())) == []
+
+
+def test_the_level_may_be_a_tenth_of_a_decibel_off_or_twice_the_own_spread() -> None:
+    assert parity.level_figure(noise(10), noise(10), spread()).limit == 0.1
+    assert parity.level_figure(noise(10), noise(10), spread(level=0.2)).limit == 0.4
+
+
+@pytest.mark.parametrize(("source", "limit"), [(70.0, 55.0), (50.0, 50 - parity.DECIBELS_OF_TWO)])
+def test_the_decoders_limit_follows_the_rounding_of_the_source(source: float, limit: float) -> None:
+    assert parity.decoder_limit(spread(source_decibels=source)) == limit
+
+
 @pytest.mark.parametrize("frequency", [200, 1000, 4000, 9000])
 def test_a_tone_is_loudest_in_the_band_around_it(frequency: int) -> None:
     audio = np.sin(2 * np.pi * frequency * np.arange(RATE // 2) / RATE)[None].astype(np.float32)
@@ -68,8 +109,8 @@ def test_silence_has_a_finite_log_mel_spectrum() -> None:
 
 
 def test_the_log_mel_distance_is_zero_only_between_equal_signals() -> None:
-    assert parity.log_mel_distance(noise(5000), noise(5000)) == 0
-    assert parity.log_mel_distance(noise(5000), noise(5000, seed=1)) > 0.1
+    assert log_mel_distance(noise(5000), noise(5000)) == 0
+    assert log_mel_distance(noise(5000), noise(5000, seed=1)) > 0.1
 
 
 @given(value=finite, limit=finite)
@@ -108,7 +149,7 @@ def durations(
     trace = Trace(
         **dict.fromkeys(Trace.__dataclass_fields__, empty) | {"durations": values, "frames": frames}
     )
-    differ, other_way = parity._durations(np.array(spoken), trace, speed, forced)
+    differ, other_way = parity.duration_figures(np.array(spoken), trace, speed, forced)
     return differ, other_way
 
 

@@ -12,8 +12,9 @@ import torch
 
 from exporter import checkpoint
 from exporter.checkpoint import Checkpoint
+from exporter.distances import relative_rms
 from exporter.errors import ReferenceProcessError
-from exporter.reference import SPREAD_SEEDS, Reference, Trace, perturb, relative_rms
+from exporter.reference import SPREAD_SEEDS, Reference, Trace, perturb
 from exporter.voices import synthetic_voice
 from runtime_min.noise import gaussian_noise
 
@@ -135,6 +136,73 @@ def test_the_noise_is_the_given_one(loaded: Checkpoint, reference: Reference, tr
     amplitude = np.where(voiced, 0.003, 0.1 / 3) * float(weight.norm())
     added = np.arctanh(noisy.source[0].astype(np.float64)) - np.arctanh(silent.source[0].astype(np.float64))
     np.testing.assert_allclose(added, amplitude * noise, atol=1e-6)
+
+
+def test_a_tap_records_what_flows_and_changes_no_number(reference: Reference, trace: Trace) -> None:
+    joint = "output:predictor.text_encoder.lstms.1", "input:predictor.text_encoder.lstms.1"
+    layer = "output:bert.encoder.albert_layer_groups.0.albert_layers.0"
+    curve, entrance = "output:predictor.F0_proj", "input:decoder"
+    with reference.tap([*joint, layer, curve, entrance, "output:predictor.shared", "output:bert"]) as tapped:
+        again = reference.speak(TOKENS, STYLE, 1.0, NOISE)
+    for name, value in vars(again).items():
+        np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
+    n, m = len(TOKENS), int(trace.frames.sum())
+    assert [value.shape for name in joint for value in tapped[name]] == [(1, n, 512)] * 2
+    assert len(tapped[layer]) == 12
+    assert len({value.tobytes() for value in tapped[layer]}) == 12
+    np.testing.assert_array_equal(tapped[layer][-1], tapped["output:bert"][0])
+    np.testing.assert_array_equal(tapped[curve][0][:, 0], trace.f0)
+    np.testing.assert_array_equal(tapped[entrance][0], trace.asr)
+    assert tapped["output:predictor.shared"][0].shape == (1, m, 512)
+
+
+def test_every_request_fills_the_taps_anew(reference: Reference, trace: Trace) -> None:
+    decoder, curve = "output:decoder.encode", "output:predictor.F0.1"
+    with reference.tap([decoder, curve]) as tapped:
+        reference.f0n(trace.aligned_encoding, STYLE[:, 128:])
+        assert (len(tapped[decoder]), len(tapped[curve])) == (0, 1)
+        reference.decode(trace.asr, trace.f0, trace.energy, STYLE[:, :128], NOISE(trace.audio.size))
+        assert (len(tapped[decoder]), len(tapped[curve])) == (1, 0)
+    reference.f0n(trace.aligned_encoding, STYLE[:, 128:])
+    assert (len(tapped[decoder]), len(tapped[curve])) == (1, 0)
+
+
+def test_a_tap_on_durations_sees_the_predicted_ones(reference: Reference, trace: Trace) -> None:
+    with reference.tap(["output:predictor.duration_proj"]) as tapped:
+        reference.speak(TOKENS, STYLE, 1.0, NOISE, durations=np.ones(len(TOKENS), np.int64))
+    (logits,) = tapped["output:predictor.duration_proj"]
+    np.testing.assert_array_equal(torch.from_numpy(logits).sigmoid().sum(axis=2), trace.durations)
+
+
+@pytest.mark.parametrize(
+    ("tap", "complaint"),
+    [
+        ("output:decoder.decode.7", "found 'output:decoder.decode.7'"),
+        ("decoder", "expected output:PATH or input:PATH"),
+        ("output:predictor.text_encoder.lstms.0", "lstms.0, found PackedSequence"),
+        ("input:predictor.text_encoder.lstms.0", "lstms.0, found PackedSequence"),
+    ],
+)
+def test_what_cannot_be_tapped_is_an_error(reference: Reference, tap: str, complaint: str) -> None:
+    with reference.tap([tap]) as tapped, pytest.raises(ReferenceProcessError, match=complaint):
+        reference.text(TOKENS, STYLE)
+    assert not tapped
+    assert reference.text(TOKENS, STYLE).hidden.shape == (1, 512, len(TOKENS))
+
+
+def test_the_number_of_threads_is_that_of_a_process_started_with_it(
+    loaded: Checkpoint, reference: Reference, trace: Trace
+) -> None:
+    with Reference(loaded.path, loaded.config_path, threads=2) as two:
+        expected = two.speak(TOKENS, STYLE, 1.0, NOISE)
+        two.threads(1)
+        np.testing.assert_array_equal(two.speak(TOKENS, STYLE, 1.0, NOISE).audio, trace.audio)
+    reference.threads(2)
+    found = reference.speak(TOKENS, STYLE, 1.0, NOISE)
+    reference.threads(1)
+    np.testing.assert_array_equal(found.audio, expected.audio)
+    with pytest.raises(ReferenceProcessError, match="expects a positive integer"):
+        reference.threads(0)
 
 
 def test_a_refused_request_is_an_error_and_the_process_lives_on(reference: Reference, trace: Trace) -> None:

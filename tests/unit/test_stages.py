@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from exporter import checkpoint
 from exporter.checkpoint import Checkpoint
+from exporter.distances import snr
 from exporter.kernels import conv1d
-from exporter.parity import snr
 from exporter.reference import Reference, Trace
 from exporter.stages import STAGE_MODULES, make_stage
 from exporter.stages.audio import SourceDownsampler, Upsampler

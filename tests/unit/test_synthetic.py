@@ -15,7 +15,7 @@ import torch
 
 from exporter import checkpoint, synthetic
 from exporter.checkpoint import OFFICIAL_CONFIG, Checkpoint
-from exporter.reference import relative_rms
+from exporter.distances import relative_rms
 from exporter.voices import load_voices, synthetic_voice
 from runtime_min.stages import SAMPLES_PER_FRAME
 

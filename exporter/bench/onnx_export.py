@@ -1,0 +1,41 @@
+"""kokoro's own ONNX export: `KModelForONNX` without complex numbers, opset 17, any number of tokens.
+
+``python -m exporter.bench.onnx_export CHECKPOINT CONFIG OUTPUT``. The settings are those of kokoro's
+examples/export.py; kokoro is exported by torch's TorchScript exporter.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_EXAMPLE_TOKENS = 50
+_STYLE = 256
+
+
+def main(checkpoint: str, config: str, output: str) -> None:
+    """Writes the file `output`, whole or not at all."""
+    import torch
+    from kokoro.model import KModel, KModelForONNX
+
+    model = KModel(repo_id="hexgrad/Kokoro-82M", config=config, model=checkpoint, disable_complex=True)
+    token_ids = torch.arange(_EXAMPLE_TOKENS)[None] % 100
+    token_ids[:, -1] = 0
+    staging = f"{output}.part"
+    with torch.no_grad():
+        torch.onnx.export(
+            KModelForONNX(model).eval(),
+            (token_ids, torch.zeros(1, _STYLE), torch.ones(1, dtype=torch.int)),
+            staging,
+            input_names=["input_ids", "style", "speed"],
+            output_names=["waveform", "duration"],
+            dynamic_axes={"input_ids": {1: "tokens"}, "waveform": {0: "samples"}, "duration": {0: "tokens"}},
+            opset_version=17,
+            do_constant_folding=True,
+            dynamo=False,
+        )
+    os.replace(staging, output)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,166 @@
+"""Where the time of an utterance goes: stage by stage, kernel by kernel, in the library that is shipped.
+
+TVM calls a hook before and after each kernel. The profile runs in a process of its own:
+``python -m exporter.bench.profile ENGINE PHONEMES ROUNDS`` prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exporter.bench.engines import EngineError, environment
+from exporter.bench.results import KernelTime, Profile, StageTime
+from exporter.bench.speakers import SAMPLE_RATE, Engine
+from exporter.bench.work import Shape, work_of
+from runtime_min import Bundle
+from runtime_min.pipeline import Trace
+from runtime_min.stage_runner import StageRunner
+from runtime_min.stages import STAGE_NAMES
+
+Call = tuple[str, tuple[tuple[Shape, int], ...]]
+"""A kernel's name, and shape and bytes of an element of each tensor that it is called on."""
+
+
+def measure_profile(engine: Engine, phonemes: str, rounds: int) -> Profile:
+    """Where the time of `phonemes` goes.
+
+    Raises:
+        EngineError: the bundle could not speak.
+    """
+    module = ("-W", "ignore", "-m", "exporter.bench.profile")
+    command = [sys.executable, *module, engine.as_json(), phonemes, str(rounds)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(engine.threads))
+    if done.returncode != 0:
+        raise EngineError(f"The bundle could not be profiled:\n{done.stderr.strip()}")
+    return parse_profile(json.loads(done.stdout.splitlines()[-1]))
+
+
+def parse_profile(content: Mapping[str, Any]) -> Profile:
+    """A profile from what ``asdict`` makes of it."""
+    stages = tuple(StageTime(**stage) for stage in content["stages"])
+    kernels = tuple(KernelTime(**kernel) for kernel in content["kernels"])
+    return Profile(**{**content, "stages": stages, "kernels": kernels})
+
+
+@dataclass
+class Watch:
+    """Stops the time of each kernel of one run of a stage."""
+
+    calls: list[Call] | None = None
+    """Where the calls are noted; None only stops their time."""
+    seconds: list[float] = field(default_factory=list)
+    first: float = 0.0
+    """When the first call began."""
+    last: float = 0.0
+    """When the last call ended."""
+    _started: float = 0.0
+
+    def __call__(self, function: Any, name: str, before: bool, result: Any, *arguments: Any) -> int:
+        """TVM's hook; the clock is read as close to the kernel as can be."""
+        if not before:
+            self.last = time.perf_counter()
+            self.seconds.append(self.last - self._started)
+            return 0
+        if self.calls is not None:
+            self.calls.append((str(name), tuple(_tensors(arguments))))
+        self._started = time.perf_counter()
+        self.first = self.first or self._started
+        return 0
+
+
+def _tensors(arguments: Sequence[Any]) -> list[tuple[Shape, int]]:
+    tensors = (each for each in arguments if hasattr(each, "dtype") and hasattr(each, "shape"))
+    return [(tuple(map(int, each.shape)), np.dtype(str(each.dtype)).itemsize) for each in tensors]
+
+
+def stage_inputs(runner: StageRunner, trace: Trace) -> dict[str, NDArray[Any]]:
+    """What a stage was given when `trace` was spoken."""
+    styles = {"prosody_style": trace.style.prosody, "decoder_style": trace.style.decoder}
+    names = [tensor.name for tensor in runner.stage.inputs]
+    return {name: styles[name] if name in styles else getattr(trace, name) for name in names}
+
+
+def profile_stage(
+    runner: StageRunner, inputs: Mapping[str, NDArray[Any]], rounds: int
+) -> tuple[StageTime, tuple[KernelTime, ...]]:
+    """Runs a stage `rounds` times with and without the hook, alternating, after one run of both."""
+    calls: list[Call] = []
+    runner.run(inputs)
+    runner.run(inputs, instrument=Watch(calls))
+    plain, watches = [], []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        runner.run(inputs)
+        plain.append(time.perf_counter() - started)
+        watches.append(Watch())
+        runner.run(inputs, instrument=watches[-1])
+    seconds = [statistics.median(times) for times in zip(*(watch.seconds for watch in watches), strict=True)]
+    stage = StageTime(
+        runner.stage.name,
+        statistics.median(plain),
+        statistics.median(watch.last - watch.first for watch in watches),
+        sum(seconds),
+    )
+    return stage, by_kernel(runner.stage.name, calls, seconds)
+
+
+def by_kernel(stage: str, calls: Sequence[Call], seconds: Sequence[float]) -> tuple[KernelTime, ...]:
+    """Adds up the calls of each kernel, the slowest kernel first."""
+    found: dict[str, list[tuple[float, Call]]] = {}
+    for call, taken in zip(calls, seconds, strict=True):
+        found.setdefault(call[0], []).append((taken, call))
+    kernels = []
+    for name, entries in found.items():
+        works = [work_of(*call) for _, call in entries]
+        flops = [work.flop for work in works if work.flop is not None]
+        kernels.append(
+            KernelTime(
+                stage,
+                name,
+                works[0].family,
+                len(entries),
+                sum(taken for taken, _ in entries),
+                sum(flops) / 1e9 if len(flops) == len(works) else None,
+                sum(work.real_multiplications for work in works) / 1e9,
+                sum(work.bytes for work in works) / 1e9,
+            )
+        )
+    return tuple(sorted(kernels, key=lambda kernel: -kernel.seconds))
+
+
+def profile(engine: Engine, phonemes: str, rounds: int) -> Profile:
+    """Profiles one utterance in this process."""
+    with Bundle.load(engine.bundle, threads=engine.threads, level=engine.level, verify=False) as bundle:
+        trace = bundle.trace(phonemes, engine.voice)
+        whole = []
+        for _ in range(rounds):
+            started = time.perf_counter()
+            bundle.synthesize(phonemes, engine.voice)
+            whole.append(time.perf_counter() - started)
+        found = [
+            profile_stage(bundle.stage(name), stage_inputs(bundle.stage(name), trace), rounds)
+            for name in STAGE_NAMES
+        ]
+        return Profile(
+            trace.token_ids.shape[1],
+            bundle.threads,
+            rounds,
+            trace.audio.shape[1] / SAMPLE_RATE,
+            statistics.median(whole),
+            tuple(stage for stage, _ in found),
+            tuple(kernel for _, kernels in found for kernel in kernels),
+        )
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(profile(Engine(**json.loads(sys.argv[1])), sys.argv[2], int(sys.argv[3])))))

@@ -1,0 +1,51 @@
+"""What the engines say: pseudo-English of an exact number of tokens, always the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection
+
+from exporter.errors import ExportError
+from runtime_min.tokens import BOUNDARIES
+
+_ONSETS = ("b", "d", "f", "ɡ", "h", "k", "l", "m", "n", "p", "ɹ", "s", "t", "w", "z", "ð", "ʃ", "ʤ", "st")
+_VOWELS = ("ə", "ɪ", "i", "ɛ", "æ", "ʌ", "ɑ", "ɔ", "u", "A", "I", "O", "W", "Y", "ɜɹ")
+_CODAS = ("", "", "n", "t", "d", "l", "ŋ", "ks", "m", "z")
+_STRESSES = ("ˈ", "", "ˌ")
+
+
+class NothingToSayError(ExportError):
+    """The vocabulary has none of the phonemes that the benchmark speaks."""
+
+    exit_code = 3
+
+
+def phonemes_of(tokens: int, vocabulary: Collection[str], seed: int = 0) -> str:
+    """Returns something to say.
+
+    Args:
+        tokens: how many, the two boundary tokens counted; 3 or more.
+        vocabulary: the model's phonemes; all that is said is of them.
+        seed: another seed says something else.
+
+    Raises:
+        NothingToSayError: the vocabulary has no vowel of English.
+    """
+    onsets, vowels, codas, stresses = (
+        tuple(sound for sound in sounds if all(phoneme in vocabulary for phoneme in sound))
+        for sounds in (_ONSETS, _VOWELS, _CODAS, _STRESSES)
+    )
+    if not vowels:
+        raise NothingToSayError(
+            f"The bundle's vocabulary has none of the vowels {' '.join(_VOWELS)} that the benchmark speaks: "
+            "measure a bundle of a Kokoro model."
+        )
+    choose = random.Random(f"{seed} {tokens}")
+    count = tokens - BOUNDARIES
+    said = ""
+    while len(said) < count:
+        for stress in stresses[: choose.randint(1, len(stresses))]:
+            said += choose.choice(onsets or ("",)) + stress + choose.choice(vowels) + choose.choice(codas)
+        said += " " if " " in vocabulary else ""
+    said = said[:count]
+    return f"{said[:-1]}." if count > 1 and "." in vocabulary else said

@@ -1,0 +1,190 @@
+"""How much work a call of a kernel is, counted from the shapes of its arguments.
+
+A multiply-add is two operations, an elementary function is one. Convolutions, matrix products, attention and
+the recurrence are counted as torch's FlopCounter counts them: products and their sums, nothing for bias,
+activation and residual, and a convolution as the direct one, however the kernel computes it. Output channels
+that fill up a block count. Every family must be in `_COUNTS`: what is not is reported as not counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from exporter.kernels.toom_cook import OUTPUTS
+from exporter.validate.observe import family
+
+Shape = tuple[int, ...]
+Count = Callable[[str, Sequence[Shape]], tuple[float, float]]
+"""From a kernel's name and its arguments' shapes to operations and the multiplications really made."""
+
+_TAPS, _BINS = 20, 11
+_HARMONICS = 9
+RUNTIME = "TVM's virtual machine"
+"""Family of what prepares the kernels' calls: memory, shapes, checks."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one call of a kernel does."""
+
+    family: str
+    flop: float | None
+    """Operations; None where the family is unknown."""
+    real_multiplications: float
+    """Half of `flop` unless a transform saves some."""
+    bytes: float
+    """Every argument once, but of a table only the rows that are looked up."""
+
+
+def work_of(name: str, arguments: Sequence[tuple[Shape, int]]) -> Work:
+    """The work of a call.
+
+    Args:
+        name: of the kernel within its library.
+        arguments: shape and bytes of an element of each tensor, the output last.
+    """
+    if name.startswith("vm.builtin.") or name == "shape_func":
+        return Work(RUNTIME, 0.0, 0.0, 0.0)
+    kind = family(name)
+    shapes = [shape for shape, _ in arguments]
+    touched = [math.prod(shape) * size for shape, size in arguments]
+    if kind in ("embedding", "take"):
+        # As much of the tables is read as is written.
+        looked_up = sum(len(shape) == 2 and kind == "embedding" for shape in shapes[1:3]) or 1
+        moved = touched[0] * (kind == "embedding") + (looked_up + 1) * touched[-1]
+    else:
+        moved = sum(touched)
+    count = _COUNTS.get(kind)
+    if count is None:
+        return Work(kind, None, 0.0, float(moved))
+    flop, multiplications = count(name, shapes)
+    return Work(kind, flop, multiplications, float(moved))
+
+
+def _products(multiply_adds: float) -> tuple[float, float]:
+    return 2.0 * multiply_adds, float(multiply_adds)
+
+
+def _conv1d(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """Input, weight [out/8, in, taps, 8], ..., output [1, out, time]."""
+    return _products(math.prod(shapes[1]) * shapes[-1][2])
+
+
+def _winograd(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """Input [1, in, time], weight [out/8, points, in, groups, 8]; the name says channels and taps."""
+    _, channels_in, time = shapes[0]
+    taps = int(name.split("_")[2])
+    flop, _ = _products(channels_in * shapes[-1][1] * taps * time)
+    return flop, float(math.prod(shapes[1]) * math.ceil(time / OUTPUTS))
+
+
+def _adain_affine(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """Input, style, fc_weight [2 channels, style]: a sum, two sums of deviations, a linear layer."""
+    flop, multiplications = _products(math.prod(shapes[2]))
+    elements = math.prod(shapes[0])
+    return flop + 5.0 * elements, multiplications + elements
+
+
+def _layer_norm(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """Sum and subtraction of the mean, twice; a sum of squares, two factors and an addend."""
+    elements = math.prod(shapes[0])
+    return 9.0 * elements, 3.0 * elements
+
+
+def _attention(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """Projections [1, 3 hidden, time], context [1, hidden, time]: queries by keys, scores by values."""
+    _, hidden, time = shapes[-1]
+    return _products(2 * hidden * time * time)
+
+
+def _lstm(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """Gates, recurrent weights of both directions, states [1, 2 hidden, time]."""
+    return _products(math.prod(shapes[1]) * shapes[-1][2])
+
+
+def _harmonic_source(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """A sample: of each harmonic interpolation (4), sine, amplitude, weight (2); noise (2), bias, tanh."""
+    samples = math.prod(shapes[-1])
+    return (8.0 * _HARMONICS + 4) * samples, (4.0 * _HARMONICS + 1) * samples
+
+
+def _source_spectrum(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """A spectrum: 20 taps transformed directly to 11 complex bins; of each magnitude (4) and angle."""
+    spectra = shapes[-1][2]
+    products = 2 * _BINS * _TAPS * spectra
+    return 2.0 * products + 5.0 * _BINS * spectra, products + 2.0 * _BINS * spectra
+
+
+def _inverse_stft(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """A spectrum: of each bin exp, sin, cos, sin, two products; 11 bins transformed directly to 20 taps."""
+    spectra = shapes[0][2]
+    products = 2 * _BINS * _TAPS * spectra
+    return 2.0 * products + 6.0 * _BINS * spectra, products + 2.0 * _BINS * spectra
+
+
+def _upsample_pool(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """Input [1, channels, time] by a transposed convolution of three taps for each channel."""
+    return _products(3 * math.prod(shapes[0]))
+
+
+def _halve(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """One channel, three taps."""
+    return _products(3 * math.prod(shapes[-1]))
+
+
+def _embedding(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """token_ids, table, table of positions or [1]: an addition where there are positions."""
+    return float(math.prod(shapes[-1]) * (len(shapes[2]) == 2)), 0.0
+
+
+def _additions(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """One for each element of the output."""
+    return float(math.prod(shapes[-1])), 0.0
+
+
+def _moves(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """Moves numbers only."""
+    return 0.0, 0.0
+
+
+def _matmul(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """Input [rows, in], weight [in, out]."""
+    return _products(math.prod(shapes[0]) * shapes[1][1])
+
+
+def _sigmoid_sum(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
+    """A sigmoid and an addition for each element of the input."""
+    return 2.0 * math.prod(shapes[0]), 0.0
+
+
+_COUNTS: dict[str, Count] = {
+    "conv1d": _conv1d,
+    "winograd": _winograd,
+    "adain_affine": _adain_affine,
+    "layer_norm": _layer_norm,
+    "adaptive_layer_norm": _layer_norm,
+    "attention": _attention,
+    "lstm": _lstm,
+    "harmonic_source": _harmonic_source,
+    "source_spectrum": _source_spectrum,
+    "inverse_stft": _inverse_stft,
+    "upsample_pool": _upsample_pool,
+    "halve": _halve,
+    "embedding": _embedding,
+    "interleave": _additions,
+    "fold": _moves,
+    # What TVM generates itself.
+    "concatenate": _moves,
+    "reshape": _moves,
+    "take": _moves,
+    "transpose": _moves,
+    "fused_expand_dims_broadcast_to": _moves,
+    "fused_matmul_add": _matmul,
+    "fused_strided_slice_tir_sigmoid_sum": _sigmoid_sum,
+}
+EFFECTIVE = frozenset({"winograd"})
+"""Families that make fewer multiplications than the direct computation that is counted."""
+COUNTED = frozenset(_COUNTS)
+"""Families whose work is known."""

@@ -1,0 +1,1 @@
+"""Where a difference between a bundle and PyTorch comes from: ``kokoro-export validate``."""

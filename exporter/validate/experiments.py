@@ -1,0 +1,248 @@
+"""Experiments that tell padding from everything else: what pt.static does wrong and the bundle must not.
+
+Each asks kokoro's process and the bundle, and returns a table whose conclusion is computed from its numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from exporter.distances import snr
+from exporter.reference import Array
+from exporter.reference_static import Tail, padded, padding
+from exporter.validate.results import BUNDLE, DYNAMIC, STATIC, Plot, Series, Table, difference
+from exporter.validate.scene import PREFIX, Scene
+from runtime_min.stage_runner import StageRunner
+from runtime_min.vm import aligned
+
+Cell = str | int | float
+SWEPT_BUCKETS = (64, 128, 256, 512, 1024, 2048, 5120)
+"""Frames."""
+_COLLAPSE = 20.0
+"""An error that shrinks to a tenth, in dB, was caused by what was taken away."""
+
+
+def crossed_decoders(scene: Scene, limit: float) -> Table:
+    """Gives each decoder the inputs of each execution: says whether the decoder differs or what feeds it.
+
+    Args:
+        scene: the utterance.
+        limit: least dB of the bundle's decoder on pt.dynamic's inputs.
+    """
+    scene.ask.progress("crossed decoders")
+    said = scene.dynamic.audio
+    heard: dict[str, tuple[Array, Array]] = {}
+    for name, trace in ((DYNAMIC, scene.dynamic), (STATIC, scene.static[0]), (BUNDLE, scene.spoken)):
+        inputs = scene.decoder_inputs(trace)
+        ours = scene.ask.bundle.stage("decoder").run(inputs)["audio"]
+        heard[name] = ours, scene.ask.reference.decode(**inputs).audio
+    rows = []
+    for name, pair in heard.items():
+        for decoder, audio in zip(("bundle", "PyTorch"), pair, strict=True):
+            found = difference(audio, said)
+            numbers = decibels(found.decibels), round(found.correlation, 6), decibels(snr(*pair))
+            rows.append((decoder, name, *numbers))
+    own = snr(heard[DYNAMIC][0], said)
+    holds = own >= limit
+    verdict = (
+        f"On {DYNAMIC}'s inputs the bundle's decoder is {_words(own)} from PyTorch's, "
+        f"at least {limit:.1f} are needed"
+    )
+    fed, padded_fed = (_words(snr(heard[name][1], said)) for name in (BUNDLE, STATIC))
+    cause = (
+        "so what differs beyond that is what feeds the decoder: PyTorch's own is at "
+        f"{fed} on the bundle's inputs and at {padded_fed} on {STATIC}'s"
+        if holds
+        else "so the decoder itself differs"
+    )
+    return Table(
+        title="Crossed decoders",
+        conclusion=f"{verdict}, {cause}.",
+        header=("decoder", "inputs of", f"dB against {DYNAMIC}", "correlation", "dB between the decoders"),
+        rows=tuple(rows),
+        marked=0,
+        holds=holds,
+    )
+
+
+def prefix_f0n(scene: Scene) -> Table:
+    """Experiment A: takes the padding away from F0 and N only, then from the decoder as well."""
+    prefix = scene.prefixed
+    alone = scene.ask.reference.decode(**scene.decoder_inputs(prefix)).audio
+    executions = (
+        (STATIC, scene.static[0], scene.static[0].audio),
+        (PREFIX, prefix, prefix.audio),
+        ("the same, decoder on the prefix", prefix, alone),
+    )
+    said = scene.dynamic
+    numbers = [
+        [snr(trace.f0, said.f0), snr(trace.energy, said.energy), snr(audio, said.audio)]
+        for _, trace, audio in executions
+    ]
+    (f0, energy, audio), (prefix_f0, prefix_energy, prefix_audio), (_, _, alone_audio) = numbers
+    collapses = all(
+        after > before and after >= before + _COLLAPSE
+        for before, after in ((f0, prefix_f0), (energy, prefix_energy))
+    )
+    verdict = f"their deviation {'collapses' if collapses else 'does not collapse'} without padding"
+    return Table(
+        title=f"Experiment A: F0 and N from the {scene.frames} valid of {scene.ask.static_frames} frames",
+        conclusion=(
+            f"F0 goes from {_words(f0)} to {_words(prefix_f0)} and N from {_words(energy)} to "
+            f"{_words(prefix_energy)}: {verdict}. The audio goes from {_words(audio)} to "
+            f"{_words(prefix_audio)}, and to {_words(alone_audio)} with a decoder that is not padded."
+        ),
+        header=("execution", "F0, dB", "N, dB", "audio, dB"),
+        rows=tuple(
+            (name, *map(decibels, row)) for (name, _, _), row in zip(executions, numbers, strict=True)
+        ),
+    )
+
+
+def tails(scene: Scene, kinds: Sequence[Tail]) -> Table:
+    """Experiment B: changes what stands past the utterance's end, and nothing else.
+
+    pt.static's decoder gets it as padding. The bundle has no padding: there it lies in the memory after each
+    input, and a run before has filled the pooled memory with it.
+    """
+    runner, inputs = scene.ask.bundle.stage("decoder"), scene.decoder_inputs(scene.dynamic)
+    said = runner.run(inputs)["audio"].tobytes()
+
+    def padded_audio(tail: Tail) -> Array:
+        scene.ask.progress(f"{STATIC}'s decoder padded with {tail} to {scene.ask.static_frames} frames")
+        return scene.ask.reference.static_decode(
+            **inputs, frame_length=scene.ask.static_frames, tail=tail
+        ).audio
+
+    zeros = padded_audio("zeros")
+    rows: list[tuple[Cell, ...]] = []
+    changes, leaks = [], []
+    for index, tail in enumerate(kinds):
+        ratio = snr(zeros if tail == "zeros" else padded_audio(tail), zeros)
+        if ratio != np.inf:
+            changes.append(f"{_words(ratio)} with {tail}")
+        same = _audio_beside(runner, inputs, tail).tobytes() == said
+        if not same:
+            leaks.append(index)
+        rows.append((tail, decibels(ratio), "the same bits" if same else "other bits"))
+    ours = (
+        f"The bundle's audio depends on what lies past the end ({', '.join(kinds[index] for index in leaks)})"
+        if leaks
+        else "The bundle's audio is the same to the bit whatever lies past the end"
+    )
+    theirs = f"changes: against zeros it is {', '.join(changes)}" if changes else "is the same too"
+    return Table(
+        title=f"Experiment B: what stands past the end, {scene.frames} of {scene.ask.static_frames} frames",
+        conclusion=f"{ours}. {STATIC}'s {theirs}.",
+        header=("tail", f"{STATIC}'s audio against zeros, dB", "bundle's audio"),
+        rows=tuple(rows),
+        marked=leaks[0] if leaks else None,
+        holds=not leaks,
+    )
+
+
+def _audio_beside(runner: StageRunner, inputs: Mapping[str, Array], tail: Tail) -> Array:
+    """The stage's audio with the tail in the memory after each input and in all pooled memory."""
+    frames = inputs["asr"].shape[2]
+    bucket = runner.choose_bucket(frames)
+    length = min(bucket, 2 * frames)
+    shapes = {tensor.name: tensor.concrete(length) for tensor in runner.stage.inputs}
+    filled = {name: padding(array, shapes[name][-1], tail) for name, array in inputs.items()}
+    runner.run(filled, bucket)
+    beside = {name: _followed_by(array, tail) for name, array in inputs.items()}
+    return runner.run(beside, bucket)["audio"]
+
+
+def _followed_by(array: Array, tail: Tail) -> Array:
+    """The same values in memory that goes on, for as long again, with the tail."""
+    memory = aligned(padded(array.reshape(-1), 2 * array.size, tail))
+    return memory[: array.size].reshape(array.shape)
+
+
+def sweep_buckets(scene: Scene) -> Table:
+    """Experiment C: speaks the utterance in each bucket, the first of which has no padding."""
+    largest = scene.ask.static_frames
+    own = scene.ask.bundle.stage("decoder").buckets
+    sizes = sorted(
+        {scene.frames, largest} | {size for size in (*SWEPT_BUCKETS, *own) if scene.frames <= size <= largest}
+    )
+    said, bits = scene.dynamic, set()
+    rows, lines = [], []
+    for size in sizes:
+        numbers = []
+        for prefix in (False, True):
+            naive = scene.speak_static(size, prefix)
+            numbers += [snr(naive.f0, said.f0), snr(naive.audio, said.audio)]
+            del naive  # 30 MB for each second of audio
+        bucket, audio = _speak_in_bucket(scene, size)
+        bits.add(audio.tobytes())
+        lines.append((numbers[1], numbers[3], snr(audio, said.audio)))
+        share = f"{1 - scene.frames / size:.0%}"
+        rows.append((size, share, *map(decibels, numbers), bucket, decibels(lines[-1][2])))
+    first, last = lines[0], lines[-1]
+    flat = len(bits) == 1
+    course = "falls" if last[0] < first[0] else "goes"
+    ours = (
+        f"The bundle says the same to the bit in every bucket, {_words(first[2])} from {DYNAMIC}"
+        if flat
+        else f"The bundle changes with the bucket: {len(bits)} different results"
+    )
+    return Table(
+        title=f"Experiment C: {scene.frames} frames in each bucket",
+        conclusion=(
+            f"{ours}. {STATIC} {course} from {_words(first[0])} without padding to "
+            f"{_words(last[0])} in {largest} frames; with F0 and N of the valid frames, to "
+            f"{_words(last[1])}."
+        ),
+        header=(
+            *("frames", "padding", f"{STATIC} F0, dB", f"{STATIC} audio, dB"),
+            *("prefix F0, dB", "its audio, dB", "bundle's bucket", "bundle's audio, dB"),
+        ),
+        rows=tuple(rows),
+        plot=_falling(sizes, lines),
+        holds=flat,
+    )
+
+
+def _speak_in_bucket(scene: Scene, frames: int) -> tuple[int, Array]:
+    """The bundle's chain in its smallest bucket of at least `frames`, or in its largest."""
+
+    def fitting(stage: str) -> int:
+        buckets = scene.ask.bundle.stage(stage).buckets
+        return min((bucket for bucket in buckets if bucket >= frames), default=buckets[-1])
+
+    said = scene.utterance
+    buckets = {stage: fitting(stage) for stage in ("f0n", "decoder")}
+    scene.ask.progress(f"bundle in the bucket of {buckets['decoder']} frames")
+    trace = scene.ask.bundle.trace(
+        *(said.phonemes, said.voice, said.speed, said.seed),
+        durations=scene.dynamic.frames,
+        noise=scene.spoken.noise,
+        buckets=buckets,
+    )
+    return buckets["decoder"], trace.audio
+
+
+def _falling(sizes: Sequence[int], lines: Sequence[tuple[float, float, float]]) -> Plot:
+    """Decibels of the audio over the size of the bucket; what is equal or no number has no place on it."""
+
+    def line(name: str, values: Sequence[float]) -> Series:
+        points = [(float(x), y) for x, y in zip(sizes, values, strict=True) if np.isfinite(y)]
+        return Series(name, tuple(x for x, _ in points), tuple(y for _, y in points))
+
+    names = (STATIC, PREFIX, BUNDLE)
+    series = tuple(line(name, values) for name, values in zip(names, zip(*lines, strict=True), strict=True))
+    return Plot("frames of the bucket", f"audio against {DYNAMIC}, dB", series, logarithmic_x=True)
+
+
+def decibels(value: float) -> Cell:
+    """A ratio as a cell: to a tenth, or in words."""
+    if np.isnan(value):
+        return "not a number"
+    return "equal" if value == np.inf else round(value, 1)
+
+
+def _words(value: float) -> str:
+    return f"{decibels(value)}{' dB' if np.isfinite(value) else ''}"

@@ -1,0 +1,140 @@
+"""Each block of a stage on equal inputs, to name the first one that leaves the threshold.
+
+First all blocks of the stage, then the parts of the first one that is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exporter import parity
+from exporter.reference import Array
+from exporter.validate.calls import KERNEL
+from exporter.validate.experiments import decibels
+from exporter.validate.observe import observe
+from exporter.validate.points import Point, points
+from exporter.validate.results import Difference, Table, difference
+from exporter.validate.scene import Scene
+
+
+@dataclass(frozen=True)
+class _Probed:
+    point: Point
+    equal: Difference
+    chain: Difference
+
+    @property
+    def holds(self) -> bool:
+        return self.equal.finite and self.equal.decibels >= parity.BLOCK_DECIBELS
+
+
+def probe(scene: Scene, stage: str) -> Table:
+    """Compares every block of a stage with kokoro's, on equal inputs and in the bundle's own chain.
+
+    Args:
+        scene: the utterance.
+        stage: name of the stage.
+    """
+    coarse = points(stage, scene.ask.calls[stage])
+    probed = list(_probe(scene, stage, coarse))
+    wrong = next((each for each in probed if not each.holds), None)
+    if wrong is not None and wrong.point.inside:
+        # The block's own output stays last: what is behind it says nothing more.
+        place = probed.index(wrong)
+        probed[place:place] = _probe(scene, stage, (*wrong.point.inside, wrong.point))[:-1]
+    marked = next((index for index, each in enumerate(probed) if not each.holds), None)
+    return Table(
+        title=f"Blocks of {stage}",
+        conclusion=_conclusion(stage, probed, marked),
+        header=("block", "dB on equal inputs", "dB in the chain", "greatest error / RMS", "finite"),
+        rows=tuple(_row(each) for each in probed),
+        marked=marked,
+        holds=marked is None,
+    )
+
+
+def _conclusion(stage: str, probed: Sequence[_Probed], marked: int | None) -> str:
+    if marked is None:
+        worst = min(probed, key=lambda each: each.equal.decibels)
+        return (
+            f"All {len(probed)} blocks of {stage} do what kokoro's do: at least "
+            f"{worst.equal.decibels:.0f} dB on equal inputs, least in {worst.point.name}."
+        )
+    first = probed[marked]
+    found = f"{first.equal.decibels:.1f} dB" if first.equal.finite else "not finite"
+    return (
+        f"The first block that differs on equal inputs is {first.point.name}: {found}, at least "
+        f"{parity.BLOCK_DECIBELS:.0f} dB expected."
+    )
+
+
+def _row(each: _Probed) -> tuple[str | int | float, ...]:
+    equal, chain = each.equal, each.chain
+    error = f"{equal.relative:.1e}"
+    finite = "yes" if equal.finite else "NO"
+    return each.point.name, decibels(equal.decibels), decibels(chain.decibels), error, finite
+
+
+def _probe(scene: Scene, stage: str, chosen: Sequence[Point]) -> list[_Probed]:
+    expected = _expected(scene, stage, chosen)
+    runner, calls = scene.ask.bundle.stage(stage), scene.ask.calls[stage]
+    where = {point: point.call(calls) for point in chosen}
+    replace = {where[point]: expected[point] for point in chosen} | _spectrum(scene, stage)
+    ours = _inputs(scene, stage, of_bundle=False)
+    _, equal = observe(runner, calls, ours, where.values(), replace)
+    _, chain = observe(runner, calls, _inputs(scene, stage, of_bundle=True), where.values())
+
+    def compared(seen: Mapping[int, Array], point: Point) -> Difference:
+        return difference(_cut(seen[where[point]], expected[point]), expected[point])
+
+    return [_Probed(point, compared(equal, point), compared(chain, point)) for point in chosen]
+
+
+def _cut(values: Array, like: Array) -> Array:
+    """Without the channels that fill the last block."""
+    return values[tuple(map(slice, like.shape))]
+
+
+def _expected(scene: Scene, stage: str, chosen: Sequence[Point]) -> dict[Point, Array]:
+    """Kokoro's outputs at the points, for pt.dynamic's inputs of the stage."""
+    with scene.ask.reference.tap([tap for point in chosen for tap in point.taps]) as tapped:
+        if stage == "decoder":
+            scene.ask.reference.decode(**scene.decoder_inputs(scene.dynamic))
+        elif stage == "f0n":
+            scene.ask.reference.f0n(scene.dynamic.aligned_encoding, scene.given.style.prosody)
+        else:
+            scene.ask.reference.text(scene.given.token_ids, scene.given.row)
+        return {point: point.expected(tapped) for point in chosen}
+
+
+def _spectrum(scene: Scene, stage: str) -> dict[int, Array]:
+    """pt.dynamic's source spectrum, so that rounding of phases stays out of the generator's blocks."""
+    if stage != "decoder":
+        return {}
+    (call,) = scene.ask.calls[stage].outputs[f"{KERNEL}source_spectrum"]
+    return {call: np.concatenate([scene.dynamic.magnitude, scene.dynamic.phase], axis=1)}
+
+
+def _inputs(scene: Scene, stage: str, of_bundle: bool) -> dict[str, Array]:
+    """What the stage gets in the bundle's own chain, or in pt.dynamic's."""
+    spoken = scene.spoken
+    source = spoken if of_bundle else scene.dynamic
+    style = spoken.style if of_bundle else scene.given.style
+    every: Iterator[tuple[str, Array]] = iter(
+        (
+            ("token_ids", spoken.token_ids if of_bundle else scene.given.token_ids[None]),
+            ("hidden", source.hidden),
+            ("prosody_style", style.prosody),
+            ("aligned_encoding", source.aligned_encoding),
+            ("asr", source.asr),
+            ("f0", source.f0),
+            ("energy", source.energy),
+            ("decoder_style", style.decoder),
+            ("noise", spoken.noise),
+        )
+    )
+    wanted = {tensor.name for tensor in scene.ask.bundle.stage(stage).stage.inputs}
+    return {name: array for name, array in every if name in wanted}

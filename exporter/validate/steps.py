@@ -1,0 +1,214 @@
+"""Every step of an utterance, from tokens to audio, in pt.dynamic, pt.static and the bundle.
+
+The waveform is nearly chaotic in F0, so each step of the bundle is first judged on pt.dynamic's inputs of
+that very step: a step that misses its limit there is at fault itself. Only then the chain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from exporter import parity
+from exporter.distances import relative_rms
+from exporter.parity import Figure, Utterance
+from exporter.reference import Array, Reference, perturb
+from exporter.reference_static import Tail
+from exporter.validate import experiments
+from exporter.validate.executions import STEPS, BundleSteps, StepName, Values, of_decoder, of_kokoro
+from exporter.validate.probe import probe
+from exporter.validate.results import BUNDLE, EQUAL, STATIC, SpokenSteps, Step, Table, difference
+from exporter.validate.scene import LOGITS_TAP, Executions, Scene, set_scene
+from runtime_min.noise import gaussian_noise
+
+_TURNED = 0.1
+"""A frame with a phase on the other side of the cut is more than this off, as a share of the RMS."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked at besides the steps."""
+
+    cross: bool = False
+    """Both decoders on each execution's inputs."""
+    prefix_f0n: bool = False
+    """Experiment A."""
+    tails: tuple[Tail, ...] = ()
+    """Experiment B, with these."""
+    sweep_buckets: bool = False
+    """Experiment C."""
+    probes: tuple[str, ...] = ()
+    """Stages, block by block."""
+
+
+def trace_steps(ask: Executions, utterance: Utterance, wanted: Wanted) -> SpokenSteps:
+    """Compares an utterance step by step, and does what else is wanted.
+
+    Raises:
+        InputError: the bundle cannot speak it.
+        UnknownKernelsError: the bundle was made by another exporter.
+    """
+    scene = set_scene(ask, utterance)
+    spread = parity.own_spread(ask.reference, ask.precise, scene.dynamic, scene.given.style, utterance.seed)
+    steps = spoken_steps(scene, spread)
+    return replace(steps, tables=tuple(_tables(scene, spread, wanted)))
+
+
+def _tables(scene: Scene, spread: parity.Spread, wanted: Wanted) -> Iterator[Table]:
+    for stage in wanted.probes:
+        scene.ask.progress(f"the blocks of {stage}")
+        yield probe(scene, stage)
+    if wanted.cross:
+        yield experiments.crossed_decoders(scene, parity.decoder_limit(spread))
+    if wanted.prefix_f0n:
+        yield experiments.prefix_f0n(scene)
+    if wanted.tails:
+        yield experiments.tails(scene, wanted.tails)
+    if wanted.sweep_buckets:
+        yield experiments.sweep_buckets(scene)
+
+
+def spoken_steps(scene: Scene, spread: parity.Spread) -> SpokenSteps:
+    """Measures and judges every step of an utterance.
+
+    Args:
+        scene: the utterance.
+        spread: pt.dynamic's own.
+    """
+    scene.ask.progress("the bundle, step by step")
+    trace, utterance = scene.dynamic, scene.utterance
+    expected = of_kokoro(scene.given, trace, scene.logits)
+    taken = BundleSteps(scene.ask.bundle, scene.ask.calls, bins=scene.logits.shape[2])
+    executions = {
+        EQUAL: taken.on_equal_inputs(scene.spoken, scene.given, trace, utterance.speed),
+        BUNDLE: taken.chain(scene.spoken, utterance.speed),
+        STATIC: of_kokoro(scene.given, *scene.static),
+    }
+    own = own_changes(scene, expected)
+    verdicts = judged(scene, executions[EQUAL], expected, spread)
+    steps = tuple(
+        _step(name, expected[name.name], executions, own[name.name], verdicts[name.name]) for name in STEPS
+    )
+    chain = (
+        *parity.duration_figures(scene.predicted, trace, utterance.speed),
+        *parity.chain_figures(scene.spoken.audio, trace.audio, spread),
+    )
+    return SpokenSteps(utterance, trace.frames.size, scene.frames, steps, chain)
+
+
+def _step(
+    name: StepName,
+    reference: Array,
+    executions: Mapping[str, Values],
+    own: Mapping[str, float],
+    verdict: Verdict,
+) -> Step:
+    values = {execution: found[name.name] for execution, found in executions.items()}
+    differences = {
+        execution: difference(array, reference, name.per_length, verdict.share)
+        for execution, array in values.items()
+    }
+    place = (name.name, name.stage, name.axis, name.per_length)
+    return Step(*place, reference, values, differences, own, verdict.figures)
+
+
+def own_changes(scene: Scene, expected: Values) -> dict[str, dict[str, float]]:
+    """pt.dynamic against itself in dB: by step, by what was changed."""
+    own: dict[str, dict[str, float]] = {name.name: {} for name in STEPS}
+    for change, values in _changed(scene):
+        for name, array in values.items():
+            own[name][change] = difference(array, expected[name]).decibels
+    return own
+
+
+def _changed(scene: Scene) -> Iterator[tuple[str, Values]]:
+    """What pt.dynamic computes after changes that mean nothing; parts before the change are left out."""
+    scene.ask.progress("pt.dynamic against itself")
+    reference, trace, inputs = scene.ask.reference, scene.dynamic, scene.decoder_inputs(scene.dynamic)
+    ids, row = scene.given.token_ids, scene.given.row
+    noise, speed = partial(gaussian_noise, scene.utterance.seed), scene.utterance.speed
+
+    def spoken(by: Reference) -> Values:
+        with by.tap([LOGITS_TAP]) as tapped:
+            changed = by.speak(ids, row, speed, noise, trace.frames)
+            return of_kokoro(scene.given, changed, tapped[LOGITS_TAP][0])
+
+    other = 2 if reference.thread_count == 1 else 1
+    before = reference.thread_count
+    reference.threads(other)
+    try:
+        yield f"{other} thread{'s' * (other > 1)}", spoken(reference)
+    finally:
+        reference.threads(before)
+    yield "float64", spoken(scene.ask.precise)
+    for relative in (1e-7, 1e-6):
+        f0 = perturb(trace.f0, relative, 0)
+        yield f"F0 {relative:.0e}", of_decoder(reference.decode(**inputs | {"f0": f0}), f0)
+    another = gaussian_noise(scene.utterance.seed + parity.OTHER_SEED, trace.audio.size)
+    yield "other seed", of_decoder(reference.decode(**inputs | {"noise": another}), trace.f0)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The numbers of a step on equal inputs, with their limits."""
+
+    figures: tuple[Figure, ...]
+    share: float
+    """The limit as a share of the RMS, to tell from which token or frame on an array is over it."""
+
+
+def judged(scene: Scene, found: Values, expected: Values, spread: parity.Spread) -> dict[str, Verdict]:
+    """Judges each step by name; the thresholds are those of `exporter.parity`."""
+    trace, given, precise = scene.dynamic, scene.given, scene.ask.precise
+    with precise.tap([LOGITS_TAP]) as tapped:
+        text = precise.text(given.token_ids, given.row)
+        logits = tapped[LOGITS_TAP][0].swapaxes(1, 2)
+    exact_f0, exact_energy = parity.exact_f0n(precise, trace, given.style)
+    exact = {
+        "bert": text.hidden, "duration encoding": text.encoding, "duration logits": logits,
+        "durations": text.durations, "text_encoder": text.text, "F0": exact_f0, "N": exact_energy,
+    }  # fmt: skip
+
+    def by_maximum(name: str) -> Verdict:
+        figure = parity.text_figure(name, found[name], expected[name], exact[name])
+        return Verdict((figure,), figure.limit)
+
+    def by_precision(name: str) -> Verdict:
+        own = max(relative_rms(expected[name], exact[name]), parity.USUAL_DISTANCE)
+        figure = parity.f0n_figure(name, found[name], expected[name], exact[name])
+        return Verdict((figure,), (1 + figure.limit) * own)
+
+    def by_equality(name: str) -> Verdict:
+        return Verdict((parity.equality_figure(name, found[name], expected[name]),), 0.0)
+
+    def by_decibels(figure: Figure) -> Verdict:
+        return Verdict((figure,), float(10 ** (-figure.limit / 20)))
+
+    def at_least(name: str, decibels: float) -> Verdict:
+        return by_decibels(parity.decibel_figure(name, found[name], expected[name], decibels))
+
+    predicted = found["predicted frames"][0]
+    return {
+        "tokens": by_equality("tokens"),
+        "style": by_equality("style"),
+        "bert": by_maximum("bert"),
+        "duration encoding": by_maximum("duration encoding"),
+        "duration logits": by_maximum("duration logits"),
+        "durations": by_maximum("durations"),
+        "predicted frames": Verdict(
+            tuple(parity.duration_figures(predicted, trace, scene.utterance.speed)), 0.0
+        ),
+        "text_encoder": by_maximum("text_encoder"),
+        "aligned encoding": by_equality("aligned encoding"),
+        "aligned asr": by_equality("aligned asr"),
+        "F0": by_precision("F0"),
+        "N": by_precision("N"),
+        "decoder hidden": at_least("decoder hidden", parity.HIDDEN_DECIBELS),
+        "sines": at_least("sines", parity.SINES_DECIBELS),
+        "source": at_least("source", parity.SOURCE_DECIBELS),
+        "magnitude": at_least("magnitude", parity.SPECTRUM_DECIBELS),
+        "phase": Verdict((parity.phase_figure(found["phase"], trace.source),), _TURNED),
+        "generator": at_least("generator", parity.GENERATOR_DECIBELS),
+        "audio": by_decibels(parity.decoder_figure(found["audio"], trace.audio, spread)),
+    }

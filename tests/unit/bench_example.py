@@ -1,0 +1,65 @@
+"""A report of the benchmark as a good run would leave it, for tests."""
+
+from __future__ import annotations
+
+from exporter.bench.results import (
+    ENGINES,
+    LIBRARIES,
+    ColdStart,
+    KernelTime,
+    Peak,
+    PeakMemory,
+    Profile,
+    Report,
+    StageTime,
+    Timing,
+)
+
+TOKENS, THREADS = (12, 62, 200, 450), (1, 2)
+RATES = {"bundle": 0.06, "pytorch": 0.40, "onnxruntime": 0.20}
+"""Seconds for a second of audio on two threads, the same at every length."""
+
+
+def timings() -> tuple[Timing, ...]:
+    return tuple(
+        Timing(
+            engine,
+            threads,
+            tokens,
+            tokens / 15,
+            tuple(RATES[engine] * 2 / threads * tokens / 15 * noise for noise in (1.1, 1, 0.9)),
+        )
+        for threads in THREADS
+        for tokens in TOKENS
+        for engine in ENGINES
+    )
+
+
+def kernels() -> tuple[KernelTime, ...]:
+    return (
+        KernelTime("decoder", "winograd_128_11_1", "winograd", 3, 0.100, 20.0, 5.0, 0.3),
+        KernelTime("decoder", "adain_affine", "adain_affine", 8, 0.020, 0.1, 0.05, 0.2),
+        KernelTime("bert", "conv1d_768_768_1", "conv1d", 12, 0.010, 0.7, 0.35, 0.04),
+        KernelTime("bert", "vm.builtin.make_shape", "TVM's virtual machine", 89, 0.0001, 0.0, 0.0, 0.0),
+    )
+
+
+def report(**changes: object) -> Report:
+    stages = (StageTime("bert", 0.011, 0.012, 0.0101), StageTime("decoder", 0.125, 0.13, 0.120))
+    found = {
+        "facts": {"date": "2026-01-01", "machine": "a CPU | with a bar, 2 cores"},
+        "tokens": TOKENS,
+        "threads": THREADS,
+        "rounds": 3,
+        "timings": timings(),
+        "cold_starts": tuple(ColdStart(name, 62, (2.0, 1.0, 3.0)) for name in ENGINES),
+        "memory": tuple(PeakMemory(name, tokens, 480 << 20) for name in ENGINES for tokens in (62, 450)),
+        "sizes": {LIBRARIES: 2_000_000, "parameters": 381_033_120},
+        "peaks": (Peak(1, 110.0), Peak(2, 220.0)),
+        "idle_share": 0.001,
+        "busy_before": 0.01,
+        "busy_after": 0.02,
+        "export_seconds": 230.0,
+        "profile": Profile(62, 2, 7, 4.1, 0.14, stages, kernels()),
+    }
+    return Report(**(found | changes))  # type: ignore[arg-type]
