@@ -16,7 +16,7 @@ from torch import Tensor
 
 from exporter.kernels.lstm import UNITS
 from exporter.kernels.tiles import CHANNEL_BLOCK
-from exporter.kernels.toom_cook import filter_transform
+from exporter.kernels.toom_cook import SCHEMES
 
 NAMESPACE = "kokoro_export"
 
@@ -78,7 +78,7 @@ def winograd_conv1d(
     scale: float = 1.0,
 ) -> Tensor:
     """See `kernels.winograd.convolution`."""
-    back = torch.from_numpy(np.linalg.pinv(filter_transform()))
+    back = torch.from_numpy(np.linalg.pinv(SCHEMES[taps].filter_transform))
     filters = torch.einsum("bpcgo,tp->bocgt", weight.double(), back).flatten(0, 1).flatten(2)[..., :taps]
     padding = dilation * (taps - 1) // 2
     y = F.conv1d(_activate(x, affine, alpha, None), filters.float(), bias, 1, padding, dilation)

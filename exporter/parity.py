@@ -40,7 +40,7 @@ SPECTRUM_DECIBELS = 110.0
 GENERATOR_DECIBELS = 80.0
 """Least of the audio on equal inputs of the generator and an equal source spectrum."""
 BLOCK_DECIBELS = 90.0
-"""Least of any single block on equal inputs; a float32 block that does the same work is above 110."""
+"""Least of any single block on equal inputs; Winograd's convolutions reach 98, all others 112."""
 OTHER_SEED = 1
 """Added to the seed of the noise for the signal that says how large a log-mel distance is nothing."""
 

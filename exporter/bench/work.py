@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from exporter.kernels.toom_cook import OUTPUTS
+from exporter.kernels.toom_cook import SCHEMES
 from exporter.validate.observe import family
 
 Shape = tuple[int, ...]
@@ -77,7 +77,7 @@ def _winograd(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
     _, channels_in, time = shapes[0]
     taps = int(name.split("_")[2])
     flop, _ = _products(channels_in * shapes[-1][1] * taps * time)
-    return flop, float(math.prod(shapes[1]) * math.ceil(time / OUTPUTS))
+    return flop, float(math.prod(shapes[1]) * math.ceil(time / SCHEMES[taps].outputs))
 
 
 def _adain_affine(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:

@@ -123,9 +123,7 @@ def activated_row(spec: Convolution, width: int) -> Any:
     """A TIR macro that writes `width` activated samples from `first` on; zero outside the signal."""
 
     @T.inline
-    def fill(
-        tile: Any, row: Any, x: Any, channel: Any, first: Any, n: Any, affine: Any, alpha: Any
-    ) -> None:
+    def fill(tile: Any, row: Any, x: Any, channel: Any, first: Any, n: Any, affine: Any, alpha: Any) -> None:
         for chunk in T.serial(width // COPY):
             time: T.let[T.int64] = first + chunk * COPY
             if time >= 0 and time + COPY <= n:

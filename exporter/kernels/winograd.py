@@ -1,8 +1,8 @@
-"""One-dimensional convolution by Toom-Cook transforms: `conv1d` with half the multiplications.
+"""One-dimensional convolution by Toom-Cook transforms: `conv1d` with a third of the multiplications.
 
-Taps are taken four at a time; the groups share the transform of the input. A dilation of d is d interleaved
-convolutions (phases). A job takes a tile of time: it activates and transforms all input channels, multiplies
-for each of the seven points, and transforms back block by block of output channels.
+Taps are taken in groups that share the transform of the input. A dilation of d is d interleaved convolutions
+(phases). A job takes a tile of time: it activates and transforms all input channels, multiplies for each
+point, and transforms back block by block of output channels.
 """
 
 from typing import Any
@@ -14,26 +14,27 @@ from tvm.tirx import PrimFunc
 
 from exporter.kernels.conv1d import COPY, Convolution, activated_row, finish
 from exporter.kernels.tiles import CHANNEL_BLOCK, Tiles
-from exporter.kernels.toom_cook import (
-    OUTPUTS,
-    POINTS,
-    TAPS,
-    filter_transform,
-    input_transform,
-    output_transform,
-)
+from exporter.kernels.toom_cook import SCHEMES, Scheme
 
-LAYOUT = f"toom-cook[out/{CHANNEL_BLOCK},{POINTS},in,taps/{TAPS},{CHANNEL_BLOCK}]"
-_INPUT, _OUTPUT = input_transform(), output_transform()
+
+def layout(taps: int) -> str:
+    """Name of the layout of a convolution's weight."""
+    scheme = SCHEMES[taps]
+    return (
+        f"toom-cook-f({scheme.outputs},{scheme.taps})"
+        f"[out/{CHANNEL_BLOCK},{scheme.points},in,taps/{scheme.taps},{CHANNEL_BLOCK}]"
+    )
 
 
 def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Transforms [out, in, taps] to [out/8, 7, in, ceil(taps/4), 8] in float64, rounded once."""
+    """Transforms [out, in, taps] to [out/8, points, in, groups, 8] in float64, rounded once."""
     out, channels, taps = weight.shape
-    groups = -(-taps // TAPS)
-    padded = np.zeros((out, channels, groups * TAPS))
+    scheme = SCHEMES[taps]
+    groups = scheme.groups(taps)
+    padded = np.zeros((out, channels, groups * scheme.taps))
     padded[:, :, :taps] = weight
-    blocks = padded.reshape(-1, CHANNEL_BLOCK, channels, groups, TAPS) @ filter_transform().T
+    shape = (-1, CHANNEL_BLOCK, channels, groups, scheme.taps)
+    blocks = padded.reshape(shape) @ scheme.filter_transform.T
     return np.ascontiguousarray(blocks.transpose(0, 4, 2, 3, 1), dtype=np.float32)
 
 
@@ -47,35 +48,61 @@ def _combine(row: Any, sample: Any) -> Any:
     return total
 
 
-def _transform(samples: Any, transformed: Any, channel: Any, phase: Any, column: Any) -> None:
-    """Emits the input transform of 16 columns from `column`."""
-    for point in range(POINTS):
-        with T.vectorized(COPY) as lane:
-            value = _combine(_INPUT[point], lambda index, lane=lane: samples[index, lane])
-            T.buffer_store(transformed, value, [point, channel, phase, column + lane])
+def _transform(scheme: Scheme, samples: Any, transformed: Any, channel: Any, phase: Any, column: Any) -> None:
+    """Emits the input transform of 16 columns from `column`.
+
+    The rows of opposite points are a sum and a difference of the same two parts.
+    """
+    rows = scheme.input_transform
+    for pair in scheme.pairs:
+        shared = sum(rows[point] for point in pair) / len(pair)
+        for point in pair:
+            sign = 1 if point == pair[0] else -1
+            with T.vectorized(COPY) as lane:
+                value = _combine(shared, lambda index, lane=lane: samples[index, lane])
+                if len(pair) > 1:
+                    own = _combine(rows[pair[0]] - shared, lambda index, lane=lane: samples[index, lane])
+                    value = value + own if sign > 0 else value - own
+                T.buffer_store(transformed, value, [point, channel, phase, column + lane])
 
 
-def _transform_back(products: Any, signal: Any, row: Any, phase: Any, column: Any) -> None:
-    """Emits the four outputs of each of 16 columns from `column` in their places of the signal."""
+def _sum_products(scheme: Scheme, row: Any, product: Any) -> Any:
+    """The sum of row[point] * product(point); products of opposite points are first added or subtracted."""
+    total = None
+    for pair in scheme.pairs:
+        factor = row[pair[0]]
+        if factor:
+            term = product(pair[0])
+            if len(pair) > 1:
+                term = term + product(pair[1]) if row[pair[1]] == factor else term - product(pair[1])
+            term = term if factor == 1 else term * T.float32(float(factor))
+            total = term if total is None else total + term
+    return total
+
+
+def _transform_back(scheme: Scheme, products: Any, signal: Any, row: Any, phase: Any, column: Any) -> None:
+    """Emits the outputs of each of 16 columns from `column` in their places of the signal."""
     phases = int(products.shape[2])
-    for output in range(OUTPUTS):
+    for output in range(scheme.outputs):
         with T.vectorized(COPY) as lane:
-            value = _combine(
-                _OUTPUT[output], lambda index, lane=lane: products[index, row, phase, column + lane]
+            value = _sum_products(
+                scheme,
+                scheme.output_transform[output],
+                lambda point, lane=lane: products[point, row, phase, column + lane],
             )
-            place = (column + lane) * (OUTPUTS * phases) + phase + output * phases
+            place = (column + lane) * (scheme.outputs * phases) + phase + output * phases
             T.buffer_store(signal, value, [place])
 
 
 def tile_columns(spec: Convolution) -> int:
-    """Groups of four outputs of one phase that a job computes; the transformed input fits the L2 cache."""
-    return 128 if spec.dilation == 1 and spec.in_channels <= 128 else 32
+    """Transforms of one phase that a job computes; the transformed input fits the L2 cache."""
+    return 64 if spec.dilation == 1 and spec.in_channels <= 128 else 32
 
 
 def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     """The kernel of `spec`, whose output is as long as its input.
 
-    Buffers as of `conv1d.convolution`, but weight [out/8, 7, in, ceil(taps/4), 8].
+    Buffers as of `conv1d.convolution`, but weight as `pack_weight` gives it.
 
     Raises:
         ValueError: the output's length is not the input's, or its channels are not whole pairs of blocks.
@@ -85,14 +112,15 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     if spec.growth:
         raise ValueError(f"expected a convolution that keeps the length, found {spec}")
     out_channels, in_channels = spec.out_channels, spec.in_channels
-    phases, groups = spec.dilation, -(-spec.taps // TAPS)
-    stride = OUTPUTS * phases
+    scheme = SCHEMES[spec.taps]
+    phases, groups, points, outputs = spec.dilation, scheme.groups(spec.taps), scheme.points, scheme.outputs
+    stride = outputs * phases
     columns = tile_columns(spec)
     span = stride * columns
     lanes, rows, vectors = tiles.lanes, tiles.channels, tiles.vectors
     halves = CHANNEL_BLOCK // rows
     blocks = out_channels // CHANNEL_BLOCK
-    # Columns that the last group of taps reaches, and one more for samples 4 to 6 of a transform.
+    # Columns that the last group of taps reaches, and one more for the later samples of a transform.
     wide = -(-(columns + groups - 1) // COPY) * COPY
     width = -(-stride * (wide + 1) // COPY) * COPY
     fill_row = activated_row(spec, width)
@@ -104,17 +132,17 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
             for column in T.serial(wide + 1):
                 ordered[residue, column] = line[0, column * stride + residue]
         for phase, chunk in T.grid(phases, wide // COPY):
-            samples = T.alloc_buffer((POINTS, COPY), "float32", scope="local")
-            for point in T.unroll(POINTS):
+            samples = T.alloc_buffer((points, COPY), "float32", scope="local")
+            for point in T.unroll(points):
                 for lane in T.vectorized(COPY):
                     samples[point, lane] = ordered[
-                        phase + phases * (point % OUTPUTS), chunk * COPY + lane + point // OUTPUTS
+                        phase + phases * (point % outputs), chunk * COPY + lane + point // outputs
                     ]
-            _transform(samples, transformed, channel, phase, chunk * COPY)
+            _transform(scheme, samples, transformed, channel, phase, chunk * COPY)
 
     @T.inline
     def multiply(weight: Any, block: Any, transformed: Any, products: Any) -> None:
-        for point, phase, half, step in T.grid(POINTS, phases, halves, columns // (vectors * lanes)):
+        for point, phase, half, step in T.grid(points, phases, halves, columns // (vectors * lanes)):
             total = T.alloc_buffer((rows, vectors, lanes), "float32", scope="local")
             for row in T.unroll(rows):
                 for vector in T.unroll(vectors):
@@ -145,7 +173,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     @T.inline
     def restore_row(products: Any, row: Any, signal: Any) -> None:
         for phase, chunk in T.grid(phases, columns // COPY):
-            _transform_back(products, signal, row, phase, chunk * COPY)
+            _transform_back(scheme, products, signal, row, phase, chunk * COPY)
 
     @T.prim_func(private=True, s_tir=True)
     def winograd(
@@ -156,7 +184,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
         n = T.int64()
         x = T.match_buffer(x_handle, (1, in_channels, n), "float32")
         weight = T.match_buffer(
-            weight_handle, (blocks, POINTS, in_channels, groups, CHANNEL_BLOCK), "float32"
+            weight_handle, (blocks, points, in_channels, groups, CHANNEL_BLOCK), "float32"
         )
         bias = T.match_buffer(bias_handle, (out_channels,), "float32")
         affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
@@ -169,8 +197,8 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
         # A short signal has too few tiles for all cores: two jobs then share a tile, half the channels each.
         shares: T.let[T.int64] = T.if_then_else(n <= 4 * span, T.int64(2), T.int64(1))
         for job in T.parallel(T.floordiv(n + (span - 1), span) * shares):
-            transformed = T.alloc_buffer((POINTS, in_channels, phases, wide), "float32", scope="global")
-            products = T.alloc_buffer((POINTS, CHANNEL_BLOCK, phases, columns), "float32", scope="global")
+            transformed = T.alloc_buffer((points, in_channels, phases, wide), "float32", scope="global")
+            products = T.alloc_buffer((points, CHANNEL_BLOCK, phases, columns), "float32", scope="global")
             line = T.alloc_buffer((1, width), "float32", scope="global")
             signal = T.alloc_buffer((span,), "float32", scope="global")
             start: T.let[T.int64] = T.floordiv(job, shares) * span

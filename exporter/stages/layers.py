@@ -87,7 +87,7 @@ class WinogradConv(nn.Module):
         if module.stride != (1,) or 2 * int(module.padding[0]) != self.dilation * (self.taps - 1):
             raise ValueError(f"expected a convolution that keeps the length, found {module}")
         packed = winograd.pack_weight(effective_weight(module).numpy())
-        self.weight = parameter(torch.from_numpy(packed), winograd.LAYOUT)
+        self.weight = parameter(torch.from_numpy(packed), winograd.layout(self.taps))
         assert module.bias is not None
         self.bias = parameter(module.bias)
 

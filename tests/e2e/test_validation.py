@@ -221,6 +221,18 @@ def test_an_alignment_that_is_one_frame_off_is_found(
     assert wrong == ["aligned encoding", "aligned asr"]
 
 
+@pytest.mark.slow
+def test_a_defective_bundle_is_not_published(libraries: Path, tmp_path: Path) -> None:
+    (library,) = libraries.glob("slope.*")
+    script = Path(__file__).with_name("export_defective.py")
+    variables = {"DEFECTIVE_LIBRARY": str(library), "DEFECTIVE_STAGE": "f0n"}
+    done = run_python(script, tmp_path / "bundles" / "bundle", **variables)
+    assert done.returncode == 8, done.stderr
+    assert "chain, dB" in done.stderr
+    assert "--no-validate" in done.stderr
+    assert not list(tmp_path.glob("bundles/*"))
+
+
 # The naive port at the lengths that its author used.
 
 

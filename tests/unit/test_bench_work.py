@@ -13,7 +13,7 @@ from exporter import operators
 from exporter.bench.work import COUNTED, RUNTIME, work_of
 from exporter.converters import KERNELS
 from exporter.kernels import conv1d, lstm, winograd
-from exporter.kernels.toom_cook import OUTPUTS, POINTS
+from exporter.kernels.toom_cook import SCHEMES
 
 TIME = 24
 
@@ -77,8 +77,9 @@ def test_a_winograd_convolution_is_worth_the_direct_one_and_really_multiplies_le
     work = work_of(f"winograd_{channels}_{taps}_{dilation}{suffix}", call(x, packed, *rest, x))
     assert work.family == "winograd"
     assert work.flop == expected
-    groups = math.ceil(taps / winograd.TAPS)
-    assert work.real_multiplications == channels**2 * groups * POINTS * 160 / OUTPUTS
+    scheme = SCHEMES[taps]
+    transforms = math.ceil(160 / scheme.outputs)
+    assert work.real_multiplications == channels**2 * scheme.groups(taps) * scheme.points * transforms
     assert work.real_multiplications < expected / 2
 
 

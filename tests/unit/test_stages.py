@@ -117,7 +117,9 @@ def test_layouts_are_named_after_what_the_kernels_read(stages: Stages) -> None:
         "row-major",
         "conv[out/8,in,taps,8]",
         "lstm[direction,hidden/16,hidden,4*16]",
-        "toom-cook[out/8,7,in,taps/4,8]",
+        "toom-cook-f(6,3)[out/8,8,in,taps/3,8]",
+        "toom-cook-f(6,7)[out/8,12,in,taps/7,8]",
+        "toom-cook-f(6,6)[out/8,11,in,taps/6,8]",
     }
 
 

@@ -1,0 +1,44 @@
+"""Exports a bundle to OUTPUT with a defective library, named by two variables of the environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from exporter.build import BuildRequest, BuildResult, build_stage
+from exporter.cli import ConsoleProgress
+from exporter.export import export_bundle
+from exporter.measure import measure_bundle
+from exporter.plan import ExportOptions
+from exporter.terminal import reported_errors
+
+LIBRARY, STAGE = "DEFECTIVE_LIBRARY", "DEFECTIVE_STAGE"
+
+
+def build(request: BuildRequest) -> BuildResult:
+    """Compiles a stage, and takes the defective library for one of them."""
+    result = build_stage(request)
+    if request.stage == os.environ[STAGE]:
+        shutil.copyfile(os.environ[LIBRARY], request.output)
+    return result
+
+
+def main(output: str) -> None:
+    """Exports as the command does."""
+    options = ExportOptions(
+        output=Path(output), checkpoint="synthetic", cpu_level="host", frame_buckets=(512,), cache=None
+    )
+    try:
+        with reported_errors():
+            export_bundle(options, ConsoleProgress(Console(stderr=True)), measure=measure_bundle, build=build)
+    except typer.Exit as ended:
+        sys.exit(ended.exit_code)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
