@@ -207,12 +207,14 @@ def compare(
     given = asked(bundle, utterance)
     style = given.style
     expected = speak_reference(reference, given, utterance, durations)
-    spread = own_spread(reference, precise, expected, style, utterance.seed)
+    exact = exact_f0n(precise, expected, style)
+    spread = own_spread(reference, expected, exact, style, utterance.seed)
+    inputs = decoder_inputs(expected, style, spoken.noise)
     figures = [
         *duration_figures(spoken.durations, expected, utterance.speed, durations is not None),
         *_text_stages(bundle, spoken, style, expected, precise.text(given.token_ids, given.row)),
-        *_f0n(bundle, style, expected, exact_f0n(precise, expected, style)),
-        decoder_figure(_decode(bundle, style, expected, utterance.seed), expected.audio, spread),
+        *_f0n(bundle, style, expected, exact),
+        decoder_figure(bundle.stage("decoder").run(inputs)["audio"], expected.audio, spread),
         *chain_figures(spoken.audio, expected.audio, spread),
     ]
     return Comparison(utterance, spoken.token_ids.size, expected.audio.size // 600, tuple(figures))
@@ -257,6 +259,12 @@ def speak_reference(
 def exact_f0n(precise: Reference, expected: ReferenceTrace, style: Style) -> tuple[Array, Array]:
     """F0 and N, [1, 2m] each, of the reference's own inputs in float64."""
     return precise.f0n(expected.aligned_encoding.astype(np.float64), style.prosody.astype(np.float64))
+
+
+def decoder_inputs(trace: Trace | ReferenceTrace, style: Style, noise: Array) -> dict[str, Array]:
+    """Inputs of a decoder, kokoro's or a bundle's, as an execution gave them to its own."""
+    curves = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy}
+    return {**curves, "decoder_style": style.decoder, "noise": noise}
 
 
 def duration_figures(
@@ -317,7 +325,7 @@ def level_figure(audio: Array, expected_audio: Array, spread: Spread) -> Figure:
 
 
 def own_spread(
-    reference: Reference, precise: Reference, expected: ReferenceTrace, style: Style, seed: int
+    reference: Reference, expected: ReferenceTrace, exact: tuple[Array, Array], style: Style, seed: int
 ) -> Spread:
     """How far the reference is from itself under changes that mean nothing.
 
@@ -330,20 +338,13 @@ def own_spread(
 
     Args:
         reference: kokoro in float32.
-        precise: kokoro in float64.
         expected: what `reference` said with the noise of `seed`.
+        exact: F0 and N of the same in float64, from `exact_f0n`.
         style: the row that it said it with.
         seed: of the noise.
     """
-    exact = exact_f0n(precise, expected, style)
     noise = gaussian_noise(seed, expected.audio.size)[None]
-    inputs = {
-        "asr": expected.asr,
-        "f0": expected.f0,
-        "energy": expected.energy,
-        "decoder_style": style.decoder,
-        "noise": noise,
-    }
+    inputs = decoder_inputs(expected, style, noise)
 
     def distances(audio: Array) -> tuple[float, float, float]:
         """RMS, log-mel and level distance from what the reference said."""
@@ -388,15 +389,3 @@ def _f0n(
     found = bundle.stage("f0n").run(inputs)
     yield f0n_figure("f0", found["f0"], expected.f0, exact[0])
     yield f0n_figure("energy", found["energy"], expected.energy, exact[1])
-
-
-def _decode(bundle: Bundle, style: Style, expected: ReferenceTrace, seed: int) -> Array:
-    """The bundle's decoder on the reference's inputs."""
-    inputs = {
-        "asr": expected.asr,
-        "f0": expected.f0,
-        "energy": expected.energy,
-        "decoder_style": style.decoder,
-        "noise": gaussian_noise(seed, expected.audio.size)[None],
-    }
-    return bundle.stage("decoder").run(inputs)["audio"]

@@ -118,10 +118,12 @@ class StageRunner:
         """Runs on the worker's thread."""
         tvm_ffi = self._worker.tvm_ffi
         function = self._function(bucket) if instrument is None else self._load(bucket, instrument)
-        parameters = [
-            to_tvm(tvm_ffi, replaced[name]) if name in replaced else parameter
-            for name, parameter in zip(self.stage.parameters, self._parameters, strict=True)
-        ]
+        parameters = self._parameters
+        if replaced:
+            parameters = [
+                to_tvm(tvm_ffi, replaced[name]) if name in replaced else parameter
+                for name, parameter in zip(self.stage.parameters, self._parameters, strict=True)
+            ]
         try:
             result = function(*(to_tvm(tvm_ffi, array) for array in arrays), *parameters)
         except Exception as failure:

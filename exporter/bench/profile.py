@@ -22,8 +22,8 @@ from exporter.bench.engines import EngineError, environment
 from exporter.bench.results import KernelTime, Profile, StageTime
 from exporter.bench.speakers import SAMPLE_RATE, Engine
 from exporter.bench.work import Shape, work_of
+from exporter.validate.observe import stage_inputs
 from runtime_min import Bundle
-from runtime_min.pipeline import Trace
 from runtime_min.stage_runner import StageRunner
 from runtime_min.stages import STAGE_NAMES
 
@@ -81,13 +81,6 @@ class Watch:
 def _tensors(arguments: Sequence[Any]) -> list[tuple[Shape, int]]:
     tensors = (each for each in arguments if hasattr(each, "dtype") and hasattr(each, "shape"))
     return [(tuple(map(int, each.shape)), np.dtype(str(each.dtype)).itemsize) for each in tensors]
-
-
-def stage_inputs(runner: StageRunner, trace: Trace) -> dict[str, NDArray[Any]]:
-    """What a stage was given when `trace` was spoken."""
-    styles = {"prosody_style": trace.style.prosody, "decoder_style": trace.style.decoder}
-    names = [tensor.name for tensor in runner.stage.inputs]
-    return {name: styles[name] if name in styles else getattr(trace, name) for name in names}
 
 
 def profile_stage(

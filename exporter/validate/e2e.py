@@ -23,6 +23,7 @@ from exporter.parity import (
     asked,
     chain_figures,
     duration_figures,
+    exact_f0n,
     level_figure,
     own_spread,
     speak_reference,
@@ -138,7 +139,8 @@ def _validate(
     if any(trace is not None for trace in traces):
         given = asked(bundles[0], utterance)
         expected = speak_reference(reference, given, utterance)
-        spread = own_spread(reference, precise, expected, given.style, utterance.seed)
+        exact = exact_f0n(precise, expected, given.style)
+        spread = own_spread(reference, expected, exact, given.style, utterance.seed)
     for bundle, trace in zip(bundles, traces, strict=True):
         level = bundle.level.name
         if trace is None:
@@ -298,10 +300,6 @@ def write_json(path: Path, waveforms: Sequence[Waveform], bundle: Path) -> None:
 
 
 def _finite(value: float) -> float | None:
-    return (
-        None
-        if math.isnan(value)
-        else max(-MOST_DECIBELS, min(value, MOST_DECIBELS))
-        if math.isinf(value)
-        else value
-    )
+    if math.isnan(value):
+        return None
+    return math.copysign(MOST_DECIBELS, value) if math.isinf(value) else value

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.parity import Asked
+from exporter.parity import Asked, decoder_inputs
 from exporter.reference import Array, DecoderTrace, Trace
 from exporter.validate.calls import KERNEL, StageCalls
 from exporter.validate.observe import observe
@@ -123,7 +123,6 @@ class BundleSteps:
 
     def chain(self, spoken: SpokenTrace, speed: float) -> Values:
         """All quantities of the bundle's own chain; `spoken` may have other durations than predicted ones."""
-        inputs = {"asr": spoken.asr, "f0": spoken.f0, "energy": spoken.energy, "noise": spoken.noise}
         return {
             **_runtime(spoken),
             **self._tokens(spoken.token_ids, spoken.hidden, spoken.style, speed),
@@ -131,13 +130,12 @@ class BundleSteps:
             "aligned asr": spoken.asr,
             "F0": spoken.f0,
             "N": spoken.energy,
-            **self._decoder({**inputs, "decoder_style": spoken.style.decoder}),
+            **self._decoder(decoder_inputs(spoken, spoken.style, spoken.noise)),
         }
 
     def on_equal_inputs(self, spoken: SpokenTrace, given: Asked, trace: Trace, speed: float) -> Values:
         """Each quantity computed by the bundle from pt.dynamic's quantities before it."""
         style = given.style
-        inputs = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy, "noise": spoken.noise}
         f0n = self._bundle.stage("f0n").run(
             {"aligned_encoding": trace.aligned_encoding, "prosody_style": style.prosody}
         )
@@ -148,7 +146,7 @@ class BundleSteps:
             "aligned asr": alignment.align(trace.text, trace.frames),
             "F0": f0n["f0"],
             "N": f0n["energy"],
-            **self._decoder({**inputs, "decoder_style": style.decoder}, trace),
+            **self._decoder(decoder_inputs(trace, style, spoken.noise), trace),
         }
 
     def _tokens(self, token_ids: NDArray[np.int64], hidden: Array, style: Style, speed: float) -> Values:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from exporter.errors import ExportError
 from exporter.reference import Array
 from exporter.validate.calls import StageCalls
+from runtime_min.pipeline import Trace
 from runtime_min.stage_runner import StageRunner
 
 _RUN, _SKIP = 0, 1
@@ -100,6 +101,13 @@ def observe(
             f"{', '.join(families[:8])}, …. Validate the bundle with the kokoro-export that made it."
         )
     return outputs, seen.found
+
+
+def stage_inputs(runner: StageRunner, trace: Trace) -> dict[str, NDArray[Any]]:
+    """What a stage was given when `trace` was spoken."""
+    styles = {"prosody_style": trace.style.prosody, "decoder_style": trace.style.decoder}
+    names = [tensor.name for tensor in runner.stage.inputs]
+    return {name: styles[name] if name in styles else getattr(trace, name) for name in names}
 
 
 def family(name: str) -> str:

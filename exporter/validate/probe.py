@@ -5,7 +5,7 @@ First all blocks of the stage, then the parts of the first one that is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from exporter import parity
 from exporter.reference import Array
 from exporter.validate.calls import KERNEL
 from exporter.validate.experiments import decibels
-from exporter.validate.observe import observe
+from exporter.validate.observe import observe, stage_inputs
 from exporter.validate.points import Point, points
 from exporter.validate.results import Difference, Table, difference
 from exporter.validate.scene import Scene
@@ -83,9 +83,8 @@ def _probe(scene: Scene, stage: str, chosen: Sequence[Point]) -> list[_Probed]:
     runner, calls = scene.ask.bundle.stage(stage), scene.ask.calls[stage]
     where = {point: point.call(calls) for point in chosen}
     replace = {where[point]: expected[point] for point in chosen} | _spectrum(scene, stage)
-    ours = _inputs(scene, stage, of_bundle=False)
-    _, equal = observe(runner, calls, ours, where.values(), replace)
-    _, chain = observe(runner, calls, _inputs(scene, stage, of_bundle=True), where.values())
+    _, equal = observe(runner, calls, stage_inputs(runner, scene.equal), where.values(), replace)
+    _, chain = observe(runner, calls, stage_inputs(runner, scene.spoken), where.values())
 
     def compared(seen: Mapping[int, Array], point: Point) -> Difference:
         return difference(_cut(seen[where[point]], expected[point]), expected[point])
@@ -116,25 +115,3 @@ def _spectrum(scene: Scene, stage: str) -> dict[int, Array]:
         return {}
     (call,) = scene.ask.calls[stage].outputs[f"{KERNEL}source_spectrum"]
     return {call: np.concatenate([scene.dynamic.magnitude, scene.dynamic.phase], axis=1)}
-
-
-def _inputs(scene: Scene, stage: str, of_bundle: bool) -> dict[str, Array]:
-    """What the stage gets in the bundle's own chain, or in pt.dynamic's."""
-    spoken = scene.spoken
-    source = spoken if of_bundle else scene.dynamic
-    style = spoken.style if of_bundle else scene.given.style
-    every: Iterator[tuple[str, Array]] = iter(
-        (
-            ("token_ids", spoken.token_ids if of_bundle else scene.given.token_ids[None]),
-            ("hidden", source.hidden),
-            ("prosody_style", style.prosody),
-            ("aligned_encoding", source.aligned_encoding),
-            ("asr", source.asr),
-            ("f0", source.f0),
-            ("energy", source.energy),
-            ("decoder_style", style.decoder),
-            ("noise", spoken.noise),
-        )
-    )
-    wanted = {tensor.name for tensor in scene.ask.bundle.stage(stage).stage.inputs}
-    return {name: array for name, array in every if name in wanted}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -64,9 +64,28 @@ class Scene:
         return int(self.dynamic.frames.sum())
 
     def decoder_inputs(self, trace: Trace | SpokenTrace) -> dict[str, Array]:
-        """Inputs of a decoder, as an execution gave them to its own."""
-        curves = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy}
-        return {**curves, "decoder_style": self.given.style.decoder, "noise": self.spoken.noise}
+        """What an execution gave its decoder, with the style that kokoro is given."""
+        return parity.decoder_inputs(trace, self.given.style, self.spoken.noise)
+
+    @cached_property
+    def equal(self) -> SpokenTrace:
+        """The bundle's chain with pt.dynamic's quantities in place of what each stage is given."""
+        dynamic = self.dynamic
+        return replace(
+            self.spoken,
+            token_ids=self.given.token_ids[None],
+            style=self.given.style,
+            hidden=dynamic.hidden,
+            aligned_encoding=dynamic.aligned_encoding,
+            asr=dynamic.asr,
+            f0=dynamic.f0,
+            energy=dynamic.energy,
+        )
+
+    @cached_property
+    def exact_f0n(self) -> tuple[Array, Array]:
+        """F0 and N of pt.dynamic's aligned encoding in float64."""
+        return parity.exact_f0n(self.ask.precise, self.dynamic, self.given.style)
 
     @cached_property
     def static(self) -> tuple[Trace, Array]:

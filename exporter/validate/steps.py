@@ -50,7 +50,8 @@ def trace_steps(ask: Executions, utterance: Utterance, wanted: Wanted) -> Spoken
         UnknownKernelsError: the bundle was made by another exporter.
     """
     scene = set_scene(ask, utterance)
-    spread = parity.own_spread(ask.reference, ask.precise, scene.dynamic, scene.given.style, utterance.seed)
+    exact, style = scene.exact_f0n, scene.given.style
+    spread = parity.own_spread(ask.reference, scene.dynamic, exact, style, utterance.seed)
     steps = spoken_steps(scene, spread)
     return replace(steps, tables=tuple(_tables(scene, spread, wanted)))
 
@@ -164,7 +165,7 @@ def judged(scene: Scene, found: Values, expected: Values, spread: parity.Spread)
     with precise.tap([LOGITS_TAP]) as tapped:
         text = precise.text(given.token_ids, given.row)
         logits = tapped[LOGITS_TAP][0].swapaxes(1, 2)
-    exact_f0, exact_energy = parity.exact_f0n(precise, trace, given.style)
+    exact_f0, exact_energy = scene.exact_f0n
     exact = {
         "bert": text.hidden, "duration encoding": text.encoding, "duration logits": logits,
         "durations": text.durations, "text_encoder": text.text, "F0": exact_f0, "N": exact_energy,

@@ -52,7 +52,8 @@ def spread(bundle: Bundle, asking: Asking) -> Spread:
     """pt.dynamic's own: a defect of the bundle has no part in it."""
     ask = asking(bundle)
     scene = set_scene(ask, SHORT)
-    return parity.own_spread(ask.reference, ask.precise, scene.dynamic, scene.given.style, SHORT.seed)
+    exact, style = scene.exact_f0n, scene.given.style
+    return parity.own_spread(ask.reference, scene.dynamic, exact, style, SHORT.seed)
 
 
 # A good bundle.
