@@ -46,8 +46,12 @@ class KernelEmitter:
         make: Callable[[], PrimFunc],
         arguments: list[Any],
         shape: list[Any],
+        in_place: bool = False,
     ) -> relax.Var:
-        """Emits a call of the kernel `make()` on `arguments`; equal `name` and `key` share one kernel."""
+        """Emits a call of the kernel `make()` on `arguments`; equal `name` and `key` share one kernel.
+
+        With `in_place` the output takes the place of the last argument, which nothing may read afterwards.
+        """
         builder = importer.block_builder
         if (name, *key) not in self._added:
             self._added[(name, *key)] = builder.add_func(make(), name)
@@ -55,7 +59,10 @@ class KernelEmitter:
         present = [placeholder if argument is None else argument for argument in arguments]
         exact = [tvm.sym.Analyzer().simplify(size) if not isinstance(size, int) else size for size in shape]
         kernel = self._added[(name, *key)]
-        return builder.emit(relax.call_tir(kernel, present, relax.TensorType(exact, "float32")))
+        output = relax.TensorType(exact, "float32")
+        if in_place:
+            return builder.emit(relax.call_tir_inplace(kernel, present, len(present) - 1, output))
+        return builder.emit(relax.call_tir(kernel, present, output))
 
 
 def _fixed(tensor: Any, axis: int) -> int:
@@ -77,7 +84,7 @@ def converters(tiles: Tiles) -> dict[str, Converter]:
     emitter = KernelEmitter(tiles)
 
     def with_arguments(convert: Callable[..., relax.Var]) -> Converter:
-        return lambda node, importer: convert(emitter, importer, *importer.retrieve_args(node))
+        return lambda node, importer: convert(emitter, importer, *importer.retrieve_args(node), **node.kwargs)
 
     return {f"{name}.default": with_arguments(convert) for name, convert in _CONVERT.items()}
 
@@ -86,6 +93,7 @@ def _conv1d(
     emitter: KernelEmitter, importer: Any, x: Any, weight: Any, bias: Any, padding: int, dilation: int,
     affine: Any = None, alpha: Any = None, slope: float | None = None, gelu: bool = False,
     residual: Any = None, other: Any = None, scale: float = 1.0,
+    reads_channels_last: bool = False, writes_channels_last: bool = False,
 ) -> relax.Var:  # fmt: skip
     activation: conv1d.InputActivation = "none"
     if affine is not None:
@@ -103,21 +111,24 @@ def _conv1d(
         output_activation="gelu" if gelu else "none",
         residuals=(residual is not None) + (other is not None),
         scale=scale,
+        reads_channels_last=reads_channels_last,
+        writes_channels_last=writes_channels_last,
     )
     return emitter.call(
         importer, f"conv1d_{spec.in_channels}_{spec.out_channels}_{spec.taps}", (spec,),
         lambda: conv1d.convolution(spec, emitter.tiles),
         [x, weight, bias, affine, alpha, residual, other],
-        [1, spec.out_channels, _length(x) + spec.growth],
+        list(spec.output_shape(x.ty.shape[1 if reads_channels_last else 2] + spec.growth)),
     )  # fmt: skip
 
 
 def _winograd_conv1d(
     emitter: KernelEmitter, importer: Any, x: Any, weight: Any, bias: Any, taps: int, dilation: int,
     affine: Any, alpha: Any, residual: Any = None, other: Any = None, scale: float = 1.0,
+    in_place: bool = False,
 ) -> relax.Var:  # fmt: skip
     spec = conv1d.Convolution(
-        out_channels=_fixed(weight, 0) * CHANNEL_BLOCK,
+        out_channels=_fixed(weight, 0) * winograd.BLOCK,
         in_channels=_fixed(weight, 2),
         taps=taps,
         dilation=dilation,
@@ -125,31 +136,38 @@ def _winograd_conv1d(
         activation="adain_snake",
         residuals=(residual is not None) + (other is not None),
         scale=scale,
+        reads_channels_last=True,
+        writes_channels_last=True,
+        in_place=in_place,
     )
     return emitter.call(
         importer, f"winograd_{spec.in_channels}_{taps}_{dilation}", (spec,),
         lambda: winograd.convolution(spec, emitter.tiles),
-        [x, weight, bias, affine, alpha, residual, other], [1, spec.out_channels, _length(x)],
+        [x, weight, bias, affine, alpha, *([other, residual] if in_place else [residual, other])],
+        list(spec.output_shape(x.ty.shape[1])), in_place,
     )  # fmt: skip
 
 
-def _adain_affine(emitter: KernelEmitter, importer: Any, x: Any, style: Any, *rest: Any) -> relax.Var:
+def _adain_affine(
+    emitter: KernelEmitter, importer: Any, x: Any, style: Any, *rest: Any, channels_last: bool = False
+) -> relax.Var:
     *weights, epsilon = rest
-    channels, styles = _fixed(x, 1), _fixed(style, 1)
+    channels, styles = _fixed(weights[-1], 0), _fixed(style, 1)
+    make = adain.adain_affine_channels_last if channels_last else adain.adain_affine
     return emitter.call(
-        importer, "adain_affine", (channels, styles, epsilon),
-        lambda: adain.adain_affine(channels, styles, epsilon), [x, style, *weights], [channels, 3],
+        importer, "adain_affine", (channels, styles, epsilon, channels_last),
+        lambda: make(channels, styles, epsilon), [x, style, *weights], [3, channels],
     )  # fmt: skip
 
 
 def _interleave(
     emitter: KernelEmitter, importer: Any, parts: Any, addend: Any, stride: int, padding: int, reflect: bool
 ) -> relax.Var:
-    channels = _fixed(addend, 1)
+    channels = _fixed(addend, 2)
     return emitter.call(
         importer, "interleave", (channels, stride, padding, reflect),
         lambda: phases.interleave(channels, stride, padding, reflect), [parts, addend],
-        [1, channels, _length(addend)],
+        [1, addend.ty.shape[1], channels],
     )  # fmt: skip
 
 

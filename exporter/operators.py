@@ -3,7 +3,8 @@
 Each operator has a plain torch implementation, so that a stage can be run and compared with kokoro's own
 module before anything is compiled, and a shape rule for torch.export. `converters` maps them to TIR kernels;
 their names differ from torch's own operators', because TVM's importer knows an operator by its name alone.
-Weights are in the kernels' layouts. Activations are [1, channels, time], float32.
+Weights are in the kernels' layouts. Activations are [1, channels, time], float32, or [1, time, channels]
+where an operator says that channels are last.
 """
 
 import math
@@ -17,6 +18,7 @@ from torch import Tensor
 from exporter.kernels.lstm import UNITS
 from exporter.kernels.tiles import CHANNEL_BLOCK
 from exporter.kernels.toom_cook import SCHEMES
+from exporter.kernels.winograd import BLOCK
 
 NAMESPACE = "kokoro_export"
 
@@ -28,9 +30,10 @@ def _unpack(weight: Tensor) -> Tensor:
 
 def _activate(x: Tensor, affine: Tensor | None, alpha: Tensor | None, slope: float | None) -> Tensor:
     if affine is not None:
-        x = (x - affine[:, :1]) * affine[:, 1:2] + affine[:, 2:]
+        mean, scale, shift = affine[:, :, None]
+        x = (x - mean) * scale + shift
     if alpha is not None:
-        return x + alpha[:, 1:] * torch.sin(alpha[:, :1] * x) ** 2
+        return x + alpha[1, :, None] * torch.sin(alpha[0, :, None] * x) ** 2
     return x if slope is None else F.leaky_relu(x, slope)
 
 
@@ -48,20 +51,28 @@ def fused_conv1d(
     residual: Optional[Tensor] = None,  # noqa: UP045
     other: Optional[Tensor] = None,  # noqa: UP045
     scale: float = 1.0,
+    *,
+    reads_channels_last: bool = False,
+    writes_channels_last: bool = False,
 ) -> Tensor:
     """See `kernels.conv1d.Convolution`."""
+    if reads_channels_last:
+        x = x.transpose(1, 2)
     y = F.conv1d(_activate(x, affine, alpha, slope), _unpack(weight), bias, 1, padding, dilation)
     if gelu:
         y = F.gelu(y, approximate="tanh")
+    if writes_channels_last:
+        y = y.transpose(1, 2).contiguous()
     for addend in (residual, other):
         y = y if addend is None else y + addend
     return y * scale
 
 
 @fused_conv1d.register_fake
-def _(x, weight, bias, padding, dilation, *_, **__):  # type: ignore[no-untyped-def]
-    length = x.shape[2] + 2 * padding - dilation * (weight.shape[2] - 1)
-    return x.new_empty(1, weight.shape[0] * CHANNEL_BLOCK, length)
+def _(x, weight, bias, padding, dilation, *_, reads_channels_last=False, writes_channels_last=False, **__):  # type: ignore[no-untyped-def]
+    length = x.shape[1 if reads_channels_last else 2] + 2 * padding - dilation * (weight.shape[2] - 1)
+    channels = weight.shape[0] * CHANNEL_BLOCK
+    return x.new_empty((1, length, channels) if writes_channels_last else (1, channels, length))
 
 
 @torch.library.custom_op(f"{NAMESPACE}::winograd_conv1d", mutates_args=())
@@ -76,12 +87,15 @@ def winograd_conv1d(
     residual: Optional[Tensor] = None,  # noqa: UP045
     other: Optional[Tensor] = None,  # noqa: UP045
     scale: float = 1.0,
+    *,
+    in_place: bool = False,
 ) -> Tensor:
-    """See `kernels.winograd.convolution`."""
+    """See `kernels.winograd.convolution`; channels are last. `in_place` is for the kernel alone."""
     back = torch.from_numpy(np.linalg.pinv(SCHEMES[taps].filter_transform))
-    filters = torch.einsum("bpcgo,tp->bocgt", weight.double(), back).flatten(0, 1).flatten(2)[..., :taps]
+    filters = torch.einsum("bpco,tp->boct", weight.double(), back).flatten(0, 1)
     padding = dilation * (taps - 1) // 2
-    y = F.conv1d(_activate(x, affine, alpha, None), filters.float(), bias, 1, padding, dilation)
+    activated = _activate(x.transpose(1, 2), affine, alpha, None)
+    y = F.conv1d(activated, filters.float(), bias, 1, padding, dilation).transpose(1, 2).contiguous()
     for addend in (residual, other):
         y = y if addend is None else y + addend
     return y * scale
@@ -89,7 +103,7 @@ def winograd_conv1d(
 
 @winograd_conv1d.register_fake
 def _(x, weight, *_, **__):  # type: ignore[no-untyped-def]
-    return x.new_empty(1, weight.shape[0] * CHANNEL_BLOCK, x.shape[2])
+    return x.new_empty(1, x.shape[1], weight.shape[0] * BLOCK)
 
 
 @torch.library.custom_op(f"{NAMESPACE}::adain_affine", mutates_args=())
@@ -101,26 +115,27 @@ def adain_affine(
     weight: Tensor,
     bias: Tensor,
     epsilon: float,
+    *,
+    channels_last: bool = False,
 ) -> Tensor:
-    """See `kernels.adain.adain_affine`."""
+    """See `kernels.adain`."""
     gamma, beta = F.linear(style, fc_weight, fc_bias)[0].chunk(2)
-    variance, mean = torch.var_mean(x[0], dim=1, correction=0)
+    variance, mean = torch.var_mean(x[0], dim=0 if channels_last else 1, correction=0)
     scale = (1 + gamma) * weight * torch.rsqrt(variance + epsilon)
-    return torch.stack([mean, scale, (1 + gamma) * bias + beta], dim=1)
+    return torch.stack([mean, scale, (1 + gamma) * bias + beta])
 
 
 @adain_affine.register_fake
-def _(x, *_):  # type: ignore[no-untyped-def]
-    return x.new_empty(x.shape[1], 3)
+def _(x, style, fc_weight, fc_bias, weight, *_, **__):  # type: ignore[no-untyped-def]
+    return x.new_empty(3, weight.shape[0])
 
 
 @torch.library.custom_op(f"{NAMESPACE}::interleave", mutates_args=())
 def interleave(phases: Tensor, addend: Tensor, stride: int, padding: int, reflect: bool) -> Tensor:
-    """See `kernels.phases.interleave`."""
-    channels = phases.shape[1] // stride
-    signal = phases.reshape(1, stride, channels, -1).permute(0, 2, 3, 1).flatten(2)
-    signal = signal[:, :, padding : padding + (phases.shape[2] - 1) * stride]
-    return (F.pad(signal, (1, 0), mode="reflect") if reflect else signal) + addend
+    """See `kernels.phases.interleave`; channels are last."""
+    signal = phases.reshape(1, -1, addend.shape[2])
+    signal = signal[:, padding : padding + (phases.shape[1] - 1) * stride]
+    return torch.cat([signal[:, 1:2], signal], dim=1) + addend if reflect else signal + addend
 
 
 @interleave.register_fake

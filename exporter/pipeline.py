@@ -23,6 +23,56 @@ def _mark_noalias(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
     return marked
 
 
+@relax.expr_functor.mutator
+class _LargestStorage(relax.PyExprMutator):  # type: ignore[misc]
+    """Replaces the length in the sizes of storages by its upper bound."""
+
+    def __init__(self, module: IRModule, bounds: dict[str, int]) -> None:
+        super().__init__(module)
+        self.bounds = bounds
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        """Rewrites `memory.alloc_storage`."""
+        call = super().visit_call_(call)
+        if call.op != tvm.ir.Op.get("relax.memory.alloc_storage"):
+            return call
+        (size,) = call.args[0].values
+        analyzer = tvm.sym.Analyzer()
+        for variable in tvm.tirx.analysis.undefined_vars(size):
+            analyzer.bind(variable, tvm.ir.Range(1, self.bounds[variable.name] + 1))
+        largest = relax.ShapeExpr([int(analyzer.const_int_bound(size).max_value)])
+        return relax.Call(call.op, [largest, *call.args[1:]], call.attrs, call.ty_args)
+
+
+@tvm.transform.module_pass(opt_level=0, name="bound_outputs")  # type: ignore[untyped-decorator]
+def _bound_outputs(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """Gives outputs, which no plan covers, storages of one size: that of the longest input.
+
+    TVM's allocator keeps a free block of every size that it has seen. Only the pages that are written to
+    become resident.
+    """
+    bounded = module.clone()
+    for variable, function in module.functions_items():
+        if isinstance(function, relax.Function) and "tir_var_upper_bound" in (function.attrs or {}):
+            bounds = {str(name): int(bound) for name, bound in function.attrs["tir_var_upper_bound"].items()}
+            bounded[variable] = _LargestStorage(module, bounds).visit_expr(function)
+    return bounded
+
+
+@tvm.transform.module_pass(opt_level=0, name="order_shapes")  # type: ignore[untyped-decorator]
+def _order_shapes(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """Sorts what the shape functions compute, which VMShapeLower orders by addresses in memory.
+
+    Without it the same stage gives other bytes each time.
+    """
+    ordered = module.clone()
+    for variable, function in module.functions_items():
+        if variable.name_hint.startswith("shape_func") and isinstance(function.body, tvm.tirx.SeqStmt):
+            stores = sorted(function.body.seq, key=lambda store: int(store.indices[0]))
+            ordered[variable] = function.with_body(tvm.tirx.SeqStmt(stores))
+    return ordered
+
+
 def passes() -> Iterator[tuple[str, Any]]:
     """The passes in order, with the name under which each one's result is dumped.
 
@@ -40,10 +90,12 @@ def passes() -> Iterator[tuple[str, Any]]:
     yield "call_kernels", transform.CallTIRRewrite()
     yield "plan_memory", transform.StaticPlanBlockMemory()
     yield "allocate", transform.LowerAllocTensor()
+    yield "bound_outputs", _bound_outputs
     yield "kill_after_use", transform.KillAfterLastUse()
     yield "lower_builtins", transform.LowerRuntimeBuiltin()
     yield "compute_scalars", transform.ComputePrimValue()
     yield "lower_shapes", transform.VMShapeLower()
+    yield "order_shapes", _order_shapes
     yield "mark_noalias", _mark_noalias
     yield "attach_symbols", transform.AttachGlobalSymbol()
 

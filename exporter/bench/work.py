@@ -68,15 +68,16 @@ def _products(multiply_adds: float) -> tuple[float, float]:
 
 
 def _conv1d(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Input, weight [out/8, in, taps, 8], ..., output [1, out, time]."""
-    return _products(math.prod(shapes[1]) * shapes[-1][2])
+    """Input, weight [out/8, in, taps, 8], ..., output [1, out, time] or [1, time, out]."""
+    blocks, _, _, channels = shapes[1]
+    return _products(math.prod(shapes[1]) * math.prod(shapes[-1]) // (blocks * channels))
 
 
 def _winograd(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Input [1, in, time], weight [out/8, points, in, groups, 8]; the name says channels and taps."""
-    _, channels_in, time = shapes[0]
+    """Input [1, time, in], weight [out/32, products, in, 32], output [1, time, out]; taps by the name."""
+    _, time, channels_in = shapes[0]
     taps = int(name.split("_")[2])
-    flop, _ = _products(channels_in * shapes[-1][1] * taps * time)
+    flop, _ = _products(channels_in * shapes[-1][2] * taps * time)
     return flop, float(math.prod(shapes[1]) * math.ceil(time / SCHEMES[taps].outputs))
 
 

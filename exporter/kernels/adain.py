@@ -1,28 +1,67 @@
-"""Adaptive instance normalisation as an affine map for each channel: statistics over the whole valid length.
+"""Adaptive instance normalisation as an affine map for each channel: statistics over the whole length.
 
-The map is applied where the tensor is read next (`conv1d`, `phases`), so AdaIN itself writes three numbers
-a channel. Two passes, because a one-pass variance loses its digits where |mean| is much larger than std; the
-second also sums the deviations, which are what the first pass's mean is off by
+The map is applied where the tensor is read next (`conv1d`, `winograd`, `phases`), so AdaIN itself writes
+three numbers a channel. Two passes, because a one-pass variance loses its digits where |mean| is much larger
+than std; the second also sums the deviations, which are what the first pass's mean is off by
 (Chan, Golub and LeVeque, 1983).
+
+gamma, beta = fc(style); y = (1 + gamma) * (weight * (x - mean) / sqrt(var + epsilon) + bias) + beta, with the
+biased variance over the n time steps, is kokoro's `AdaIN1d`. Here it is y = (x - mean) * scale + shift.
 """
+
+from typing import Any
 
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
 _LANES = 32
+_SEGMENTS = 32
+"""Parts of the time axis that are summed apart, on all cores."""
+_ROWS = 32
+"""Time steps that are read twice, the second time from the cache."""
+
+
+def _write_affine(channels: int, style: int, epsilon: float) -> Any:
+    """A TIR macro that writes mean, scale and shift of a channel from its mean and variance."""
+    if style % _LANES:
+        raise ValueError(f"style size {style} is not a multiple of {_LANES}")
+
+    @T.inline
+    def write(
+        mean: Any, variance: Any, channel: Any, styles: Any, fc_weight: Any, fc_bias: Any, weight: Any,
+        bias: Any, affine: Any,
+    ) -> None:  # fmt: skip
+        product = T.alloc_buffer((_LANES,), "float32", scope="local")
+        linear = T.alloc_buffer((2,), "float32", scope="local")  # gamma, beta
+        for part in T.unroll(2):
+            for lane in T.vectorized(_LANES):
+                product[lane] = T.float32(0)
+            for vector in T.serial(style // _LANES):
+                for lane in T.vectorized(_LANES):
+                    product[lane] = (
+                        product[lane]
+                        + styles[0, vector * _LANES + lane]
+                        * fc_weight[part * channels + channel, vector * _LANES + lane]
+                    )
+            linear[part] = fc_bias[part * channels + channel]
+            for lane in T.serial(_LANES):
+                linear[part] = linear[part] + product[lane]
+        affine[0, channel] = mean
+        affine[1, channel] = (
+            (T.float32(1) + linear[0]) * weight[channel] / T.sqrt(variance + T.float32(epsilon))
+        )
+        affine[2, channel] = (T.float32(1) + linear[0]) * bias[channel] + linear[1]
+
+    return write
 
 
 def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
-    """Mean, scale and shift of kokoro's `AdaIN1d`: y = (x - mean) * scale + shift.
-
-    gamma, beta = fc(style); y = (1 + gamma) * (weight * (x - mean) / sqrt(var + epsilon) + bias) + beta, with
-    the biased variance over the n time steps.
+    """The map for channels first.
 
     Buffers, float32: x [1, channels, n]; style [1, style]; fc_weight [2 * channels, style];
-    fc_bias [2 * channels]; weight [channels]; bias [channels]; the output [channels, 3].
+    fc_bias [2 * channels]; weight [channels]; bias [channels]; the output [3, channels].
     """
-    if style % _LANES:
-        raise ValueError(f"style size {style} is not a multiple of {_LANES}")
+    write_affine = _write_affine(channels, style, epsilon)
 
     @T.prim_func(private=True, s_tir=True)
     def adain(
@@ -37,13 +76,13 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
         fc_bias = T.match_buffer(fc_bias_handle, (2 * channels,), "float32")
         weight = T.match_buffer(weight_handle, (channels,), "float32")
         bias = T.match_buffer(bias_handle, (channels,), "float32")
-        affine = T.match_buffer(affine_handle, (channels, 3), "float32")
+        affine = T.match_buffer(affine_handle, (3, channels), "float32")
         for channel in T.parallel(channels):
             partial = T.alloc_buffer((_LANES,), "float32", scope="local")
             squares = T.alloc_buffer((_LANES,), "float32", scope="local")
             deviation = T.alloc_buffer((_LANES,), "float32", scope="local")
-            # mean, variance, gamma, beta, what the mean of the first pass is off by
-            total = T.alloc_buffer((5,), "float32", scope="local")
+            # mean, variance, what the mean of the first pass is off by
+            total = T.alloc_buffer((3,), "float32", scope="local")
             vectors: T.let[T.int64] = T.floordiv(n, _LANES)
 
             for lane in T.vectorized(_LANES):
@@ -67,35 +106,140 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
                     partial[lane] = partial[lane] + deviation[lane]
                     squares[lane] = squares[lane] + deviation[lane] * deviation[lane]
             total[1] = T.float32(0)
-            total[4] = T.float32(0)
+            total[2] = T.float32(0)
             for rest in T.serial(n - vectors * _LANES):
                 deviation[0] = x[0, channel, vectors * _LANES + rest] - total[0]
-                total[4] = total[4] + deviation[0]
+                total[2] = total[2] + deviation[0]
                 total[1] = total[1] + deviation[0] * deviation[0]
             for lane in T.serial(_LANES):
-                total[4] = total[4] + partial[lane]
+                total[2] = total[2] + partial[lane]
                 total[1] = total[1] + squares[lane]
-            total[4] = total[4] / T.cast(n, "float32")
-            total[0] = total[0] + total[4]
-            total[1] = total[1] / T.cast(n, "float32") - total[4] * total[4]
+            total[2] = total[2] / T.cast(n, "float32")
+            total[0] = total[0] + total[2]
+            total[1] = total[1] / T.cast(n, "float32") - total[2] * total[2]
+            write_affine(total[0], total[1], channel, styles, fc_weight, fc_bias, weight, bias, affine)
 
-            for part in T.unroll(2):
-                for lane in T.vectorized(_LANES):
-                    partial[lane] = T.float32(0)
-                for vector in T.serial(style // _LANES):
-                    for lane in T.vectorized(_LANES):
-                        partial[lane] = (
-                            partial[lane]
-                            + styles[0, vector * _LANES + lane]
-                            * fc_weight[part * channels + channel, vector * _LANES + lane]
-                        )
-                total[2 + part] = fc_bias[part * channels + channel]
-                for lane in T.serial(_LANES):
-                    total[2 + part] = total[2 + part] + partial[lane]
-            affine[channel, 0] = total[0]
-            affine[channel, 1] = (
-                (T.float32(1) + total[2]) * weight[channel] / T.sqrt(total[1] + T.float32(epsilon))
+    return adain
+
+
+def _sum_block(lanes: int) -> Any:
+    """A TIR macro: mean and sum of squared deviations of `size` time steps of some channels, in float64."""
+
+    @T.inline
+    def sum_block(x: Any, first: Any, size: Any, channel: Any, mean: Any, squares: Any) -> None:
+        partial = T.alloc_buffer((lanes,), "float32", scope="local")
+        center = T.alloc_buffer((lanes,), "float32", scope="local")
+        square = T.alloc_buffer((lanes,), "float32", scope="local")
+        for lane in T.vectorized(lanes):
+            partial[lane] = T.float32(0)
+        for row in T.serial(size):
+            for lane in T.vectorized(lanes):
+                partial[lane] = partial[lane] + x[0, first + row, channel + lane]
+        for lane in T.vectorized(lanes):
+            center[lane] = partial[lane] / T.cast(size, "float32")
+        for lane in T.vectorized(lanes):
+            partial[lane] = T.float32(0)
+            square[lane] = T.float32(0)
+        for row in T.serial(size):
+            for lane in T.vectorized(lanes):
+                partial[lane] = partial[lane] + (x[0, first + row, channel + lane] - center[lane])
+                square[lane] = square[lane] + (x[0, first + row, channel + lane] - center[lane]) * (
+                    x[0, first + row, channel + lane] - center[lane]
+                )
+        for lane in T.vectorized(lanes):
+            mean[lane] = T.cast(partial[lane], "float64") / T.cast(size, "float64")
+        for lane in T.vectorized(lanes):
+            squares[lane] = T.cast(square[lane], "float64") - mean[lane] * T.cast(partial[lane], "float64")
+            mean[lane] = T.cast(center[lane], "float64") + mean[lane]
+
+    return sum_block
+
+
+def _merge(lanes: int) -> Any:
+    """A TIR macro: takes `size` more time steps into means and sums of squared deviations of `seen` ones."""
+
+    @T.inline
+    def merge(
+        means: Any, squares: Any, row: Any, group: Any, seen: Any, size: Any, mean: Any, square: Any
+    ) -> None:
+        share = T.alloc_buffer((1,), "float64", scope="local")
+        share[0] = T.cast(size, "float64") / T.cast(seen + size, "float64")
+        for lane in T.vectorized(lanes):
+            mean[lane] = mean[lane] - means[row, group * lanes + lane]
+        for lane in T.vectorized(lanes):
+            squares[row, group * lanes + lane] = squares[row, group * lanes + lane] + (
+                square[lane] + share[0] * T.cast(seen, "float64") * (mean[lane] * mean[lane])
             )
-            affine[channel, 2] = (T.float32(1) + total[2]) * bias[channel] + total[3]
+            means[row, group * lanes + lane] = means[row, group * lanes + lane] + share[0] * mean[lane]
+
+    return merge
+
+
+def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> PrimFunc:
+    """The map for channels last: x [1, n, channels], read from memory once; otherwise as `adain_affine`.
+
+    The time axis falls into segments, as many for every length, and each into blocks that stay in the cache.
+    Their means and sums of squared deviations are merged in float64.
+    """
+    if channels % _LANES:
+        raise ValueError(f"{channels} channels are not a multiple of {_LANES}")
+    write_affine, sum_block, merge = (
+        _write_affine(channels, style, epsilon),
+        _sum_block(_LANES),
+        _merge(_LANES),
+    )
+
+    @T.prim_func(private=True, s_tir=True)
+    def adain(
+        x_handle: T.handle, style_handle: T.handle, fc_weight_handle: T.handle, fc_bias_handle: T.handle,
+        weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
+    ) -> None:  # fmt: skip
+        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
+        n = T.int64()
+        x = T.match_buffer(x_handle, (1, n, channels), "float32")
+        styles = T.match_buffer(style_handle, (1, style), "float32")
+        fc_weight = T.match_buffer(fc_weight_handle, (2 * channels, style), "float32")
+        fc_bias = T.match_buffer(fc_bias_handle, (2 * channels,), "float32")
+        weight = T.match_buffer(weight_handle, (channels,), "float32")
+        bias = T.match_buffer(bias_handle, (channels,), "float32")
+        affine = T.match_buffer(affine_handle, (3, channels), "float32")
+        means = T.alloc_buffer((_SEGMENTS, channels), "float64", scope="global")
+        squares = T.alloc_buffer((_SEGMENTS, channels), "float64", scope="global")
+        for segment in T.parallel(_SEGMENTS):
+            block_mean = T.alloc_buffer((_LANES,), "float64", scope="local")
+            block_square = T.alloc_buffer((_LANES,), "float64", scope="local")
+            first: T.let[T.int64] = T.floordiv(n * segment, _SEGMENTS)
+            count: T.let[T.int64] = T.floordiv(n * (segment + 1), _SEGMENTS) - first
+            for group in T.serial(channels // _LANES):
+                for lane in T.vectorized(_LANES):
+                    means[segment, group * _LANES + lane] = T.float64(0)
+                    squares[segment, group * _LANES + lane] = T.float64(0)
+            for block, group in T.grid(T.floordiv(count + (_ROWS - 1), _ROWS), channels // _LANES):
+                seen: T.let[T.int64] = block * _ROWS
+                size: T.let[T.int64] = T.min(T.int64(_ROWS), count - seen)
+                sum_block(x, first + seen, size, group * _LANES, block_mean, block_square)
+                merge(means, squares, segment, group, seen, size, block_mean, block_square)
+        for group in T.parallel(channels // _LANES):
+            mean = T.alloc_buffer((1, _LANES), "float64", scope="local")
+            square = T.alloc_buffer((1, _LANES), "float64", scope="local")
+            segment_mean = T.alloc_buffer((_LANES,), "float64", scope="local")
+            segment_square = T.alloc_buffer((_LANES,), "float64", scope="local")
+            for lane in T.vectorized(_LANES):
+                mean[0, lane] = T.float64(0)
+                square[0, lane] = T.float64(0)
+            for segment in T.serial(_SEGMENTS):
+                begin: T.let[T.int64] = T.floordiv(n * segment, _SEGMENTS)
+                length: T.let[T.int64] = T.floordiv(n * (segment + 1), _SEGMENTS) - begin
+                if length > 0:
+                    for lane in T.vectorized(_LANES):
+                        segment_mean[lane] = means[segment, group * _LANES + lane]
+                        segment_square[lane] = squares[segment, group * _LANES + lane]
+                    merge(mean, square, 0, 0, begin, length, segment_mean, segment_square)
+            for lane in T.serial(_LANES):
+                write_affine(
+                    T.cast(mean[0, lane], "float32"),
+                    T.cast(square[0, lane] / T.cast(n, "float64"), "float32"),
+                    group * _LANES + lane, styles, fc_weight, fc_bias, weight, bias, affine,
+                )  # fmt: skip
 
     return adain

@@ -14,7 +14,9 @@ from exporter.kernels import vector_math
 def interleave(channels: int, stride: int, padding: int, reflect: bool) -> PrimFunc:
     """Joins phases to one signal, cut as ConvTranspose1d's padding does, and adds another signal to it.
 
-    Buffers, float32: phases [1, stride * channels, n + 1]; addend and output [1, channels, m] with
+    Channels are last, so that the phases of a step follow each other in memory as the samples do.
+
+    Buffers, float32: phases [1, n + 1, stride * channels]; addend and output [1, m, channels] with
     m = stride * n, plus 1 with `reflect`, which puts sample 1 before sample 0 as ReflectionPad1d((1, 0)).
     """
     extra = int(reflect)
@@ -23,26 +25,20 @@ def interleave(channels: int, stride: int, padding: int, reflect: bool) -> PrimF
     def interleave_phases(phases_handle: T.handle, addend_handle: T.handle, y_handle: T.handle) -> None:
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
-        phases = T.match_buffer(phases_handle, (1, stride * channels, n), "float32")
-        addend = T.match_buffer(addend_handle, (1, channels, (n - 1) * stride + extra), "float32")
-        y = T.match_buffer(y_handle, (1, channels, (n - 1) * stride + extra), "float32")
-        for channel in T.parallel(channels):
-            for step in T.serial(n):
-                for phase in T.serial(stride):
-                    time: T.let[T.int64] = step * stride + phase - padding
-                    if time >= 0 and time < (n - 1) * stride:
-                        y[0, channel, time + extra] = (
-                            phases[0, phase * channels + channel, step] + addend[0, channel, time + extra]
+        phases = T.match_buffer(phases_handle, (1, n, stride * channels), "float32")
+        addend = T.match_buffer(addend_handle, (1, (n - 1) * stride + extra, channels), "float32")
+        y = T.match_buffer(y_handle, (1, (n - 1) * stride + extra, channels), "float32")
+        for step in T.parallel(n):
+            for phase in T.serial(stride):
+                time: T.let[T.int64] = step * stride + phase - padding
+                if time >= 0 and time < (n - 1) * stride:
+                    for channel in T.vectorized(channels):
+                        y[0, time + extra, channel] = (
+                            phases[0, step, phase * channels + channel] + addend[0, time + extra, channel]
                         )
-            if extra == 1:
-                y[0, channel, 0] = (
-                    phases[
-                        0,
-                        ((padding + 1) % stride) * channels + channel,
-                        (padding + 1) // stride,
-                    ]
-                    + addend[0, channel, 0]
-                )
+                if extra == 1 and time == 1:
+                    for channel in T.vectorized(channels):
+                        y[0, 0, channel] = phases[0, step, phase * channels + channel] + addend[0, 0, channel]
 
     return interleave_phases
 
@@ -76,7 +72,7 @@ def upsample_pool(channels: int, slope: float) -> PrimFunc:
 
     The pool is ConvTranspose1d(groups=channels, kernel 3, stride 2, padding 1, output_padding 1).
 
-    Buffers, float32: x [1, channels, n]; affine [channels, 3]; weight [channels, 3]; bias [channels]; output
+    Buffers, float32: x [1, channels, n]; affine [3, channels]; weight [channels, 3]; bias [channels]; output
     [1, channels, 2 * n].
     """
 
@@ -88,21 +84,21 @@ def upsample_pool(channels: int, slope: float) -> PrimFunc:
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
         x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        affine = T.match_buffer(affine_handle, (channels, 3), "float32")
+        affine = T.match_buffer(affine_handle, (3, channels), "float32")
         weight = T.match_buffer(weight_handle, (channels, 3), "float32")
         bias = T.match_buffer(bias_handle, (channels,), "float32")
         y = T.match_buffer(y_handle, (1, channels, n * 2), "float32")
         for channel in T.parallel(channels):
             pair = T.alloc_buffer((2,), "float32", scope="local")  # activated samples at step and step + 1
             pair[1] = vector_math.leaky_relu(
-                (x[0, channel, 0] - affine[channel, 0]) * affine[channel, 1] + affine[channel, 2], slope
+                (x[0, channel, 0] - affine[0, channel]) * affine[1, channel] + affine[2, channel], slope
             )
             for step in T.serial(n):
                 pair[0] = pair[1]
                 if step + 1 < n:
                     pair[1] = vector_math.leaky_relu(
-                        (x[0, channel, step + 1] - affine[channel, 0]) * affine[channel, 1]
-                        + affine[channel, 2],
+                        (x[0, channel, step + 1] - affine[0, channel]) * affine[1, channel]
+                        + affine[2, channel],
                         slope,
                     )
                 else:

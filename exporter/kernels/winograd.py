@@ -1,10 +1,13 @@
-"""One-dimensional convolution by Toom-Cook transforms: `conv1d` with a third of the multiplications.
+"""One-dimensional convolution by Toom-Cook transforms: `conv1d` with fewer multiplications.
 
-Taps are taken in groups that share the transform of the input. A dilation of d is d interleaved convolutions
-(phases). A job takes a tile of time: it activates and transforms all input channels, multiplies for each
-point, and transforms back block by block of output channels.
+Activations are channels last, [1, time, channels]: whatever is done to one time step is done to all channels
+at once, so that a transform is vector arithmetic without a move of samples, and a dilation only a stride. A
+column is one transform, `Scheme.outputs` steps of one phase of the dilation. A job activates the input of
+some columns, transforms it, multiplies for each product block by block of output channels, and transforms
+back.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,168 +15,264 @@ from numpy.typing import NDArray
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
-from exporter.kernels.conv1d import COPY, Convolution, activated_row, finish
-from exporter.kernels.tiles import CHANNEL_BLOCK, Tiles
-from exporter.kernels.toom_cook import SCHEMES, Scheme
+from exporter.kernels.conv1d import Convolution, activate, finish
+from exporter.kernels.tiles import Sizes, Tiles
+from exporter.kernels.toom_cook import SCHEMES, Matrix, Scheme, opposites
+
+BLOCK = 32
+"""Output channels that lie together in packed weights; one packing serves every CPU level."""
+COLUMNS = 32
+"""Transforms of a job, where none were measured; their input fits the L2 cache."""
+_BLOCKS, _JOBS, _EACH, _SHARES = range(4)
+"""What a call works out first: blocks of time, jobs, blocks of each job, jobs that share a block."""
+
+Sample = Callable[[int], Any]
 
 
 def layout(taps: int) -> str:
     """Name of the layout of a convolution's weight."""
     scheme = SCHEMES[taps]
-    return (
-        f"toom-cook-f({scheme.outputs},{scheme.taps})"
-        f"[out/{CHANNEL_BLOCK},{scheme.points},in,taps/{scheme.taps},{CHANNEL_BLOCK}]"
-    )
+    return f"toom-cook-f({scheme.outputs},{taps})[out/{BLOCK},{scheme.products},in,{BLOCK}]"
+
+
+def table_row(spec: Convolution) -> str:
+    """Where the table of sizes has this kernel."""
+    return f"winograd_{spec.in_channels}_{spec.taps}"
+
+
+def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
+    """Columns of a job, and rows, which are columns, of a register tile."""
+    return tiles.sizes(table_row(spec), columns=COLUMNS, rows=tiles.channels)
 
 
 def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Transforms [out, in, taps] to [out/8, points, in, groups, 8] in float64, rounded once."""
+    """Transforms [out, in, taps] to [out/32, products, in, 32] in float64, rounded once."""
     out, channels, taps = weight.shape
     scheme = SCHEMES[taps]
-    groups = scheme.groups(taps)
-    padded = np.zeros((out, channels, groups * scheme.taps))
-    padded[:, :, :taps] = weight
-    shape = (-1, CHANNEL_BLOCK, channels, groups, scheme.taps)
-    blocks = padded.reshape(shape) @ scheme.filter_transform.T
-    return np.ascontiguousarray(blocks.transpose(0, 4, 2, 3, 1), dtype=np.float32)
+    factors = weight.astype(np.float64) @ scheme.filter_transform.T
+    blocks = factors.reshape(out // BLOCK, BLOCK, channels, scheme.products)
+    return np.ascontiguousarray(blocks.transpose(0, 3, 2, 1), dtype=np.float32)
 
 
-def _combine(row: Any, sample: Any) -> Any:
+def _combine(row: NDArray[np.float64], sample: Sample) -> Any:
     """The sum of row[i] * sample(i) over the entries that are not zero."""
     total = None
-    for index, factor in enumerate(row):
-        if factor != 0:
-            term = sample(index) if factor == 1 else sample(index) * T.float32(float(factor))
-            total = term if total is None else total + term
+    for index in np.flatnonzero(row):
+        factor = float(np.float32(row[index]))
+        term = sample(int(index)) if factor == 1 else sample(int(index)) * T.float32(factor)
+        total = term if total is None else total + term
     return total
 
 
-def _transform(scheme: Scheme, samples: Any, transformed: Any, channel: Any, phase: Any, column: Any) -> None:
-    """Emits the input transform of 16 columns from `column`.
-
-    The rows of opposite points are a sum and a difference of the same two parts.
-    """
-    rows = scheme.input_transform
-    for pair in scheme.pairs:
-        shared = sum(rows[point] for point in pair) / len(pair)
-        for point in pair:
-            sign = 1 if point == pair[0] else -1
-            with T.vectorized(COPY) as lane:
-                value = _combine(shared, lambda index, lane=lane: samples[index, lane])
-                if len(pair) > 1:
-                    own = _combine(rows[pair[0]] - shared, lambda index, lane=lane: samples[index, lane])
-                    value = value + own if sign > 0 else value - own
-                T.buffer_store(transformed, value, [point, channel, phase, column + lane])
+def _rows(buffer: Any, *place: Any) -> Sample:
+    """The elements at `place` of each row of a buffer."""
+    return lambda index: buffer[(index, *place)]
 
 
-def _sum_products(scheme: Scheme, row: Any, product: Any) -> Any:
-    """The sum of row[point] * product(point); products of opposite points are first added or subtracted."""
-    total = None
-    for pair in scheme.pairs:
-        factor = row[pair[0]]
-        if factor:
-            term = product(pair[0])
-            if len(pair) > 1:
-                term = term + product(pair[1]) if row[pair[1]] == factor else term - product(pair[1])
-            term = term if factor == 1 else term * T.float32(float(factor))
-            total = term if total is None else total + term
-    return total
+def _analyse(matrix: Matrix, lanes: int, sample: Callable[[int, Any], Any], values: Any) -> None:
+    """Emits values = matrix @ samples for a vector of channels."""
+    even = np.arange(matrix.shape[1]) % 2 == 0
+    for first, second, sign in opposites(matrix):
+        for row in (first, second):
+            if row is not None:
+                with T.vectorized(lanes) as lane:
+
+                    def at(index: int, lane: Any = lane) -> Any:
+                        return sample(index, lane)
+
+                    if second is None:
+                        value = _combine(matrix[row], at)
+                    else:
+                        evens, odds = _combine(matrix[first] * even, at), _combine(matrix[first] * ~even, at)
+                        value = evens + odds if row == first else evens - odds if sign > 0 else odds - evens
+                    T.buffer_store(values, value, [row, lane])
 
 
-def _transform_back(scheme: Scheme, products: Any, signal: Any, row: Any, phase: Any, column: Any) -> None:
-    """Emits the outputs of each of 16 columns from `column` in their places of the signal."""
-    phases = int(products.shape[2])
-    for output in range(scheme.outputs):
-        with T.vectorized(COPY) as lane:
-            value = _sum_products(
-                scheme,
-                scheme.output_transform[output],
-                lambda point, lane=lane: products[point, row, phase, column + lane],
-            )
-            place = (column + lane) * (scheme.outputs * phases) + phase + output * phases
-            T.buffer_store(signal, value, [place])
+def _synthesise(matrix: Matrix, lanes: int, values: Any, sums: Any, results: Any) -> None:
+    """Emits results = matrix @ values for a vector of channels."""
+    groups = opposites(matrix.T)
+    for index, (first, second, sign) in enumerate(groups):
+        # What the even outputs take, then what the odd ones take.
+        for odd in range(2):
+            with T.vectorized(lanes) as lane:
+                value = values[first, lane]
+                if second is not None:
+                    added = (sign > 0) != bool(odd)
+                    value = value + values[second, lane] if added else value - values[second, lane]
+                T.buffer_store(sums, value, [index, odd, lane])
+    for output in range(len(matrix)):
+        with T.vectorized(lanes) as lane:
+            row = np.array([matrix[output, first] for first, _, _ in groups])
+            value = _combine(row, _rows(sums, output % 2, lane))
+            T.buffer_store(results, value, [output, lane])
 
 
-def tile_columns(spec: Convolution) -> int:
-    """Transforms of one phase that a job computes; the transformed input fits the L2 cache."""
-    return 64 if spec.dilation == 1 and spec.in_channels <= 128 else 32
+def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int) -> Any:
+    """A TIR macro that transforms the activated input of one column."""
+
+    def emit(window: Any, values: Any, transformed: Any, first: Any, column: Any, channel: Any) -> None:
+        _analyse(scheme.analysis, lanes, lambda i, lane: window[first + i * dilation, channel + lane], values)
+        for product, row in enumerate(scheme.spread):
+            with T.vectorized(lanes) as lane:
+                value = _combine(row, _rows(values, lane))
+                T.buffer_store(transformed, value, [product, column, channel + lane])
+
+    @T.inline
+    def transform(window: Any, first: Any, column: Any, channels: Any, transformed: Any) -> None:
+        for chunk in T.serial(T.floordiv(channels, lanes)):
+            values = T.alloc_buffer((scheme.samples, lanes), "float32", scope="local")
+            emit(window, values, transformed, first, column, chunk * lanes)
+
+    return transform
+
+
+def _emit_columns_out(spec: Convolution, scheme: Scheme, lanes: int) -> Any:
+    """A TIR macro that writes the outputs of one column for a block of output channels."""
+    groups = len(opposites(scheme.synthesis.T))
+
+    def emit(product: Any, column: Any, channel: Any, values: Any, sums: Any, results: Any) -> None:
+        for value, row in enumerate(scheme.gather):
+            with T.vectorized(lanes) as lane:
+                term = _combine(row, _rows(product, column, channel + lane))
+                T.buffer_store(values, term, [value, lane])
+        _synthesise(scheme.synthesis, lanes, values, sums, results)
+
+    @T.inline
+    def restore(
+        product: Any, column: Any, block: Any, first: Any, n: Any, bias: Any, residual: Any, other: Any,
+        y: Any,
+    ) -> None:  # fmt: skip
+        for chunk in T.serial(BLOCK // lanes):
+            values = T.alloc_buffer((scheme.samples, lanes), "float32", scope="local")
+            sums = T.alloc_buffer((groups, 2, lanes), "float32", scope="local")
+            results = T.alloc_buffer((scheme.outputs, lanes), "float32", scope="local")
+            emit(product, column, chunk * lanes, values, sums, results)
+            for output in T.unroll(scheme.outputs):
+                time: T.let[T.int64] = first + output * spec.dilation
+                if time < n:
+                    for lane in T.vectorized(lanes):
+                        y[0, time, block * BLOCK + chunk * lanes + lane] = finish(
+                            spec, results[output, lane], bias, residual, other,
+                            block * BLOCK + chunk * lanes + lane, time,
+                        )  # fmt: skip
+
+    return restore
+
+
+def _check(spec: Convolution) -> None:
+    """Refuses what the kernel does not compute."""
+    if spec.out_channels % BLOCK or spec.in_channels % BLOCK:
+        raise ValueError(f"expected whole blocks of {BLOCK} channels, found {spec}")
+    if spec.growth:
+        raise ValueError(f"expected a convolution that keeps the length, found {spec}")
+    if spec.in_place and not spec.residuals:
+        raise ValueError(f"expected a residual whose place the output takes, found {spec}")
+    if not (spec.reads_channels_last and spec.writes_channels_last):
+        raise ValueError(f"expected activations with the channels last, found {spec}")
 
 
 def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     """The kernel of `spec`, whose output is as long as its input.
 
-    Buffers as of `conv1d.convolution`, but weight as `pack_weight` gives it.
+    Buffers as of `conv1d.convolution` with channels last, but weight as `pack_weight` gives it.
 
     Raises:
-        ValueError: the output's length is not the input's, or its channels are not whole pairs of blocks.
+        ValueError: the output's length is not the input's, its channels are not whole blocks, or not last.
     """
-    if spec.out_channels % (2 * CHANNEL_BLOCK):
-        raise ValueError(f"expected a multiple of {2 * CHANNEL_BLOCK} output channels, found {spec}")
-    if spec.growth:
-        raise ValueError(f"expected a convolution that keeps the length, found {spec}")
-    out_channels, in_channels = spec.out_channels, spec.in_channels
+    _check(spec)
+    out_channels, in_channels, dilation = spec.out_channels, spec.in_channels, spec.dilation
     scheme = SCHEMES[spec.taps]
-    phases, groups, points, outputs = spec.dilation, scheme.groups(spec.taps), scheme.points, scheme.outputs
-    stride = outputs * phases
-    columns = tile_columns(spec)
-    span = stride * columns
-    lanes, rows, vectors = tiles.lanes, tiles.channels, tiles.vectors
-    halves = CHANNEL_BLOCK // rows
-    blocks = out_channels // CHANNEL_BLOCK
-    # Columns that the last group of taps reaches, and one more for the later samples of a transform.
-    wide = -(-(columns + groups - 1) // COPY) * COPY
-    width = -(-stride * (wide + 1) // COPY) * COPY
-    fill_row = activated_row(spec, width)
+    products, blocks = scheme.products, out_channels // BLOCK
+    stride = scheme.outputs * dilation
+    chosen = sizes(spec, tiles)
+    most = max(1, chosen["columns"] // dilation)
+    lanes, rows, vectors = tiles.lanes, chosen["rows"], tiles.vectors
+    padded = -(-most * dilation // rows) * rows
+    reach = (spec.taps - 1) * dilation
+    shares = 2 if blocks % 2 == 0 else 1
+    transform, restore = _emit_columns_in(scheme, dilation, lanes), _emit_columns_out(spec, scheme, lanes)
 
     @T.inline
-    def transform_channel(line: Any, channel: Any, transformed: Any) -> None:
-        ordered = T.alloc_buffer((stride, wide + COPY), "float32", scope="global")
-        for residue in T.serial(stride):
-            for column in T.serial(wide + 1):
-                ordered[residue, column] = line[0, column * stride + residue]
-        for phase, chunk in T.grid(phases, wide // COPY):
-            samples = T.alloc_buffer((points, COPY), "float32", scope="local")
-            for point in T.unroll(points):
-                for lane in T.vectorized(COPY):
-                    samples[point, lane] = ordered[
-                        phase + phases * (point % outputs), chunk * COPY + lane + point // outputs
-                    ]
-            _transform(scheme, samples, transformed, channel, phase, chunk * COPY)
+    def activate_step(window: Any, row: Any, time: Any, x: Any, n: Any, affine: Any, alpha: Any) -> None:
+        for chunk in T.serial(in_channels // lanes):
+            if time >= 0 and time < n:
+                for lane in T.vectorized(lanes):
+                    window[row, chunk * lanes + lane] = activate(
+                        spec, x[0, time, chunk * lanes + lane], affine, alpha, chunk * lanes + lane
+                    )
+            else:
+                for lane in T.vectorized(lanes):
+                    window[row, chunk * lanes + lane] = T.float32(0)
 
     @T.inline
-    def multiply(weight: Any, block: Any, transformed: Any, products: Any) -> None:
-        for point, phase, half, step in T.grid(points, phases, halves, columns // (vectors * lanes)):
+    def multiply(weight: Any, block: Any, transformed: Any, groups: Any, product: Any) -> None:
+        for point, part, group in T.grid(products, BLOCK // (lanes * vectors), groups):
             total = T.alloc_buffer((rows, vectors, lanes), "float32", scope="local")
             for row in T.unroll(rows):
                 for vector in T.unroll(vectors):
                     for lane in T.vectorized(lanes):
                         total[row, vector, lane] = T.float32(0)
             for channel in T.serial(in_channels):
-                for group in T.unroll(groups):
-                    for row in T.unroll(rows):
-                        for vector in T.unroll(vectors):
-                            for lane in T.vectorized(lanes):
-                                total[row, vector, lane] = (
-                                    total[row, vector, lane]
-                                    + weight[block, point, channel, group, half * rows + row]
-                                    * transformed[
-                                        point,
-                                        channel,
-                                        phase,
-                                        (step * vectors + vector) * lanes + lane + group,
-                                    ]
-                                )
+                for row in T.unroll(rows):
+                    for vector in T.unroll(vectors):
+                        for lane in T.vectorized(lanes):
+                            total[row, vector, lane] = (
+                                total[row, vector, lane]
+                                + transformed[point, group * rows + row, channel]
+                                * weight[block, point, channel, (part * vectors + vector) * lanes + lane]
+                            )
             for row in T.unroll(rows):
                 for vector in T.unroll(vectors):
                     for lane in T.vectorized(lanes):
-                        products[
-                            point, half * rows + row, phase, (step * vectors + vector) * lanes + lane
-                        ] = total[row, vector, lane]
+                        product[point, group * rows + row, (part * vectors + vector) * lanes + lane] = total[
+                            row, vector, lane
+                        ]
 
     @T.inline
-    def restore_row(products: Any, row: Any, signal: Any) -> None:
-        for phase, chunk in T.grid(phases, columns // COPY):
-            _transform_back(scheme, products, signal, row, phase, chunk * COPY)
+    def convolve(
+        x: Any, weight: Any, bias: Any, affine: Any, alpha: Any, residual: Any, other: Any, y: Any, n: Any
+    ) -> None:
+        # In memory, because TVM's simplifier takes forever over nested quotients.
+        plan = T.alloc_buffer((4,), "int64", scope="global")
+        plan[_BLOCKS] = T.floordiv(n + (stride - 1), stride)
+        plan[_JOBS] = T.floordiv(plan[_BLOCKS] + (most - 1), most)
+        # Jobs of one size in an even number, for two cores; one job alone is shared, half the channels each.
+        plan[_EACH] = plan[_JOBS] + T.if_then_else(plan[_JOBS] == 1, T.int64(0), T.floormod(plan[_JOBS], 2))
+        plan[_EACH] = T.floordiv(plan[_BLOCKS] + plan[_EACH] - 1, plan[_EACH])
+        plan[_JOBS] = T.floordiv(plan[_BLOCKS] + plan[_EACH] - 1, plan[_EACH])
+        plan[_SHARES] = T.if_then_else(plan[_JOBS] == 1, T.int64(shares), T.int64(1))
+        for job in T.parallel(plan[_JOBS] * plan[_SHARES]):
+            window = T.alloc_buffer((most * stride + reach, in_channels), "float32", scope="global")
+            transformed = T.alloc_buffer((products, padded, in_channels), "float32", scope="global")
+            product = T.alloc_buffer((products, padded, BLOCK), "float32", scope="global")
+            own = T.alloc_buffer((2,), "int64", scope="local")  # first block, number of blocks
+            own[0] = T.floordiv(job, plan[_SHARES]) * plan[_EACH]
+            own[1] = T.min(plan[_EACH], plan[_BLOCKS] - own[0])
+            start: T.let[T.int64] = own[0] * stride
+            columns: T.let[T.int64] = own[1] * dilation
+            groups: T.let[T.int64] = T.floordiv(columns + (rows - 1), rows)
+            for row in T.serial(own[1] * stride + reach):
+                activate_step(window, row, start - spec.padding + row, x, n, affine, alpha)
+            for column in T.serial(columns):
+                transform(
+                    window, T.floordiv(column, dilation) * stride + T.floormod(column, dilation), column,
+                    in_channels, transformed,
+                )  # fmt: skip
+            # Registers take whole groups of columns; numbers left from before could be slow ones.
+            for point, column, chunk in T.grid(products, groups * rows - columns, in_channels // lanes):
+                for lane in T.vectorized(lanes):
+                    transformed[point, columns + column, chunk * lanes + lane] = T.float32(0)
+            for share_block in T.serial(T.floordiv(blocks, plan[_SHARES])):
+                block: T.let[T.int64] = (
+                    T.floormod(job, plan[_SHARES]) * T.floordiv(blocks, plan[_SHARES]) + share_block
+                )
+                multiply(weight, block, transformed, groups, product)
+                for column in T.serial(columns):
+                    restore(
+                        product, column, block,
+                        start + T.floordiv(column, dilation) * stride + T.floormod(column, dilation), n,
+                        bias, residual, other, y,
+                    )  # fmt: skip
 
     @T.prim_func(private=True, s_tir=True)
     def winograd(
@@ -182,46 +281,32 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     ) -> None:  # fmt: skip
         T.func_attr({"tirx.noalias": True, "op_pattern": 8})
         n = T.int64()
-        x = T.match_buffer(x_handle, (1, in_channels, n), "float32")
-        weight = T.match_buffer(
-            weight_handle, (blocks, points, in_channels, groups, CHANNEL_BLOCK), "float32"
-        )
+        x = T.match_buffer(x_handle, spec.input_shape(n), "float32")
+        weight = T.match_buffer(weight_handle, (blocks, products, in_channels, BLOCK), "float32")
         bias = T.match_buffer(bias_handle, (out_channels,), "float32")
         affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
         alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
         residual = T.match_buffer(
-            residual_handle, (1, out_channels, n) if spec.residuals > 0 else (1,), "float32"
+            residual_handle, spec.output_shape(n) if spec.residuals > 0 else (1,), "float32"
         )
-        other = T.match_buffer(other_handle, (1, out_channels, n) if spec.residuals > 1 else (1,), "float32")
-        y = T.match_buffer(y_handle, (1, out_channels, n), "float32")
-        # A short signal has too few tiles for all cores: two jobs then share a tile, half the channels each.
-        shares: T.let[T.int64] = T.if_then_else(n <= 4 * span, T.int64(2), T.int64(1))
-        for job in T.parallel(T.floordiv(n + (span - 1), span) * shares):
-            transformed = T.alloc_buffer((points, in_channels, phases, wide), "float32", scope="global")
-            products = T.alloc_buffer((points, CHANNEL_BLOCK, phases, columns), "float32", scope="global")
-            line = T.alloc_buffer((1, width), "float32", scope="global")
-            signal = T.alloc_buffer((span,), "float32", scope="global")
-            start: T.let[T.int64] = T.floordiv(job, shares) * span
-            for channel in T.serial(in_channels):
-                fill_row(line, 0, x, channel, start - spec.padding, n, affine, alpha)
-                transform_channel(line, channel, transformed)
-            for share_block in T.serial(T.floordiv(blocks, shares)):
-                block: T.let[T.int64] = T.floormod(job, shares) * T.floordiv(blocks, shares) + share_block
-                multiply(weight, block, transformed, products)
-                for row in T.serial(CHANNEL_BLOCK):
-                    restore_row(products, row, signal)
-                    channel_out: T.let[T.int64] = block * CHANNEL_BLOCK + row
-                    if start + span <= n:
-                        for chunk in T.serial(span // COPY):
-                            for lane in T.vectorized(COPY):
-                                y[0, channel_out, start + chunk * COPY + lane] = finish(
-                                    spec, signal[chunk * COPY + lane], bias, residual, other,
-                                    channel_out, start + chunk * COPY + lane,
-                                )  # fmt: skip
-                    else:
-                        for time in T.serial(n - start):
-                            y[0, channel_out, start + time] = finish(
-                                spec, signal[time], bias, residual, other, channel_out, start + time
-                            )
+        other = T.match_buffer(other_handle, spec.output_shape(n) if spec.residuals > 1 else (1,), "float32")
+        y = T.match_buffer(y_handle, spec.output_shape(n), "float32")
+        convolve(x, weight, bias, affine, alpha, residual, other, y, n)
 
-    return winograd
+    @T.prim_func(private=True, s_tir=True)
+    def winograd_in_place(
+        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
+        alpha_handle: T.handle, other_handle: T.handle, y_handle: T.handle,
+    ) -> None:  # fmt: skip
+        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
+        n = T.int64()
+        x = T.match_buffer(x_handle, spec.input_shape(n), "float32")
+        weight = T.match_buffer(weight_handle, (blocks, products, in_channels, BLOCK), "float32")
+        bias = T.match_buffer(bias_handle, (out_channels,), "float32")
+        affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
+        alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
+        other = T.match_buffer(other_handle, spec.output_shape(n) if spec.residuals > 1 else (1,), "float32")
+        y = T.match_buffer(y_handle, spec.output_shape(n), "float32")
+        convolve(x, weight, bias, affine, alpha, y, other, y, n)
+
+    return winograd_in_place if spec.in_place else winograd

@@ -39,12 +39,12 @@ class F0N(nn.Module):
 
 
 class Snake(nn.Module):
-    """Snake's alpha and its inverse, [channels, 2]."""
+    """Snake's alpha and its inverse, [2, channels]."""
 
     def __init__(self, alpha: Tensor) -> None:
         super().__init__()
         flat = alpha.detach().reshape(-1)
-        self.alpha = parameter(torch.stack([flat, 1 / flat], dim=1))
+        self.alpha = parameter(torch.stack([flat, 1 / flat]))
 
 
 class GeneratorBlock(nn.Module):
@@ -54,29 +54,29 @@ class GeneratorBlock(nn.Module):
         super().__init__()
         self.convs1 = nn.ModuleList(map(WinogradConv, block.convs1))
         self.convs2 = nn.ModuleList(map(WinogradConv, block.convs2))
-        self.norms1 = nn.ModuleList(map(AdaIN, block.adain1))
-        self.norms2 = nn.ModuleList(map(AdaIN, block.adain2))
+        self.norms1 = nn.ModuleList(AdaIN(norm, channels_last=True) for norm in block.adain1)
+        self.norms2 = nn.ModuleList(AdaIN(norm, channels_last=True) for norm in block.adain2)
         self.snakes1 = nn.ModuleList(map(Snake, block.alpha1))
         self.snakes2 = nn.ModuleList(map(Snake, block.alpha2))
 
     def forward(self, x: Tensor, style: Tensor, other: Tensor | None = None, scale: float = 1.0) -> Tensor:
-        """[1, channels, n] to (block(x) + other) * scale."""
+        """[1, n, channels] to (block(x) + other) * scale."""
         last = len(self.convs1) - 1
         for index, conv1 in enumerate(self.convs1):
             h = conv1(x, self.norms1[index](x, style), self.snakes1[index].alpha)
             affine, alpha = self.norms2[index](h, style), self.snakes2[index].alpha
-            conv2 = self.convs2[index]
-            if index < last:
-                x = conv2(h, affine, alpha, residual=x)
-            else:
-                x = conv2(h, affine, alpha, residual=x, other=other, scale=scale)
+            # Other blocks read the input as well; what this block made itself is overwritten.
+            added = {"residual": x, "in_place": index > 0}
+            if index == last:
+                added |= {"other": other, "scale": scale}
+            x = self.convs2[index](h, affine, alpha, **added)
         return x
 
 
 class Upsampler(nn.Module):
     """ConvTranspose1d whose kernel is twice its stride, as phases; the source is added to its output."""
 
-    def __init__(self, conv: nn.ConvTranspose1d, reflect: bool) -> None:
+    def __init__(self, conv: nn.ConvTranspose1d, reflect: bool, reads_channels_last: bool) -> None:
         super().__init__()
         inputs, outputs, taps = conv.weight.shape
         self.stride, self.padding, self.reflect = conv.stride[0], int(conv.padding[0]), reflect
@@ -89,10 +89,16 @@ class Upsampler(nn.Module):
         phases = torch.stack([weight[self.stride :], weight[: self.stride]], dim=-1)
         assert conv.bias is not None
         bias = conv.bias.repeat(self.stride)
-        self.conv = Conv(phases.reshape(self.stride * outputs, inputs, 2), bias, padding=1)
+        self.conv = Conv(
+            phases.reshape(self.stride * outputs, inputs, 2),
+            bias,
+            padding=1,
+            reads_channels_last=reads_channels_last,
+            writes_channels_last=True,
+        )
 
     def forward(self, x: Tensor, source: Tensor, slope: float) -> Tensor:
-        """[1, in, n] and [1, out, stride * n (+ 1)] to the latter's shape."""
+        """[1, in, n] or [1, n, in], and source [1, stride * n (+ 1), out], to the latter's shape."""
         result: Tensor = operators.interleave(
             self.conv(x, slope=slope), source, self.stride, self.padding, self.reflect
         )
@@ -109,31 +115,39 @@ class SourceDownsampler(nn.Module):
         if taps != 2 * self.stride or self.stride != 2 * self.padding:
             raise ValueError(f"unsupported source convolution {conv}: expected a kernel of twice the stride")
         weight = effective_weight(conv).reshape(outputs, inputs, 2, self.stride)
-        self.conv = Conv(weight.permute(0, 3, 1, 2).reshape(outputs, self.stride * inputs, 2), conv.bias)
+        phases = weight.permute(0, 3, 1, 2).reshape(outputs, self.stride * inputs, 2)
+        self.conv = Conv(phases, conv.bias, writes_channels_last=True)
 
     def forward(self, spectrum: Tensor) -> Tensor:
-        """[1, in, stride * n + 1] to [1, out, n]."""
+        """[1, in, stride * n + 1] to [1, n, out]."""
         result: Tensor = self.conv(operators.fold(spectrum, self.stride, self.padding))
         return result
 
 
 class Generator(nn.Module):
-    """kokoro's `Generator` behind the source: hidden [1, 512, 2 * m], spectrum to audio [1, 600 * m]."""
+    """kokoro's `Generator` behind the source: hidden [1, 512, 2 * m], spectrum to audio [1, 600 * m].
+
+    Between the first upsampler and the last convolution the channels are last: see `kernels.winograd`.
+    """
 
     SLOPE, LAST_SLOPE = 0.1, 0.01
 
     def __init__(self, generator: Any) -> None:
         super().__init__()
         ups, noise_convs = list(generator.ups), list(generator.noise_convs)
-        self.ups = nn.ModuleList(Upsampler(up, index == len(ups) - 1) for index, up in enumerate(ups))
+        self.ups = nn.ModuleList(
+            Upsampler(up, reflect=index == len(ups) - 1, reads_channels_last=index > 0)
+            for index, up in enumerate(ups)
+        )
         self.source_convs = nn.ModuleList(
-            Conv.of(conv) if conv.stride == (1,) else SourceDownsampler(conv) for conv in noise_convs
+            Conv.of(conv, writes_channels_last=True) if conv.stride == (1,) else SourceDownsampler(conv)
+            for conv in noise_convs
         )
         self.source_blocks = nn.ModuleList(map(GeneratorBlock, generator.noise_res))
         blocks = [GeneratorBlock(block) for block in generator.resblocks]
         self.kernels = int(generator.num_kernels)
         self.blocks = nn.ModuleList(blocks)
-        self.last = Conv.of(generator.conv_post)
+        self.last = Conv.of(generator.conv_post, reads_channels_last=True)
 
     def forward(self, x: Tensor, style: Tensor, spectrum: Tensor) -> Tensor:
         """Spectrum [1, 22, 120 * m + 1] holds 11 magnitudes, then 11 phases."""

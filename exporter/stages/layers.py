@@ -38,7 +38,16 @@ def effective_weight(module: Any) -> Tensor:
 class Conv(nn.Module):
     """A convolution of stride 1 with fused activation and residuals; see `kernels.conv1d`."""
 
-    def __init__(self, weight: Tensor, bias: Tensor | None, padding: int = 0, dilation: int = 1) -> None:
+    def __init__(
+        self,
+        weight: Tensor,
+        bias: Tensor | None,
+        padding: int = 0,
+        dilation: int = 1,
+        *,
+        reads_channels_last: bool = False,
+        writes_channels_last: bool = False,
+    ) -> None:
         """Packs `weight` [out, in, taps]; output channels are rounded up to whole blocks with zeros."""
         super().__init__()
         out = conv1d.padded_channels(weight.shape[0])
@@ -49,15 +58,17 @@ class Conv(nn.Module):
         self.weight = parameter(torch.from_numpy(packed), conv1d.LAYOUT)
         self.bias = parameter(full_bias)
         self.padding, self.dilation = padding, dilation
+        self.reads_channels_last, self.writes_channels_last = reads_channels_last, writes_channels_last
 
     @classmethod
-    def of(cls, module: nn.Module) -> "Conv":
+    def of(cls, module: nn.Module, **axes: bool) -> "Conv":
         """From torch's `Conv1d` (stride 1) or `Linear`."""
         if isinstance(module, nn.Linear):
-            return cls(module.weight[:, :, None], module.bias)
+            return cls(module.weight[:, :, None], module.bias, **axes)
         if not isinstance(module, nn.Conv1d) or module.stride != (1,) or module.groups != 1:
             raise TypeError(f"expected Linear or a dense Conv1d of stride 1, found {module}")
-        return cls(effective_weight(module), module.bias, int(module.padding[0]), module.dilation[0])
+        padding, dilation = int(module.padding[0]), module.dilation[0]
+        return cls(effective_weight(module), module.bias, padding, dilation, **axes)
 
     def forward(
         self,
@@ -70,10 +81,11 @@ class Conv(nn.Module):
         other: Tensor | None = None,
         scale: float = 1.0,
     ) -> Tensor:
-        """[1, in, n] to [1, out rounded up, n + growth]."""
+        """[1, in, n] to [1, out rounded up, n + growth]; each with the channels last where they are."""
         result: Tensor = operators.fused_conv1d(
             x, self.weight, self.bias, self.padding, self.dilation,
             affine, alpha, slope, gelu, residual, other, scale,
+            reads_channels_last=self.reads_channels_last, writes_channels_last=self.writes_channels_last,
         )  # fmt: skip
         return result
 
@@ -99,28 +111,35 @@ class WinogradConv(nn.Module):
         residual: Tensor | None = None,
         other: Tensor | None = None,
         scale: float = 1.0,
+        in_place: bool = False,
     ) -> Tensor:
-        """[1, in, n] to [1, out, n]: AdaIN's affine, Snake, convolution, residuals, scale."""
+        """[1, n, in] to [1, n, out]: AdaIN's affine, Snake, convolution, residuals, scale.
+
+        With `in_place` nothing may read the residual afterwards.
+        """
         result: Tensor = operators.winograd_conv1d(
-            x, self.weight, self.bias, self.taps, self.dilation, affine, alpha, residual, other, scale
-        )
+            x, self.weight, self.bias, self.taps, self.dilation, affine, alpha, residual, other, scale,
+            in_place=in_place,
+        )  # fmt: skip
         return result
 
 
 class AdaIN(nn.Module):
     """The affine map of kokoro's `AdaIN1d` for one input and style."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, channels_last: bool = False) -> None:
         super().__init__()
+        self.channels_last = channels_last
         self.fc_weight, self.fc_bias = parameter(module.fc.weight), parameter(module.fc.bias)
         self.weight, self.bias = parameter(module.norm.weight), parameter(module.norm.bias)
         self.epsilon = float(module.norm.eps)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
-        """[1, channels, n] and [1, style] to [channels, 3]."""
+        """[1, channels, n], or with the channels last, and [1, style] to [3, channels]."""
         result: Tensor = operators.adain_affine(
-            x, style, self.fc_weight, self.fc_bias, self.weight, self.bias, self.epsilon
-        )
+            x, style, self.fc_weight, self.fc_bias, self.weight, self.bias, self.epsilon,
+            channels_last=self.channels_last,
+        )  # fmt: skip
         return result
 
 

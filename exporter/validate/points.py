@@ -30,7 +30,7 @@ class Point:
     """Which time the block runs."""
     scale: float = 1.0
     transposed: bool = False
-    """Whether kokoro has the channels last."""
+    """Whether kokoro has channels and time in the other order."""
     inside: tuple[Point, ...] = ()
     """Parts of the block, in order."""
 
@@ -39,7 +39,7 @@ class Point:
         return calls.outputs[self.block][self.run]
 
     def expected(self, tapped: Mapping[str, Sequence[Array]]) -> Array:
-        """Kokoro's output, channels first, in the kernels' order of axes."""
+        """Kokoro's output in the kernels' order of axes."""
         total = sum(tapped[tap][self.run if len(tapped[tap]) > 1 else 0] for tap in self.taps)
         value = np.asarray(total, np.float32) * np.float32(self.scale)
         return value.swapaxes(1, 2) if self.transposed else value
@@ -109,11 +109,13 @@ def _generator_block(name: str, block: str, taps: tuple[str, ...], steps: int, s
     inside = []
     for step in range(steps):
         conv = f"convs1.{step}"
-        inside.append(Point(f"{name}.{conv}", f"{block}.{conv}", (f"output:{name}.{conv}",)))
+        inside.append(Point(f"{name}.{conv}", f"{block}.{conv}", (f"output:{name}.{conv}",), transposed=True))
         if step < steps - 1:
             following = f"input:{name}.adain1.{step + 1}"
-            inside.append(Point(f"{name}.convs2.{step}", f"{block}.convs2.{step}", (following,)))
-    return Point(name, block, taps, scale=scale, inside=tuple(inside))
+            inside.append(
+                Point(f"{name}.convs2.{step}", f"{block}.convs2.{step}", (following,), transposed=True)
+            )
+    return Point(name, block, taps, scale=scale, transposed=True, inside=tuple(inside))
 
 
 def _decoder(calls: StageCalls) -> Iterator[Point]:
@@ -130,11 +132,13 @@ def _decoder(calls: StageCalls) -> Iterator[Point]:
     kernels = blocks // ups
     for up in range(ups):
         name, block = f"{generator}.noise_convs.{up}", f"generator.source_convs.{up}"
-        yield Point(name, block, (f"output:{name}",))
+        yield Point(name, block, (f"output:{name}",), transposed=True)
         name, block = f"{generator}.noise_res.{up}", f"generator.source_blocks.{up}"
         yield _generator_block(name, block, (f"output:{name}",), _count(calls, rf"{block}\.convs1\.\d+"))
         first = f"{generator}.resblocks.{up * kernels}"
-        yield Point(f"{generator}.ups.{up} + source", f"generator.ups.{up}", (f"input:{first}",))
+        yield Point(
+            f"{generator}.ups.{up} + source", f"generator.ups.{up}", (f"input:{first}",), transposed=True
+        )
         for kernel in range(kernels):
             number = up * kernels + kernel
             block = f"generator.blocks.{number}"

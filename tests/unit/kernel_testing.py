@@ -8,54 +8,44 @@ from typing import Any
 import numpy as np
 import pytest
 import tvm
-import tvm_ffi
 from numpy.typing import NDArray
 from tvm.tirx import PrimFunc
 
-from exporter.kernels.tiles import AVX2, AVX512
+from exporter.kernels.tiles import tiles_of
+from exporter.targets import find_target
+from tests.unit.emulated_kernels import EmulatedKernel
+from tests.unit.guarded import guarded_call
 
 Array = NDArray[np.float32]
 HAS_AVX512 = tvm.target.codegen.llvm_cpu_has_features(
     "avx512f", tvm.target.Target({"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()})
 )
-TILES = {"x86-64-v3": AVX2} | ({"x86-64-v4": AVX512} if HAS_AVX512 else {})
+TILES = {
+    level.name: tiles_of(level)
+    for level in reversed(find_target("linux-x86_64").levels)
+    if "avx512f" not in level.features or HAS_AVX512
+}
 """Register tiles of the levels that this machine runs."""
 LEVELS = list(TILES)
 every_level = pytest.mark.parametrize("level", LEVELS)
-GUARD = 4096
-"""Bytes before and after every tensor of a call: 0xff, which is NaN in float32 and -1 in int64."""
+EMULATED: dict[str, Callable[[PrimFunc], EmulatedKernel]] = {}
+"""What compiles for the levels of an emulated machine, while there is one."""
 
 
 @cache
-def build(
-    level: str, make: Callable[..., PrimFunc], *arguments: Any, **options: Any
-) -> tvm.runtime.Executable:
+def build(level: str, make: Callable[..., PrimFunc], *arguments: Any, **options: Any) -> Any:
     """The kernel `make(*arguments, **options)` for one level, compiled once; its name is `kernel`."""
     kernel = make(*arguments, **options).with_attr("global_symbol", "kernel")
+    if level in EMULATED:
+        return EMULATED[level](kernel)
     return tvm.compile(kernel, tvm.target.Target({"kind": "llvm", "mcpu": level}))
 
 
-def _guarded(shape: tuple[int, ...], dtype: Any) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """A tensor of 0xff bytes at a multiple of 64 bytes, and the memory that it lies in."""
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    memory = np.full(size + 2 * GUARD + 64, 0xFF, np.uint8)
-    start = GUARD + -(memory.ctypes.data + GUARD) % 64
-    return memory[start : start + size].view(dtype).reshape(shape), memory
-
-
-def call(kernel: tvm.runtime.Executable, shape: tuple[int, ...], *inputs: NDArray[Any]) -> Array:
+def call(kernel: Any, shape: tuple[int, ...], *inputs: NDArray[Any]) -> Array:
     """Runs a kernel among NaN: what it reads beside its inputs or leaves unwritten is seen in the result."""
-    tensors = []
-    for value in inputs:
-        tensor, _ = _guarded(value.shape, value.dtype)
-        tensor[...] = value
-        tensors.append(tensor)
-    output, memory = _guarded(shape, np.float32)
-    kernel["kernel"](*map(tvm_ffi.from_dlpack, [*tensors, output]))
-    result = output.copy()
-    output.view(np.uint8)[...] = 0xFF
-    assert (memory == 0xFF).all(), "the kernel wrote beside its output"
-    return result
+    if isinstance(kernel, EmulatedKernel):
+        return kernel.call(shape, *inputs)
+    return guarded_call(kernel["kernel"], shape, *inputs)
 
 
 def relative_error(values: Array, expected: NDArray[np.float64]) -> float:

@@ -49,16 +49,22 @@ def test_what_only_prepares_calls_is_no_work():
         assert work_of(name, []).family == RUNTIME
 
 
+@pytest.mark.parametrize(("reads_last", "writes_last"), [(False, False), (False, True), (True, False)])
 @pytest.mark.parametrize(
     ("channels", "out", "taps", "dilation"), [(16, 24, 1, 1), (10, 8, 3, 1), (8, 16, 7, 2)]
 )
-def test_a_direct_convolution_is_counted_as_torch_counts_it(channels, out, taps, dilation):
+def test_a_direct_convolution_is_counted_as_torch_counts_it(
+    channels, out, taps, dilation, reads_last, writes_last
+):
     padding = dilation * (taps - 1) // 2
     x, plain = torch.zeros(1, channels, TIME), torch.zeros(out, channels, taps)
     packed = torch.from_numpy(conv1d.pack_weight(plain.numpy()))
     bias, empty = torch.zeros(out), torch.zeros(1)
-    y = operators.fused_conv1d(x, packed, bias, padding, dilation)
     expected = torch_flop(torch.conv1d, x, plain, bias, 1, padding, dilation)
+    x = x.mT if reads_last else x
+    y = operators.fused_conv1d(
+        x, packed, bias, padding, dilation, reads_channels_last=reads_last, writes_channels_last=writes_last
+    )
     work = work_of(f"conv1d_{channels}_{out}_{taps}", call(x, packed, bias, *[empty] * 4, y))
     assert work.flop == expected
     assert work.real_multiplications == expected / 2
@@ -68,25 +74,25 @@ def test_a_direct_convolution_is_counted_as_torch_counts_it(channels, out, taps,
 @pytest.mark.parametrize("suffix", ["", "1", "12"])
 @pytest.mark.parametrize(("taps", "dilation"), [(3, 1), (7, 3), (11, 5)])
 def test_a_winograd_convolution_is_worth_the_direct_one_and_really_multiplies_less(taps, dilation, suffix):
-    channels = 32
-    x, plain = torch.zeros(1, channels, 160), torch.zeros(channels, channels, taps)
+    channels, out = 32, 64
+    x, plain = torch.zeros(1, channels, 160), torch.zeros(out, channels, taps)
     packed = torch.from_numpy(winograd.pack_weight(plain.numpy()))
-    rest = torch.zeros(channels), torch.zeros(channels, 3), torch.zeros(channels, 2), *torch.zeros(2, 1)
-    padding = dilation * (taps - 1) // 2
+    rest = torch.zeros(out), torch.zeros(3, channels), torch.zeros(2, channels), *torch.zeros(2, 1)
+    y, padding = torch.zeros(1, 160, out), dilation * (taps - 1) // 2
     expected = torch_flop(torch.conv1d, x, plain, None, 1, padding, dilation)
-    work = work_of(f"winograd_{channels}_{taps}_{dilation}{suffix}", call(x, packed, *rest, x))
+    work = work_of(f"winograd_{channels}_{taps}_{dilation}{suffix}", call(x.mT, packed, *rest, y))
     assert work.family == "winograd"
     assert work.flop == expected
     scheme = SCHEMES[taps]
     transforms = math.ceil(160 / scheme.outputs)
-    assert work.real_multiplications == channels**2 * scheme.groups(taps) * scheme.points * transforms
+    assert work.real_multiplications == channels * out * scheme.products * transforms
     assert work.real_multiplications < expected / 2
 
 
 def test_adain_is_its_linear_layer_and_five_operations_a_sample():
     style, fc = torch.zeros(1, 32), torch.zeros(16, 32)
     expected = torch_flop(torch.nn.functional.linear, style, fc) + 5 * 8 * TIME
-    arguments = tensors((1, 8, TIME), (1, 32), (16, 32), (16,), (8,), (8,), (8, 3))
+    arguments = tensors((1, 8, TIME), (1, 32), (16, 32), (16,), (8,), (8,), (3, 8))
     assert work_of("adain_affine4", arguments).flop == expected
 
 
@@ -109,7 +115,7 @@ def test_the_recurrence_is_a_product_of_all_weights_in_every_step():
 def test_a_pool_is_counted_as_torch_counts_it():
     x, weight = torch.zeros(1, 8, TIME), torch.zeros(8, 1, 3)
     expected = torch_flop(torch.conv_transpose1d, x, weight, None, 2, 1, 1, 8)
-    arguments = tensors((1, 8, TIME), (8, 3), (8, 3), (8,), (1, 8, 2 * TIME))
+    arguments = tensors((1, 8, TIME), (3, 8), (8, 3), (8,), (1, 8, 2 * TIME))
     assert work_of("upsample_pool", arguments).flop == expected
 
 
@@ -134,7 +140,7 @@ def test_a_matrix_product_is_counted_as_torch_counts_it():
         # 11 complex bins of 20 taps, and of each bin 3 + 1 for the magnitude and one angle.
         ("source_spectrum", ((1, 600), (1, 22, 121)), 121 * (2 * 22 * 20 + 11 * 5)),
         ("inverse_stft", ((1, 24, 121), (1, 600)), 121 * (2 * 22 * 20 + 11 * 6)),
-        ("interleave1", ((1, 40, 4), (1, 8, 15), (1, 8, 15)), 8 * 15),
+        ("interleave1", ((1, 4, 40), (1, 15, 8), (1, 15, 8)), 8 * 15),
         ("fold", ((1, 8, 15), (1, 40, 4)), 0),
         ("embedding", ((1, TIME), (178, 8), (512, 8), (1, 8, TIME)), 8 * TIME),
         ("embedding", ((1, TIME), (178, 8), (1,), (1, 8, TIME)), 0),

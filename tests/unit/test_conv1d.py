@@ -1,5 +1,8 @@
 """The convolution kernel against torch's in float64, on each CPU level of this machine."""
 
+from dataclasses import replace
+from types import ModuleType
+
 import numpy as np
 import pytest
 import torch
@@ -50,8 +53,8 @@ LIMIT = 2e-6
 
 def boundaries(spec: Convolution) -> list[int]:
     """Input lengths around the edges of vectors, register tiles and jobs, and the shortest."""
-    span, _ = spec.schedule()
-    edges = {8, 16, 32, span, 2 * span}
+    spans = {conv1d.sizes(spec, tiles)["span"] for tiles in TILES.values()}
+    edges = {8, 16, 24, 32, *spans, *(2 * span for span in spans)}
     return sorted({2, 3} | {edge + step - min(spec.growth, 0) for edge in edges for step in (-1, 0, 1)})
 
 
@@ -67,17 +70,28 @@ def random_arguments(spec: Convolution, length: int, seed: int = 0) -> tuple[Arr
         affine = random.uniform(0.5, 1.5, spec.affine_shape).astype(np.float32)
     if spec.activation == "adain_snake":
         forward = random.uniform(0.5, 1.5, spec.in_channels).astype(np.float32)
-        alpha = np.stack([forward, 1 / forward], axis=1)
+        alpha = np.stack([forward, 1 / forward])
     shape = (1, spec.out_channels, length + spec.growth)
     addends = (random.standard_normal(shape if spec.residuals > i else (1,), np.float32) for i in range(2))
     return x, weight, bias, affine, alpha, *addends
 
 
-def run(spec: Convolution, level: str, *arguments: Array) -> Array:
-    x, weight, *others = arguments
-    shape = (1, spec.out_channels, x.shape[2] + spec.growth)
-    kernel = build(level, conv1d.convolution, spec, TILES[level])
-    return call(kernel, shape, x, conv1d.pack_weight(weight), *others)
+def swapped(value: Array) -> Array:
+    """The other order of channels and time; what is no activation stays."""
+    return np.ascontiguousarray(value.swapaxes(1, 2)) if value.ndim == 3 else value
+
+
+def run(spec: Convolution, level: str, *arguments: Array, kernels: ModuleType = conv1d) -> Array:
+    """The convolution of `kernels`; arguments and result are channels first, whatever the kernel's are."""
+    x, weight, bias, affine, alpha, *addends = arguments
+    kernel = build(level, kernels.convolution, spec, TILES[level])
+    if spec.writes_channels_last:
+        addends = [swapped(addend) for addend in addends]
+    y = call(
+        kernel, spec.output_shape(x.shape[2] + spec.growth), swapped(x) if spec.reads_channels_last else x,
+        kernels.pack_weight(weight), bias, affine, alpha, *addends,
+    )  # fmt: skip
+    return swapped(y) if spec.writes_channels_last else y
 
 
 def torch_convolution(spec: Convolution, *arguments: Array) -> NDArray[np.float64]:
@@ -85,10 +99,10 @@ def torch_convolution(spec: Convolution, *arguments: Array) -> NDArray[np.float6
         torch.from_numpy(value).double() for value in arguments
     )
     if spec.activation.startswith("adain"):
-        mean, scale, shift = affine.T[:, None, :, None]
+        mean, scale, shift = affine[:, None, :, None]
         x = (x - mean) * scale + shift
     if spec.activation == "adain_snake":
-        forward = alpha[None, :, :1]
+        forward = alpha[0, :, None]
         x = x + torch.sin(forward * x) ** 2 / forward
     elif spec.activation != "none":
         x = functional.leaky_relu(x, spec.slope)
@@ -134,6 +148,8 @@ def specs(draw: st.DrawFn) -> Convolution:
         slope=draw(st.sampled_from([0.0, 0.01, 0.2])),
         residuals=draw(st.integers(0, 2)),
         scale=draw(st.sampled_from([1.0, 0.5])),
+        reads_channels_last=draw(st.booleans()),
+        writes_channels_last=draw(st.booleans()),
     )
 
 
@@ -147,25 +163,43 @@ def test_any_combination_is_that_of_torch(spec: Convolution, lengths: list[int])
 
 @pytest.mark.parametrize("name", SPECS)
 def test_every_level_gives_the_same_bits(name: str) -> None:
-    for length in (3, 100, 300):
+    for length in (3, 20, 24, 100, 300):
         arguments = random_arguments(SPECS[name], length)
         results = {run(SPECS[name], level, *arguments).tobytes() for level in LEVELS}
         assert len(results) == 1, length
 
 
 @every_level
-@pytest.mark.parametrize("name", ["last", "dilated snake", "eight groups of channels"])
+@pytest.mark.parametrize(
+    ("name", "reads_last", "writes_last"),
+    [
+        ("upsampler", True, True),
+        ("source downsampler", False, True),
+        ("last", True, False),
+        ("dilated snake", True, True),
+    ],
+)
+def test_the_order_of_axes_changes_no_bit(level: str, name: str, reads_last: bool, writes_last: bool) -> None:
+    spec = SPECS[name]
+    other = replace(spec, reads_channels_last=reads_last, writes_channels_last=writes_last)
+    for length in boundaries(spec):
+        arguments = random_arguments(spec, length)
+        np.testing.assert_array_equal(run(other, level, *arguments), run(spec, level, *arguments))
+
+
+@every_level
+@pytest.mark.parametrize("name", ["plain", "last", "dilated snake", "eight groups of channels"])
 def test_a_sample_does_not_depend_on_where_the_signal_ends(level: str, name: str) -> None:
     spec = SPECS[name]
     arguments = random_arguments(spec, 400)
     whole = run(spec, level, *arguments)
-    for length in (40, 127, 300):
+    # At every length up to 49 a register tile of another width computes the end.
+    for length in (*range(1, 50), 127, 300):
         x, weight, bias, affine, alpha, *addends = arguments
         shorter = (np.ascontiguousarray(addend[..., : length + spec.growth]) for addend in addends)
         part = run(spec, level, np.ascontiguousarray(x[:, :, :length]), weight, bias, affine, alpha, *shorter)
-        np.testing.assert_array_equal(
-            part[:, :, : length - spec.padding], whole[:, :, : length - spec.padding]
-        )
+        same = max(0, length - spec.padding)
+        np.testing.assert_array_equal(part[:, :, :same], whole[:, :, :same])
 
 
 @every_level

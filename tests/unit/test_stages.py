@@ -1,6 +1,7 @@
 """The stages as torch modules compute what kokoro's own modules compute, before anything is compiled."""
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -117,9 +118,9 @@ def test_layouts_are_named_after_what_the_kernels_read(stages: Stages) -> None:
         "row-major",
         "conv[out/8,in,taps,8]",
         "lstm[direction,hidden/16,hidden,4*16]",
-        "toom-cook-f(6,3)[out/8,8,in,taps/3,8]",
-        "toom-cook-f(6,7)[out/8,12,in,taps/7,8]",
-        "toom-cook-f(6,6)[out/8,11,in,taps/6,8]",
+        "toom-cook-f(6,3)[out/32,8,in,32]",
+        "toom-cook-f(8,7)[out/32,15,in,32]",
+        "toom-cook-f(10,11)[out/32,24,in,32]",
     }
 
 
@@ -133,14 +134,23 @@ def test_effective_weights_are_those_of_weight_norm() -> None:
     torch.testing.assert_close(effective_weight(plain), plain.weight.detach(), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize(("reads_last", "writes_last"), product([False, True], repeat=2))
 @pytest.mark.parametrize("out", [1, 8, 22])
-def test_convolutions_and_linear_layers_keep_their_meaning(out: int) -> None:
+def test_convolutions_and_linear_layers_keep_their_meaning(
+    out: int, reads_last: bool, writes_last: bool
+) -> None:
     x = torch.randn(1, 5, 20, generator=torch.Generator().manual_seed(out))
     layer, linear = nn.Conv1d(5, out, 3, padding=2, dilation=2), nn.Linear(5, out)
     with torch.no_grad():
-        found = Conv.of(layer)(x), Conv.of(linear)(x)
+        found = [
+            Conv.of(module, reads_channels_last=reads_last, writes_channels_last=writes_last)(
+                x.mT if reads_last else x
+            )
+            for module in (layer, linear)
+        ]
         expected = layer(x), linear(x.transpose(1, 2)).transpose(1, 2)
-    for value, wanted in zip(found, expected, strict=True):
+    for result, wanted in zip(found, expected, strict=True):
+        value = result.mT if writes_last else result
         assert value.shape[1] == conv1d.padded_channels(out)
         torch.testing.assert_close(value[:, :out], wanted, rtol=1e-5, atol=1e-6)
         assert not value[:, out:].any()
@@ -173,7 +183,7 @@ def test_residual_convolutions_that_change_the_length_are_refused(layer: nn.Conv
 )
 def test_upsamplers_of_another_kind_are_refused(layer: nn.ConvTranspose1d) -> None:
     with pytest.raises(ValueError, match="expected a kernel of twice the stride"):
-        Upsampler(layer, reflect=False)
+        Upsampler(layer, reflect=False, reads_channels_last=False)
 
 
 @pytest.mark.parametrize(
