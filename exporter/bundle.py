@@ -6,13 +6,10 @@ Whatever fails on the way leaves an earlier bundle at the destination as it was,
 
 from __future__ import annotations
 
-import errno
 import os
-import secrets
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files as package_files
 from pathlib import Path
@@ -21,7 +18,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime_min.errors import DiskFullError, OutputError
+from exporter.staging import check_replaceable, staged
 from runtime_min.manifest import (
     ALIGNMENT,
     FORMAT,
@@ -32,6 +29,7 @@ from runtime_min.manifest import (
     FileEntry,
     Library,
     Manifest,
+    Materials,
     ModelInfo,
     Parameters,
     Stage,
@@ -58,10 +56,6 @@ sys.exit(main())
 """
 
 Parity = Mapping[str, str | int | float | bool]
-
-
-class NotABundleError(OutputError):
-    """The destination exists and is no bundle, so it is not ours to replace."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +95,7 @@ class BundleContents:
 
     model: ModelInfo
     versions: Versions
+    materials: Materials
     target: Target
     stages: Sequence[StageSource]
     tensors: Sequence[TensorSource]
@@ -127,26 +122,18 @@ def write_bundle(
 
     Raises:
         NotABundleError: something else than a bundle is at `destination`.
+        BusyDestinationError: another process is writing there.
         DiskFullError: there is not enough room.
         BundleError: `contents` contradict themselves, so that no reader would accept the bundle.
     """
     destination = Path(os.path.abspath(destination))
-    _check_replaceable(destination)
+    check_replaceable(destination)
     destination.parent.mkdir(parents=True, exist_ok=True)
-    needed = _needed_bytes(contents)
-    with _disk_full_named(destination, needed):
-        _check_room(destination, needed)
-        staging = destination.parent / f".{destination.name}.staging-{secrets.token_hex(4)}"
-        staging.mkdir()
-        try:
-            manifest = _write_files(staging, contents)
-            _write_manifest(staging, manifest)
-            if measure is not None:
-                _write_manifest(staging, replace(manifest, parity=dict(measure(staging))))
-            _synchronise(staging)
-            replace_directory(staging, destination)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+    with staged(destination, _needed_bytes(contents)) as staging:
+        manifest = _write_files(staging, contents)
+        write_manifest(staging, manifest)
+        if measure is not None:
+            write_manifest(staging, replace(manifest, parity=dict(measure(staging))))
     return destination
 
 
@@ -162,8 +149,10 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     runtime = f"lib/{contents.runtime_library.name}"
     _copy(contents.runtime_library, staging / runtime)
     manifest = Manifest(
+        requires=(),
         model=contents.model,
         versions=contents.versions,
+        materials=contents.materials,
         target=contents.target,
         audio=contents.audio,
         runtime_library=runtime,
@@ -171,12 +160,12 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
         parameters=_write_parameters(staging, contents.tensors),
         vocabulary=dict(contents.vocabulary),
         max_phonemes=contents.max_phonemes,
-        voices=tuple(_write_voice(staging, name, contents.voices[name]) for name in sorted(contents.voices)),
+        voices=tuple(write_voice(staging, name, contents.voices[name]) for name in sorted(contents.voices)),
         parity=dict(contents.parity),
     )
     _write_texts(staging, manifest)
     _write_archive(staging / RUNTIME_ARCHIVE)
-    return replace(manifest, files=_list_files(staging))
+    return replace(manifest, files=list_files(staging))
 
 
 def _write_stage(staging: Path, source: StageSource) -> Stage:
@@ -218,7 +207,8 @@ def _write_parameters(staging: Path, sources: Sequence[TensorSource]) -> Paramet
     return Parameters(PARAMETER_FILE, tuple(tensors))
 
 
-def _write_voice(staging: Path, name: str, rows: NDArray[np.float32]) -> Voice:
+def write_voice(staging: Path, name: str, rows: NDArray[np.float32]) -> Voice:
+    """Writes the table of a voice, float32 ``[rows, 2 * style]``, and returns its entry."""
     if rows.ndim != 2 or rows.dtype != np.float32:
         raise ValueError(f"voice {name}: expected float32 [rows, columns], found {rows.dtype} {rows.shape}")
     file = f"voices/{name}.bin"
@@ -266,14 +256,15 @@ def _write_archive(path: Path) -> None:
             archive.writestr(entry, data)
 
 
-def _write_manifest(staging: Path, manifest: Manifest) -> None:
+def write_manifest(staging: Path, manifest: Manifest) -> None:
     """Writes the manifest, having read the bundle back as its readers will."""
     data = encode_manifest(manifest)
     verify_files(staging, parse_manifest(data))
     (staging / MANIFEST_NAME).write_bytes(data)
 
 
-def _list_files(staging: Path) -> tuple[FileEntry, ...]:
+def list_files(staging: Path) -> tuple[FileEntry, ...]:
+    """Returns an entry for every file of a bundle that has no manifest yet."""
     paths = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
     return tuple(
         FileEntry(path, (staging / path).stat().st_size, sha256_of(staging / path)) for path in paths
@@ -285,17 +276,6 @@ def _copy(source: Path, destination: Path) -> None:
     shutil.copyfile(source, destination)
 
 
-def _check_replaceable(destination: Path) -> None:
-    if not os.path.lexists(destination) or (destination / MANIFEST_NAME).is_file():
-        return
-    if destination.is_dir() and not destination.is_symlink() and not any(destination.iterdir()):
-        return
-    raise NotABundleError(
-        f"{destination} exists and is no bundle (it has no {MANIFEST_NAME}): "
-        "expected a new place or an earlier bundle; choose another place or remove it yourself."
-    )
-
-
 def _needed_bytes(contents: BundleContents) -> int:
     libraries = [library.path for stage in contents.stages for library in stage.libraries]
     arrays = [tensor.values for tensor in contents.tensors] + list(contents.voices.values())
@@ -304,49 +284,3 @@ def _needed_bytes(contents: BundleContents) -> int:
         + sum(array.nbytes + ALIGNMENT for array in arrays)
         + _HEADROOM
     )
-
-
-def _check_room(destination: Path, needed: int) -> None:
-    free = shutil.disk_usage(destination.parent).free
-    if needed > free:
-        raise DiskFullError(destination, needed, free)
-
-
-@contextmanager
-def _disk_full_named(destination: Path, needed: int) -> Iterator[None]:
-    """Turns the system's own "no space left" into an error that names place and sizes."""
-    try:
-        yield
-    except OSError as failure:
-        if failure.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        free = shutil.disk_usage(destination.parent).free
-        raise DiskFullError(destination, needed, free) from failure
-
-
-def _synchronise(directory: Path) -> None:
-    """Makes sure that the contents have reached the disk before a rename makes them visible."""
-    for path in [*directory.rglob("*"), directory]:
-        # Windows can neither open nor flush a directory.
-        if path.is_dir() and os.name == "nt":
-            continue
-        handle = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def replace_directory(staging: Path, destination: Path) -> None:
-    """Puts `staging` in the place of `destination`; what was there comes back if that fails."""
-    if not destination.exists():
-        staging.rename(destination)
-        return
-    earlier = staging.with_name(staging.name.replace(".staging-", ".earlier-"))
-    destination.rename(earlier)
-    try:
-        staging.rename(destination)
-    except BaseException:
-        earlier.rename(destination)
-        raise
-    shutil.rmtree(earlier)

@@ -24,8 +24,9 @@ _DESCRIPTION = "description"
 # little.
 _IRRELEVANT = {
     *("bundle", "cache", "checkpoint", "cli", "contents", "demo", "distances", "doctor", "errors", "export"),
-    *("inspect_bundle", "jobs", "measure", "model_config", "parity", "plan", "reference"),
-    *("reference_static", "reference_worker", "synthetic", "terminal", "voices"),
+    *("inspect_bundle", "jobs", "materials", "measure", "model_config", "pack", "parity", "plan"),
+    *("reference", "reference_static", "reference_worker", "runtime_wheel", "sign", "staging", "synthetic"),
+    *("target_table", "terminal", "tune", "voices"),
     *("bench", "validate"),
 }
 
@@ -61,7 +62,7 @@ def compiler_digest(packages: Path = Path(__file__).parent.parent) -> str:
     modules = ((path, path.relative_to(root).with_suffix("").parts[0]) for path in root.rglob("*.py"))
     sources = [path for path, module in modules if module not in _IRRELEVANT]
     digest = hashlib.sha256()
-    for path in (*sorted(sources), packages / "runtime_min" / "stages.py"):
+    for path in (*sorted(sources), root / "data" / "tuning.json", packages / "runtime_min" / "stages.py"):
         digest.update(f"{path.relative_to(packages).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     for package in _PACKAGES:

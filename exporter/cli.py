@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     from exporter.bundle import Parity
     from exporter.plan import Plan
 
+DigestOption = Annotated[str | None, typer.Option(help="SHA-256 that the manifest must have.")]
+KeyOption = Annotated[
+    Path | None,
+    typer.Option(help="Ed25519 public key in PEM; the bundle must be signed with its private key."),
+]
+SignatureOption = Annotated[
+    Path | None, typer.Option(help="The signature; by default beside the bundle, with .sig after its name.")
+]
+
 app = typer.Typer(
     help="Compile the Kokoro text-to-speech model ahead of time into a bundle that speaks on its own.",
     epilog=EPILOG,
@@ -50,7 +59,9 @@ def bundle(
         str | None,
         typer.Option(help="Directory of .pt or .bin packs, hub or synthetic; by default the checkpoint's."),
     ] = None,
-    target: Annotated[str, typer.Option(help="System that the bundle is for; host is this one.")] = "host",
+    target: Annotated[
+        str, typer.Option(help="System that the bundle is for (see targets); host is this one.")
+    ] = "host",
     cpu_level: Annotated[
         str, typer.Option(help="CPU levels: all, host (this machine's best), or names joined by commas.")
     ] = "all",
@@ -62,6 +73,13 @@ def bundle(
     ] = None,
     frame_buckets: Annotated[
         str | None, typer.Option(help="Largest numbers of frames (40 a second), joined by commas.")
+    ] = None,
+    runtime_library: Annotated[
+        Path | None,
+        typer.Option(
+            help="The target's libtvm_runtime, or the wheel of apache-tvm that holds it; by default the "
+            "installed one, and for another machine the package registry's."
+        ),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Libraries to compile at a time.", min=1)] = default_workers(),
     cache_dir: Annotated[
@@ -96,6 +114,7 @@ def bundle(
         stages=tuple(parts(stages)) if stages is not None else STAGE_NAMES,
         text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
         frame_buckets=lengths("--frame-buckets", frame_buckets) or FRAME_BUCKETS,
+        runtime_library=runtime_library,
         jobs=jobs,
         cache=None if no_cache else cache_dir or default_directory(),
         dump_ir=dump_ir,
@@ -125,15 +144,91 @@ def inspect(
 @app.command(epilog=EPILOG)
 def verify(
     path: BundleArgument,
-    sha256: Annotated[str | None, typer.Option(help="Digest that the manifest must have.")] = None,
+    sha256: DigestOption = None,
+    key: KeyOption = None,
+    signature: SignatureOption = None,
 ) -> None:
-    """Check the size and SHA-256 of every file of a bundle, and that there are no others."""
-    from runtime_min.verify import read_manifest, verify_files
+    """Check the size and SHA-256 of every file of a bundle, that there are no others, and who signed it."""
+    from exporter.sign import checks, signature_of, verify_bundle
 
     with reported_errors():
-        manifest = read_manifest(path, sha256=sha256)
-        verify_files(path, manifest)
-        typer.echo(f"{path}: {len(manifest.files)} files as the manifest lists them")
+        manifest = verify_bundle(path, *checks(sha256, key, signature or signature_of(path)))
+        signed = f", signed with the key of {key}" if key else ""
+        typer.echo(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}")
+
+
+@app.command(epilog=EPILOG)
+def sign(
+    path: BundleArgument,
+    key: Annotated[
+        Path, typer.Option(help="Ed25519 private key in PEM (openssl genpkey -algorithm ed25519).")
+    ],
+    signature: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write; by default BUNDLE.sig beside the bundle."),
+    ] = None,
+) -> None:
+    """Check a bundle and sign it; who has the public key can verify who made it."""
+    from exporter.sign import sign_bundle, signature_of
+
+    with reported_errors():
+        output = signature or signature_of(path)
+        sign_bundle(path, key, output)
+        typer.echo(output)
+
+
+@app.command(epilog=EPILOG)
+def pack(
+    path: BundleArgument, output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
+) -> None:
+    """Write a bundle into one file; the same bundle gives the same bytes."""
+    from exporter.pack import pack_bundle
+
+    with reported_errors():
+        pack_bundle(path, output)
+        typer.echo(output)
+
+
+@app.command(epilog=EPILOG)
+def unpack(
+    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="What pack wrote.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write.")],
+    sha256: DigestOption = None,
+    key: KeyOption = None,
+    signature: SignatureOption = None,
+) -> None:
+    """Write the bundle that is in one file into a directory, and check it on the way."""
+    from exporter.pack import unpack_archive
+    from exporter.sign import checks, signature_of
+
+    with reported_errors("interrupted: no bundle was written"):
+        unpack_archive(archive, output, checks(sha256, key, signature or signature_of(archive)))
+        typer.echo(output)
+
+
+@app.command(epilog=EPILOG)
+def add_voices(
+    path: BundleArgument,
+    packs: Annotated[
+        list[Path],
+        typer.Argument(metavar="VOICES...", help="Files NAME.pt or NAME.bin, or their directories."),
+    ],
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Put them in the place of voices of the same name.")
+    ] = False,
+) -> None:
+    """Add voice packs to a bundle, which gets a new manifest; a failure leaves it as it was."""
+    from exporter.add_voices import add_voices
+    from exporter.sign import signature_of
+    from runtime_min.manifest import MANIFEST_NAME
+    from runtime_min.verify import sha256_of
+
+    with reported_errors("interrupted: the bundle is as it was"):
+        added = add_voices(path, packs, overwrite=overwrite)
+        typer.echo(f"{path}: added {', '.join(added)}; its manifest's SHA-256 is now")
+        typer.echo(sha256_of(path / MANIFEST_NAME))
+        if signature_of(path).exists():
+            typer.echo(f"{signature_of(path)} is not of this manifest: sign the bundle again")
 
 
 @app.command(epilog=EPILOG)
@@ -145,6 +240,41 @@ def doctor() -> None:
     Console().print(as_table(checks))
     if failed(checks):
         raise typer.Exit(5)
+
+
+@app.command(epilog=EPILOG)
+def tune(
+    cpu_level: Annotated[
+        str, typer.Option(help="CPU levels: all that this machine runs, host (the best), or names.")
+    ] = "all",
+    write: Annotated[
+        bool, typer.Option("--write", help="Write the table that exports use, not only show it.")
+    ] = False,
+) -> None:
+    """Measure the sizes of kernels' jobs and register tiles on this machine; takes minutes."""
+    from exporter.bench.cli import shown_progress
+    from exporter.kernels.tiles import TABLE, read_table
+    from exporter.targets import find_target
+    from exporter.tune import as_tables, measurable_levels, tune, write_table
+    from runtime_min.platform import this_machine
+
+    with reported_errors("interrupted: the table is as it was"):
+        levels = measurable_levels(find_target("host"), cpu_level, this_machine())
+        with shown_progress() as tell:
+            choices = tune(levels, tell)
+        Console().print(as_tables(choices))
+        if write:
+            write_table(TABLE, read_table(), choices)
+            typer.echo(TABLE)
+
+
+@app.command(epilog=EPILOG)
+def targets() -> None:
+    """Show what bundles can be exported for, and what has been verified of each target."""
+    from exporter.target_table import as_tables
+    from runtime_min.platform import this_machine
+
+    Console().print(as_tables(this_machine()))
 
 
 @app.command(epilog=EPILOG)

@@ -17,6 +17,7 @@ from exporter.checkpoint import Checkpoint
 from exporter.errors import ExportError
 from exporter.jobs import Job, StageError
 from exporter.link import required_libc
+from exporter.materials import materials
 from exporter.plan import Plan
 from runtime_min import manifest
 from runtime_min.stages import STAGE_NAMES, signatures
@@ -47,12 +48,13 @@ def bundle_contents(plan: Plan, libraries: Mapping[Job, CompiledLibrary]) -> Bun
     return BundleContents(
         model=_model(plan.checkpoint),
         versions=versions(),
+        materials=materials(plan.target),
         target=_manifest_target(plan, libraries),
         stages=stages,
         tensors=tensors,
         voices=plan.voices,
         vocabulary=plan.checkpoint.vocabulary,
-        runtime_library=_tvm_directory() / "lib" / plan.target.runtime_library,
+        runtime_library=plan.runtime_library or _tvm_directory() / "lib" / plan.target.runtime_library,
         max_phonemes=plan.positions - _BOUNDARY_TOKENS,
     )
 
@@ -122,8 +124,6 @@ def versions() -> manifest.Versions:
         kokoro_export=__version__,
         tvm=importlib.metadata.version("apache-tvm"),
         tvm_ffi=importlib.metadata.version("apache-tvm-ffi"),
-        torch=importlib.metadata.version("torch"),
-        kokoro=importlib.metadata.version("kokoro"),
         vm=_vm_version(),
     )
 

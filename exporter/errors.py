@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from runtime_min.errors import KokoroError
 
-class ExportError(Exception):
+
+class ExportError(KokoroError):
     """Base of everything the exporter raises on purpose; the command prints it without a traceback."""
-
-    exit_code = 1
 
 
 class CheckpointError(ExportError):

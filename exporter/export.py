@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from exporter.jobs import (
 )
 from exporter.link import find_linker
 from exporter.plan import ExportOptions, Plan, make_plan
+from exporter.staging import check_destination
 from exporter.targets import Target
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ def export_bundle(
         ValidationFailedError: the bundle misses a threshold.
         OutputError: the bundle could not be written.
     """
+    check_destination(Path(os.path.abspath(options.output)))
     plan = make_plan(options, progress)
     # TVM takes seconds to import.
     from exporter.bundle import write_bundle

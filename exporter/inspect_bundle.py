@@ -44,7 +44,13 @@ def _facts(manifest: Manifest) -> Iterator[tuple[str, str]]:
     yield "model", f"{model.name} ({model.source}), checkpoint {model.sha256[:16]}"
     yield "target", f"{target.name} ({target.triple}), {target.minimum_os} or later"
     yield "CPU levels", ", ".join(level.name for level in target.levels)
-    yield "made with", ", ".join(f"{name} {value}" for name, value in asdict(manifest.versions).items())
+    materials = manifest.materials
+    made_with = {**asdict(manifest.versions), **materials.packages, **materials.tools}
+    yield "made with", ", ".join(f"{name} {value}" for name, value in made_with.items())
+    if materials.commit:
+        yield "made from", f"commit {materials.commit}"
+    if manifest.extensions:
+        yield "extensions", ", ".join(manifest.extensions)
     yield "audio", f"{audio.sample_rate} Hz, {audio.frames_per_second} frames a second"
     yield "input", f"at most {manifest.max_phonemes} phonemes of a vocabulary of {len(manifest.vocabulary)}"
     yield "voices", f"{len(manifest.voices)}: {', '.join(voice.name for voice in manifest.voices)}"

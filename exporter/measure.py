@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from exporter.errors import ExportError, ReferenceProcessError, ValidationFailedError
+from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.jobs import Progress
 from exporter.parity import Figure, Utterance
 from exporter.plan import Plan
@@ -166,5 +166,5 @@ def _tell(message: dict[str, Any]) -> None:
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
-    except (ExportError, KokoroError) as error:
+    except KokoroError as error:
         sys.exit(str(error))

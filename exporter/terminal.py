@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 
-from exporter.errors import ExportError
 from runtime_min.errors import KokoroError
 
 EPILOG = (
@@ -31,7 +30,7 @@ def reported_errors(interrupted: str = "interrupted") -> Iterator[None]:
     earlier = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
-    except (ExportError, KokoroError) as error:
+    except KokoroError as error:
         for line in (f"error: {error}", *getattr(error, "__notes__", ())):
             typer.echo(line, err=True)
         raise typer.Exit(error.exit_code) from error

@@ -12,6 +12,7 @@ from .errors import ModelOutputError, SpeedError
 
 LOWEST_SPEED = 0.25
 HIGHEST_SPEED = 4.0
+_MOST_FRAMES = 1 << 24
 
 
 def check_speed(speed: object) -> float:
@@ -46,8 +47,10 @@ def round_durations(predicted: NDArray[np.float32], speed: float) -> NDArray[np.
             "The stage 'duration' computed durations that are not finite: expected numbers. "
             "The weights are damaged or the libraries wrong; verify the bundle or export it again."
         )
-    frames: NDArray[np.float32] = np.rint(predicted[0] / np.float32(speed))
-    return frames.clip(min=1).astype(np.int64)
+    with np.errstate(over="ignore"):
+        frames: NDArray[np.float32] = np.rint(predicted[0] / np.float32(speed))
+    # Far more than any bundle holds, and far less than what an integer of 64 bits does.
+    return frames.clip(1, _MOST_FRAMES).astype(np.int64)
 
 
 def align(features: NDArray[np.float32], durations: NDArray[np.int64]) -> NDArray[np.float32]:

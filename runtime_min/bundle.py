@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -13,45 +12,41 @@ from numpy.typing import NDArray
 
 from .alignment import check_speed
 from .errors import ClosedBundleError, MissingStagesError, ModelOutputError
+from .files import BundleFiles
 from .manifest import CpuLevel, Manifest
 from .noise import check_seed
 from .pipeline import Choices, Trace, run_chain
 from .platform import check_target, choose_level, this_machine
+from .speech import Manner, Section, Synthesise, check_pauses, piece_seed, plan_ends, speak
+from .split import find_breaks
 from .stage_runner import StageRunner
 from .stages import STAGE_NAMES
+from .stream import Stream
+from .timing import Audio
 from .tokens import BOUNDARIES, tokenise
-from .verify import read_manifest, verify_files
+from .verify import manifest_of
 from .vm import Worker, choose_threads, load_tvm, map_parameters
-from .voices import open_voices, style_row
-
-
-@dataclass(frozen=True)
-class Audio:
-    """Speech."""
-
-    samples: NDArray[np.float32]
-    """``[n]``, mono, full scale is 1."""
-    sample_rate: int
-    """Samples a second."""
-    durations: NDArray[np.int64]
-    """``[tokens]``, frames of each token: the boundary before, the phonemes, the boundary after."""
+from .voices import Style, VoiceLike, VoiceName, VoiceTables, style_row
+from .words import G2P, Spoken, check_phonemes, read_spoken
 
 
 class Bundle:
     """A bundle that speaks. Make one with `Bundle.load`; any number of threads may use it."""
 
-    def __init__(self, directory: Path, manifest: Manifest, level: CpuLevel, threads: int) -> None:
+    def __init__(self, files: BundleFiles, manifest: Manifest, level: CpuLevel, threads: int) -> None:
         """Loads a bundle that has been verified; apps call `Bundle.load`."""
-        self.directory = directory
+        self.directory = files.directory
         self.manifest = manifest
         self.level = level
         """The CPU level whose libraries are used."""
-        self._voices = open_voices(directory, manifest.voices)
-        tvm_ffi = load_tvm(directory / manifest.runtime_library, manifest.versions)
-        parameters = map_parameters(tvm_ffi, directory, manifest.parameters)
+        self.voice_tables: Mapping[str, NDArray[np.float32]] = VoiceTables(files, manifest.voices)
+        """Style rows of every voice, float32 ``[rows, columns]``."""
+        self._files = files
+        tvm_ffi = load_tvm(files, manifest.runtime_library, manifest.versions)
+        parameters = map_parameters(tvm_ffi, files, manifest.parameters)
         self._worker = Worker(tvm_ffi, threads)
         self._stages = {
-            stage.name: StageRunner(stage, stage.buckets(level.name), directory, parameters, self._worker)
+            stage.name: StageRunner(stage, stage.buckets(level.name), files, parameters, self._worker)
             for stage in manifest.stages
         }
 
@@ -71,7 +66,8 @@ class Bundle:
             path: the bundle.
             threads: how many threads compute; by default `TVM_NUM_THREADS`, or else all cores.
             level: name of the CPU level to use; by default the best that this processor has.
-            verify: compare every file's SHA-256. Without it a damaged file can crash the process.
+            verify: compare the directory's contents and every file's SHA-256 first. Without it, libraries
+                and voices are compared when they are needed, and damaged parameters are used as they are.
             manifest_sha256: digest that the manifest must have: pins this very bundle.
 
         Raises:
@@ -81,18 +77,23 @@ class Bundle:
         """
         directory = Path(os.path.abspath(path))
         count = choose_threads(threads)
-        manifest = read_manifest(directory, sha256=manifest_sha256)
-        machine = this_machine()
-        check_target(manifest.target, machine)
-        chosen = choose_level(manifest.target.levels, machine.features, level)
-        if verify:
-            verify_files(directory, manifest)
-        return cls(directory, manifest, chosen, count)
+        files = BundleFiles(directory)
+        try:
+            manifest = manifest_of(files, sha256=manifest_sha256)
+            machine = this_machine()
+            check_target(manifest.target, machine)
+            chosen = choose_level(manifest.target.levels, machine.features, level)
+            if verify:
+                files.verify(keep=manifest.loaded_files(chosen.name))
+            return cls(files, manifest, chosen, count)
+        except BaseException:
+            files.close()
+            raise
 
     @property
-    def voices(self) -> tuple[str, ...]:
-        """Names of the voices."""
-        return tuple(self._voices)
+    def voices(self) -> tuple[VoiceName, ...]:
+        """Names of the voices, which tell language and sex where they are named as kokoro names them."""
+        return tuple(map(VoiceName, self.voice_tables))
 
     @property
     def threads(self) -> int:
@@ -106,33 +107,78 @@ class Bundle:
         capacities = [runner.buckets[-1] - BOUNDARIES for runner in runners]
         return min([self.manifest.max_phonemes, *capacities])
 
-    def synthesize(self, phonemes: str, voice: str = "af_heart", speed: float = 1.0, seed: int = 0) -> Audio:
-        """Speaks phonemes.
+    def synthesize(
+        self,
+        phonemes: Spoken,
+        voice: VoiceLike = "af_heart",
+        speed: float = 1.0,
+        seed: int = 0,
+        *,
+        g2p: G2P | None = None,
+        sentence_pause: float = 0.0,
+        clause_pause: float = 0.0,
+        trim: bool = False,
+    ) -> Audio:
+        """Speaks input of any length.
+
+        What the model can take at once is one utterance. More is split between sentences, clauses or words,
+        and the joined pieces of `stream` are returned.
+
+            bundle.synthesize("həlˈO wˈɜɹld!", "af_heart*0.7+am_adam*0.3", speed=1.2)
+            bundle.synthesize([Word("Hello", "həlˈO", " "), Word("world", "wˈɜɹld")]).words
+            bundle.synthesize([Segment("həlˈO!"), Segment("həlˈO!", voice="am_adam", speed=0.8)])
 
         Args:
-            phonemes: what to speak, as kokoro's G2P (misaki) writes it.
-            voice: name of a voice of the bundle.
+            phonemes: what to speak, as kokoro's G2P (misaki) writes it; or words with phonemes; or segments
+                with a voice and speed of their own; with `g2p`, text or segments of text.
+            voice: a name, a blend, names to average, or an array, see `voices.style_row`.
             speed: from 0.25 to 4; 2 is twice as fast.
             seed: of the noise in unvoiced sounds, from 0 to 2**64 - 1; the same seed gives the same samples.
+            g2p: makes phonemes, or words with phonemes, of a text.
+            sentence_pause: seconds of silence to add after each sentence but the last.
+            clause_pause: the same after clauses that do not end a sentence.
+            trim: leave out silence at the beginning and the end.
 
         Raises:
             InputError: something was asked for that cannot be spoken.
             MissingStagesError: this is a partial bundle.
             ModelOutputError: what was computed is no signal.
         """
-        trace = self.trace(phonemes, voice, speed, seed)
-        if not np.isfinite(trace.audio).all():
-            raise ModelOutputError(
-                "The stage 'decoder' computed samples that are not finite: expected numbers. "
-                "The weights are damaged or the libraries wrong; verify the bundle or export it again."
-            )
-        # A copy, so that the samples do not keep TVM's memory.
-        return Audio(trace.audio[0].copy(), self.manifest.audio.sample_rate, trace.durations)
+        pauses = check_pauses(sentence_pause, clause_pause)
+        sections = self._sections(phonemes, voice, speed, seed, g2p, whole=True)
+        return Audio.join(speak(sections, Manner(self.max_phonemes, pauses, trim), self._synthesiser()))
+
+    def stream(
+        self,
+        phonemes: Spoken,
+        voice: VoiceLike = "af_heart",
+        speed: float = 1.0,
+        seed: int = 0,
+        *,
+        g2p: G2P | None = None,
+        sentence_pause: float = 0.0,
+        clause_pause: float = 0.0,
+        trim: bool = False,
+    ) -> Stream:
+        """Speaks input of any length piece by piece: the first is a clause or a few words, later ones grow.
+
+            with bundle.stream(phonemes) as stream:
+                for piece in stream:
+                    play(piece.samples)
+
+        Computing starts at once. Arguments and errors are those of `synthesize`; wrong input is refused here,
+        what goes wrong later when the piece is asked for.
+        """
+        pauses = check_pauses(sentence_pause, clause_pause)
+        sections = self._sections(phonemes, voice, speed, seed, g2p, whole=False)
+        spoken = "".join(section.passage.phonemes for section in sections)
+        manner = Manner(self.max_phonemes, pauses, trim)
+        return Stream(speak(sections, manner, self._synthesiser()), spoken)
 
     def trace(
         self,
         phonemes: str,
-        voice: str = "af_heart",
+        voice: VoiceLike = "af_heart",
         speed: float = 1.0,
         seed: int = 0,
         *,
@@ -140,11 +186,11 @@ class Bundle:
         noise: NDArray[np.float32] | None = None,
         buckets: Mapping[str, int] | None = None,
     ) -> Trace:
-        """Speaks phonemes as `synthesize` does and returns every tensor on the way, finite or not.
+        """Speaks one utterance as `synthesize` does and returns every tensor on the way, finite or not.
 
         Args:
-            phonemes: what to speak.
-            voice: name of a voice of the bundle.
+            phonemes: what to speak, at most `max_phonemes`.
+            voice: as in `synthesize`.
             speed: from 0.25 to 4.
             seed: of the noise.
             durations: frames of each token, int64 ``[tokens]``, in place of the predicted ones.
@@ -158,7 +204,7 @@ class Bundle:
         self._require(STAGE_NAMES)
         checked_speed, checked_seed = check_speed(speed), check_seed(seed)
         token_ids = tokenise(phonemes, self.manifest.vocabulary, self.max_phonemes)
-        style = style_row(self._voices, voice, len(phonemes))
+        style = style_row(self.voice_tables, voice, len(phonemes))
         choices = Choices(durations, noise, buckets)
         return run_chain(self._stages, token_ids, style, checked_speed, checked_seed, choices)
 
@@ -175,7 +221,52 @@ class Bundle:
         """Lets go of the bundle's thread, memory and files; afterwards it cannot speak any more."""
         self._worker.close()
         self._stages.clear()
-        self._voices.clear()
+        self.voice_tables = {}
+        self._files.close()
+
+    def _sections(
+        self, spoken: Spoken, voice: VoiceLike, speed: float, seed: int, g2p: G2P | None, *, whole: bool
+    ) -> list[Section]:
+        """Checks everything that is asked for, and plans its pieces."""
+        self._require(STAGE_NAMES)
+        checked_seed, limit, given = check_seed(seed), self.max_phonemes, 0
+        sections: list[Section] = []
+        for passage in read_spoken(spoken, g2p):
+            length = len(passage.phonemes)
+            own_voice = voice if passage.voice is None else passage.voice
+            check_phonemes(passage, self.manifest.vocabulary)
+            breaks = find_breaks(passage.phonemes)
+            sections.append(
+                Section(
+                    passage,
+                    breaks,
+                    plan_ends(passage.phonemes, breaks, limit, whole=whole, growing=not sections),
+                    style_row(self.voice_tables, own_voice, min(length, limit)),
+                    check_speed(speed if passage.speed is None else passage.speed),
+                    piece_seed(checked_seed, given),
+                )
+            )
+            given += length
+        return sections
+
+    def _synthesiser(self) -> Synthesise:
+        """Returns what speaks one piece. It knows of nothing that `close` takes away but the worker."""
+        stages, vocabulary = dict(self._stages), self.manifest.vocabulary
+
+        def synthesise(
+            phonemes: str, style: Style, speed: float, seed: int
+        ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+            token_ids = tokenise(phonemes, vocabulary, len(phonemes))
+            trace = run_chain(stages, token_ids, style, speed, seed, Choices())
+            if not np.isfinite(trace.audio).all():
+                raise ModelOutputError(
+                    "The stage 'decoder' computed samples that are not finite: expected numbers. "
+                    "The weights are damaged or the libraries wrong; verify the bundle or export it again."
+                )
+            # A copy, so that the samples do not keep TVM's memory.
+            return trace.audio[0].copy(), trace.durations
+
+        return synthesise
 
     def _require(self, names: Sequence[str]) -> None:
         # Every bundle has a stage until it is closed.

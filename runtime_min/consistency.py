@@ -6,7 +6,18 @@ import math
 from collections.abc import Iterable, Mapping
 
 from .errors import ManifestError
-from .manifest import ALIGNMENT, ITEM_SIZES, AudioFormat, FileEntry, Manifest, Parameters, Stage
+from .manifest import (
+    ALIGNMENT,
+    ITEM_SIZES,
+    MANIFEST_NAME,
+    TOKEN_IDS,
+    AudioFormat,
+    FileEntry,
+    Manifest,
+    Parameters,
+    Stage,
+    Tensor,
+)
 from .stages import STAGE_NAMES, signatures
 
 
@@ -30,16 +41,22 @@ def check_consistency(manifest: Manifest) -> None:
 
 
 def _check_paths(files: Iterable[FileEntry]) -> None:
-    """Paths ascend, and no two of them, nor their directories, differ in case only."""
+    """Paths ascend, and all of them, with their directories, can exist at once on every file system."""
     paths = [entry.path for entry in files]
     if paths != sorted(set(paths)):
         raise ManifestError("files", "every path once, in ascending order", paths)
-    spellings: dict[str, str] = {}
+    if MANIFEST_NAME in paths:
+        raise ManifestError("files", "every file but the manifest", MANIFEST_NAME)
+    spellings: dict[str, str] = {MANIFEST_NAME: MANIFEST_NAME}
     for path in paths:
         parts = path.split("/")
-        for prefix in ("/".join(parts[:end]) for end in range(1, len(parts) + 1)):
-            if spellings.setdefault(prefix.lower(), prefix) != prefix:
-                raise ManifestError("files", "paths that differ in more than upper and lower case", prefix)
+        directories = ("/".join(parts[:end]) + "/" for end in range(1, len(parts)))
+        for name in (*directories, path):
+            if spellings.setdefault(name.lower().rstrip("/"), name) != name:
+                expected = (
+                    "paths that differ in more than upper and lower case, and no file that is a directory"
+                )
+                raise ManifestError("files", expected, name)
 
 
 def _check_stages(manifest: Manifest, sizes: Mapping[str, int]) -> None:
@@ -47,7 +64,7 @@ def _check_stages(manifest: Manifest, sizes: Mapping[str, int]) -> None:
     if names != [name for name in STAGE_NAMES if name in names]:
         raise ManifestError("stages", f"stages once each, in the order {', '.join(STAGE_NAMES)}", names)
     expected = signatures(manifest.model.hidden, manifest.model.style)
-    tensors = {tensor.name for tensor in manifest.parameters.tensors}
+    tensors = {tensor.name: tensor for tensor in manifest.parameters.tensors}
     levels = [level.name for level in manifest.target.levels]
     for index, stage in enumerate(manifest.stages):
         place = f"stages[{index}]"
@@ -56,7 +73,20 @@ def _check_stages(manifest: Manifest, sizes: Mapping[str, int]) -> None:
         for name in stage.parameters:
             if name not in tensors:
                 raise ManifestError(f"{place}.parameters", "names of the parameter table", name)
+        if TOKEN_IDS in {tensor.name for tensor in stage.inputs}:
+            _check_token_table(f"{place}.parameters", stage, tensors, manifest.vocabulary)
         _check_libraries(f"{place}.libraries", stage, levels, sizes)
+
+
+def _check_token_table(
+    place: str, stage: Stage, tensors: Mapping[str, Tensor], vocabulary: Mapping[str, int]
+) -> None:
+    """The library reads the row of each token, wherever that lies; of the table it checks the shape."""
+    shape = tensors[stage.parameters[0]].shape if stage.parameters else ()
+    most = max(vocabulary.values(), default=0)
+    if len(shape) != 2 or shape[0] <= most:
+        expected = f"first a table of two dimensions with a row for each token up to {most}"
+        raise ManifestError(place, expected, list(shape))
 
 
 def _check_libraries(place: str, stage: Stage, levels: list[str], sizes: Mapping[str, int]) -> None:
@@ -74,7 +104,7 @@ def _check_libraries(place: str, stage: Stage, levels: list[str], sizes: Mapping
 
 
 def _check_parameters(parameters: Parameters, sizes: Mapping[str, int]) -> None:
-    """Tensors lie one after the other, aligned, within the file, and are as large as their shape says."""
+    """Tensors fill the file one after the other, aligned, and are as large as their shape says."""
     _check_listed(sizes, "parameters.file", parameters.file)
     _check_unique("parameters.tensors", (tensor.name for tensor in parameters.tensors))
     end = 0
@@ -83,13 +113,16 @@ def _check_parameters(parameters: Parameters, sizes: Mapping[str, int]) -> None:
         size = math.prod(tensor.shape) * ITEM_SIZES[tensor.dtype]
         if tensor.bytes != size:
             raise ManifestError(f"{place}.bytes", f"{size} for {tensor.dtype} {tensor.shape}", tensor.bytes)
-        if tensor.offset % ALIGNMENT or tensor.offset < end:
-            expected = f"a multiple of {ALIGNMENT} from {end} on, where the tensor before it ends"
+        start = end + -end % ALIGNMENT
+        if tensor.offset != start:
+            expected = (
+                f"{start}, the first multiple of {ALIGNMENT} from {end} on, where the tensor before it ends"
+            )
             raise ManifestError(f"{place}.offset", expected, tensor.offset)
         end = tensor.offset + tensor.bytes
-    if end > sizes[parameters.file]:
-        expected = f"tensors within the {sizes[parameters.file]} bytes of {parameters.file}"
-        raise ManifestError("parameters.tensors", expected, f"a tensor that ends at {end}")
+    if end != sizes[parameters.file]:
+        expected = f"tensors that fill the {sizes[parameters.file]} bytes of {parameters.file}"
+        raise ManifestError("parameters.tensors", expected, f"a last one that ends at {end}")
 
 
 def _check_voices(manifest: Manifest, sizes: Mapping[str, int]) -> None:

@@ -8,6 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from reprlib import Repr
+
+_SHORT = Repr()
+"""Shows a value of any size in little memory."""
+_SHORT.maxstring = _SHORT.maxother = 200
+_SHORT.maxlong = 100
 
 
 class KokoroError(Exception):
@@ -73,15 +79,19 @@ class EmptyInputError(InputError):
 class UnknownPhonemesError(InputError):
     """Some characters are not in the bundle's vocabulary."""
 
-    def __init__(self, positions: Mapping[str, Sequence[int]]) -> None:
-        """Takes every unknown character with the positions at which it stands, counted from 0."""
+    def __init__(
+        self, positions: Mapping[str, Sequence[int]], words: Mapping[str, int] | None = None
+    ) -> None:
+        """Takes every unknown character with its positions, and the words with theirs in the text, from 0."""
         self.positions = {phoneme: tuple(found) for phoneme, found in positions.items()}
         named = "; ".join(
             f"{phoneme!r} (U+{ord(phoneme):04X}) at {_listed(found)}"
             for phoneme, found in self.positions.items()
         )
+        in_text = (f"{word!r} at {position}" for word, position in (words or {}).items())
+        spoken = f", in the text's words {_listed(in_text)}" if words else ""
         super().__init__(
-            f"The bundle's vocabulary lacks these phonemes: {named}. Positions count from 0. "
+            f"The bundle's vocabulary lacks these phonemes: {named}{spoken}. Positions count from 0. "
             "Give phonemes as kokoro's G2P (misaki) writes them, not plain text, without the unknown ones."
         )
 
@@ -149,6 +159,22 @@ class UtteranceTooLongError(InputError):
         )
 
 
+class LanguageError(InputError):
+    """There is no G2P for the language."""
+
+    def __init__(self, found: object, known: Iterable[str]) -> None:
+        """Takes what was asked for and the languages that there are."""
+        super().__init__(f"There is no G2P for the language {found!r}: expected one of {_listed(known)}.")
+
+
+class TextEncodingError(InputError):
+    """A text is not UTF-8."""
+
+    def __init__(self, name: str, offset: int) -> None:
+        """Takes where the text comes from and the offset of the first byte that is wrong."""
+        super().__init__(f"{name} is no UTF-8: see its byte {offset}, counted from 0. Convert it to UTF-8.")
+
+
 class TensorInputError(InputError):
     """An array handed to a single stage does not fit the stage's signature."""
 
@@ -172,12 +198,28 @@ class MissingFileError(BundleError):
     """A file that the bundle needs is not there."""
 
 
+class UnreadableFileError(BundleError):
+    """A file is there and the system does not let it be read."""
+
+
 class DamagedFileError(BundleError):
     """A file's size or SHA-256 differs from what the manifest says."""
 
 
+class ChangedFileError(DamagedFileError):
+    """Somebody wrote to a file of a bundle that is open."""
+
+
 class UnexpectedFileError(BundleError):
-    """The directory holds something that the manifest does not list, or that is no regular file."""
+    """The directory holds something that the manifest does not list, or that is no file of its own."""
+
+
+class LinkedFileError(UnexpectedFileError):
+    """A file is a symbolic link, or has more than one name."""
+
+
+class NotRegularFileError(UnexpectedFileError):
+    """A pipe, socket or device stands in the place of a file."""
 
 
 class MsgpackError(BundleError):
@@ -190,7 +232,7 @@ class ManifestError(BundleError):
     def __init__(self, path: str, expected: str, found: object) -> None:
         """Takes the place in the manifest, what should stand there and what does."""
         self.path = path
-        shown = repr(found)
+        shown = _SHORT.repr(found)
         super().__init__(
             f"manifest.msgpack, {path}: expected {expected}, found "
             f"{shown if len(shown) <= 80 else shown[:77] + '...'}. Export the bundle again."
@@ -204,6 +246,17 @@ class FormatVersionError(BundleError):
         """Takes the version of the bundle and the one that this runtime reads."""
         advice = "install a newer runtime" if found > supported else "export the bundle again"
         super().__init__(f"The bundle has format version {found}, this runtime reads {supported}: {advice}.")
+
+
+class RequirementError(BundleError):
+    """The bundle requires something of its reader that this runtime does not know."""
+
+    def __init__(self, unknown: Iterable[str], known: Iterable[str]) -> None:
+        """Takes the requirements that are not known and those that are."""
+        super().__init__(
+            f"The bundle requires {_listed(map(ascii, unknown))} of its reader, this runtime knows "
+            f"{_listed(known)}: install a newer runtime, or export the bundle without."
+        )
 
 
 class ManifestDigestError(BundleError):
@@ -254,6 +307,10 @@ class ForkError(MachineError):
         )
 
 
+class G2PMissingError(MachineError):
+    """What turns text into phonemes is not installed, or not completely."""
+
+
 # What is written.
 
 
@@ -267,6 +324,64 @@ class DiskFullError(OutputError):
         super().__init__(
             f"Writing {path} needs {needed} bytes and {free} are free: make room or choose another place."
         )
+
+
+class ClosedPipeError(OutputError):
+    """The program that was to read the output has ended."""
+
+    def __init__(self, name: str) -> None:
+        """Takes what was written to."""
+        super().__init__(f"{name} was closed by the program that reads it: nothing more can be written.")
+
+
+# How something long, blended or streamed was asked for.
+
+
+class SpokenTypeError(InputError):
+    """What is to be spoken, or what a G2P returned, is of the wrong type."""
+
+    def __init__(self, expected: str, found: object) -> None:
+        """Takes what should have been given and what was."""
+        shown = repr(found)
+        shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
+        super().__init__(f"Expected {expected}, found {type(found).__name__}: {shown}.")
+
+
+class BlendError(InputError):
+    """A blend of voices cannot be read or makes no voice."""
+
+    def __init__(self, blend: str, reason: str) -> None:
+        """Takes the blend and what is wrong with it."""
+        super().__init__(
+            f"The blend of voices {blend!r} is none: {reason}. "
+            'Write it as "af_heart*0.7+am_adam*0.3", or "af_heart,am_adam" for the average.'
+        )
+
+
+class VoiceArrayError(InputError):
+    """What is given as a voice is neither names nor an array of style rows."""
+
+    def __init__(self, rows: int, columns: int, found: str) -> None:
+        """Takes the size of the bundle's own voices and what was found."""
+        super().__init__(
+            f"A voice must be a name, a blend of names, or a finite float array [{rows}, 1, {columns}], "
+            f"[{rows}, {columns}], [1, {columns}] or [{columns}], found {found}."
+        )
+
+
+class PauseError(InputError):
+    """A pause is no number of seconds within the range."""
+
+    def __init__(self, found: object, longest: float) -> None:
+        """Takes what was given and the longest pause."""
+        super().__init__(f"A pause must be a number of seconds from 0 to {longest:g}, found {found!r}.")
+
+
+class StreamClosedError(KokoroError):
+    """More was asked of a stream that had been closed."""
+
+    def __init__(self) -> None:
+        super().__init__("This stream was closed before its end: call `stream` again to hear the rest.")
 
 
 def _listed(items: Iterable[object], limit: int = 20) -> str:

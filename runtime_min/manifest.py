@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .msgpack import Value
 from .stages import FRAMES_PER_SECOND, SAMPLE_RATE, SAMPLES_PER_FRAME, StageSignature, TensorSignature
 
 FORMAT = "kokoro-bundle"
 FORMAT_VERSION = 1
+REQUIREMENTS: frozenset[str] = frozenset()
+"""What a manifest of this version may require of its reader: nothing yet."""
 MANIFEST_NAME = "manifest.msgpack"
 ALIGNMENT = 64
 """Bytes: generated code assumes that every tensor starts at a multiple of this."""
+TOKEN_IDS = "token_ids"
+"""Input whose values are rows of the first parameter of the stages that take it."""
 ITEM_SIZES = {"float32": 4, "int64": 8, "int32": 4}
 """Bytes of one element of every type that a tensor may have."""
 
@@ -44,10 +49,22 @@ class Versions:
     kokoro_export: str
     tvm: str
     tvm_ffi: str
-    torch: str
-    kokoro: str
     vm: str
     """Version of TVM's virtual machine; the runtime library accepts exactly its own."""
+
+
+@dataclass(frozen=True)
+class Materials:
+    """What else the bundle was made with: with the same, the same bytes come out."""
+
+    packages: Mapping[str, str]
+    """Versions by name, of the packages that take part and are not in `Versions`."""
+    tools: Mapping[str, str]
+    """Versions by name: ``python``, ``llvm``, ``linker``."""
+    sources: str
+    """Digest of the exporter's and the runtime's source files."""
+    commit: str
+    """Of the checkout that exported; empty where there was none."""
 
 
 @dataclass(frozen=True)
@@ -164,8 +181,11 @@ class FileEntry:
 class Manifest:
     """Everything that a bundle says about itself."""
 
+    requires: tuple[str, ...]
+    """What a reader must know besides this version of the format; see `REQUIREMENTS`."""
     model: ModelInfo
     versions: Versions
+    materials: Materials
     target: Target
     audio: AudioFormat
     runtime_library: str
@@ -177,3 +197,13 @@ class Manifest:
     parity: Mapping[str, str | int | float | bool] = field(default_factory=dict)
     """How far this very bundle is from the reference, measured when it was made."""
     files: tuple[FileEntry, ...] = ()
+    extensions: Mapping[str, Value] = field(default_factory=dict)
+    """What readers may ignore, by names that are theirs who wrote it."""
+
+    def loaded_files(self, level: str) -> frozenset[str]:
+        """Returns the paths of all files that a process loads which computes with the CPU level `level`."""
+        libraries = {
+            library.file for stage in self.stages for library in stage.libraries if library.level == level
+        }
+        voices = {voice.file for voice in self.voices}
+        return frozenset({self.runtime_library, self.parameters.file, *libraries, *voices})

@@ -24,6 +24,8 @@ MAXIMUM_ITEMS = 65_536
 MAXIMUM_VALUES = 250_000
 """Values in the whole document: each costs the reader memory, however few bytes it takes."""
 MAXIMUM_STRING = 4_096
+MAXIMUM_KEY = 200
+"""Bytes of a key of a map."""
 
 _POSITIVE = {0xCC: (1, 0x80), 0xCD: (2, 1 << 8), 0xCE: (4, 1 << 16), 0xCF: (8, 1 << 32)}
 """Tag: width in bytes, and the smallest number that needs it."""
@@ -74,9 +76,7 @@ class _Reader:
     def value(self, depth: int) -> Value:
         if depth > MAXIMUM_DEPTH:
             raise self.error(f"expected at most {MAXIMUM_DEPTH} levels of nesting, found more")
-        self.values += 1
-        if self.values > MAXIMUM_VALUES:
-            raise self.error(f"expected at most {MAXIMUM_VALUES} values, found more")
+        self.count_value()
         tag = self.take(1)[0]
         if tag <= 0x7F:
             return tag
@@ -89,6 +89,11 @@ class _Reader:
         if tag <= 0xBF:
             return self.string(tag & 0x1F)
         return self.long_value(tag, depth)
+
+    def count_value(self) -> None:
+        self.values += 1
+        if self.values > MAXIMUM_VALUES:
+            raise self.error(f"expected at most {MAXIMUM_VALUES} values, found more")
 
     def long_value(self, tag: int, depth: int) -> Value:
         """Reads a value whose tag is a whole byte of its own."""
@@ -127,13 +132,22 @@ class _Reader:
             raise self.error(f"expected a finite number, found {number}")
         return number
 
-    def string(self, length: int) -> str:
-        if length > MAXIMUM_STRING:
-            raise self.error(f"expected a string of at most {MAXIMUM_STRING} bytes, found {length}")
+    def string(self, length: int, most: int = MAXIMUM_STRING) -> str:
+        if length > most:
+            raise self.error(f"expected a string of at most {most} bytes here, found {length}")
         try:
             return self.take(length).decode("utf-8")
         except UnicodeDecodeError as invalid:
             raise self.error(f"expected UTF-8, found {invalid.object!r}") from None
+
+    def key(self) -> str:
+        self.count_value()
+        tag = self.take(1)[0]
+        if 0xA0 <= tag <= 0xBF:
+            return self.string(tag & 0x1F)
+        if tag in _STRING:
+            return self.string(self.count(*_STRING[tag]), MAXIMUM_KEY)
+        raise self.error(f"expected a string as key, found tag 0x{tag:02x}")
 
     def items(self, count: int, bytes_each: int) -> range:
         """Checks a number of items against the limit and against the bytes that are left."""
@@ -150,9 +164,7 @@ class _Reader:
     def map(self, count: int, depth: int) -> dict[str, Value]:
         result: dict[str, Value] = {}
         for _ in self.items(count, 2):
-            key = self.value(depth + 1)
-            if not isinstance(key, str):
-                raise self.error(f"expected a string as key, found {type(key).__name__}")
+            key = self.key()
             if key in result:
                 raise self.error(f"expected every key once, found {key!r} twice")
             result[key] = self.value(depth + 1)

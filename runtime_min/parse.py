@@ -7,16 +7,18 @@ unknown key is an error. What the parts of a manifest say about each other is ch
 from __future__ import annotations
 
 from .consistency import check_consistency
-from .errors import FormatVersionError
+from .errors import FormatVersionError, RequirementError
 from .manifest import (
     FORMAT,
     FORMAT_VERSION,
     ITEM_SIZES,
+    REQUIREMENTS,
     AudioFormat,
     CpuLevel,
     FileEntry,
     Library,
     Manifest,
+    Materials,
     ModelInfo,
     Parameters,
     Stage,
@@ -30,7 +32,9 @@ from .schema import Node
 from .stages import AXES, STAGE_NAMES, Dim, TensorSignature
 
 _LARGEST = (1 << 63) - 1
-_LARGEST_LENGTH = 1 << 20
+_LARGEST_LENGTH = 1 << 16
+_MOST_FILES = 4_096
+_MOST_TENSORS = 8_192
 
 
 def parse_manifest(data: bytes) -> Manifest:
@@ -39,6 +43,7 @@ def parse_manifest(data: bytes) -> Manifest:
     Raises:
         MsgpackError: `data` is no canonical msgpack.
         FormatVersionError: it follows another version of the format.
+        RequirementError: it requires what this runtime does not know.
         ManifestError: it breaks the schema.
     """
     root = Node(unpack(data), "")
@@ -47,11 +52,17 @@ def parse_manifest(data: bytes) -> Manifest:
     # The version comes before the other keys: another version may have other ones.
     if version != FORMAT_VERSION:
         raise FormatVersionError(version, FORMAT_VERSION)
+    # So do requirements: what they bring may stand under keys of its own.
+    requires = tuple(part.text() for part in root.child("requires").elements(0, 64))
+    if unknown := [name for name in requires if name not in REQUIREMENTS]:
+        raise RequirementError(unknown, REQUIREMENTS)
     names = ("format", "version", *Manifest.__dataclass_fields__)
     node = dict(zip(names, root.fields(*names), strict=True))
     manifest = Manifest(
+        requires=requires,
         model=_model(node["model"]),
         versions=Versions(*(part.text() for part in node["versions"].fields(*Versions.__dataclass_fields__))),
+        materials=_materials(node["materials"]),
         target=_target(node["target"]),
         audio=_audio(node["audio"]),
         runtime_library=node["runtime_library"].relative_path(),
@@ -59,9 +70,10 @@ def parse_manifest(data: bytes) -> Manifest:
         parameters=_parameters(node["parameters"]),
         vocabulary={key: part.integer(0, 1 << 20) for key, part in node["vocabulary"].entries()},
         max_phonemes=node["max_phonemes"].integer(1, _LARGEST_LENGTH),
-        voices=tuple(_voice(part) for part in node["voices"].elements()),
-        parity={key: part.scalar() for key, part in node["parity"].entries()},
-        files=tuple(_file(part) for part in node["files"].elements(1)),
+        voices=tuple(_voice(part) for part in node["voices"].elements(0, _MOST_FILES)),
+        parity={key: part.scalar() for key, part in node["parity"].named()},
+        files=tuple(_file(part) for part in node["files"].elements(1, _MOST_FILES)),
+        extensions={key: part.value for key, part in node["extensions"].named()},
     )
     check_consistency(manifest)
     return manifest
@@ -77,6 +89,16 @@ def _model(node: Node) -> ModelInfo:
         synthetic.boolean(),
         hidden.integer(1, 1 << 16),
         style.integer(1, 1 << 16),
+    )
+
+
+def _materials(node: Node) -> Materials:
+    packages, tools, sources, commit = node.fields(*Materials.__dataclass_fields__)
+    return Materials(
+        {name: version.text() for name, version in packages.named()},
+        {name: version.text() for name, version in tools.named()},
+        sources.digest(),
+        commit.text(0, 64),
     )
 
 
@@ -112,7 +134,7 @@ def _stage(node: Node) -> Stage:
         minimum.integer(1, _LARGEST_LENGTH),
         tuple(_signature(tensor) for tensor in inputs.elements(1, 16)),
         tuple(_signature(tensor) for tensor in outputs.elements(1, 16)),
-        tuple(tensor.text() for tensor in parameters.elements()),
+        tuple(tensor.text() for tensor in parameters.elements(0, _MOST_TENSORS)),
         tuple(_library(library) for library in libraries.elements(1, 256)),
     )
 
@@ -138,7 +160,9 @@ def _library(node: Node) -> Library:
 
 def _parameters(node: Node) -> Parameters:
     file, tensors = node.fields("file", "tensors")
-    return Parameters(file.relative_path(), tuple(_tensor(tensor) for tensor in tensors.elements()))
+    return Parameters(
+        file.relative_path(), tuple(_tensor(tensor) for tensor in tensors.elements(0, _MOST_TENSORS))
+    )
 
 
 def _tensor(node: Node) -> Tensor:

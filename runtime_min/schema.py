@@ -13,6 +13,7 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
 """Names that Windows gives to devices, whatever their suffix."""
 _MAXIMUM_PATH = 200
+_MAXIMUM_PARTS = 8
 
 
 class Node:
@@ -51,6 +52,12 @@ class Node:
         """Returns key and value of a map whose keys are data."""
         return [(key, Node(value, f"{self.path}[{key!r}]")) for key, value in self._map().items()]
 
+    def named(self) -> list[tuple[str, Node]]:
+        """Returns key and value of a map whose keys are names, to be shown to people."""
+        for key in self._map():
+            Node(key, f"{self.path}[{key!r}]").text()
+        return self.entries()
+
     def elements(self, at_least: int = 0, at_most: int = 65_536) -> list[Node]:
         """Returns the elements of an array."""
         if not isinstance(self.value, list) or not at_least <= len(self.value) <= at_most:
@@ -58,9 +65,11 @@ class Node:
         return [Node(value, f"{self.path}[{index}]") for index, value in enumerate(self.value)]
 
     def text(self, at_least: int = 1, at_most: int = 200) -> str:
-        """Returns a string with a bounded number of characters."""
+        """Returns a string with a bounded number of characters, which no terminal takes for a command."""
         if not isinstance(self.value, str) or not at_least <= len(self.value) <= at_most:
             raise self.error(f"a string of {at_least} to {at_most} characters")
+        if not self.value.isprintable():
+            raise self.error("a string of printable characters")
         return self.value
 
     def one_of(self, choices: Collection[str]) -> str:
@@ -91,15 +100,18 @@ class Node:
         return self.value
 
     def scalar(self) -> str | int | float | bool:
-        """Returns a string, number or boolean."""
+        """Returns a printable string, a number or a boolean."""
         if isinstance(self.value, (dict, list)):
             raise self.error("a string, a number or a boolean")
-        return self.value
+        return self.text(0, 1_000) if isinstance(self.value, str) else self.value
 
     def relative_path(self) -> str:
         """Returns a path that cannot leave its directory on any operating system."""
         path = self.text(at_most=_MAXIMUM_PATH)
-        for part in path.split("/"):
+        parts = path.split("/")
+        if len(parts) > _MAXIMUM_PARTS:
+            raise self.error(f"a path of at most {_MAXIMUM_PARTS} parts")
+        for part in parts:
             if not _PATH_PART.fullmatch(part) or part.split(".")[0].lower() in _RESERVED:
                 raise self.error("a relative path of letters, digits, '.', '_', '-', joined by '/'")
         return path

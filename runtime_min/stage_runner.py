@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ExecutionError, TensorInputError
-from .manifest import Library, Stage
+from .files import BundleFiles
+from .manifest import TOKEN_IDS, Library, Stage
 from .stages import TensorSignature
 from .vm import Instrument, Worker, load_function, to_tvm
 
@@ -22,7 +22,7 @@ class StageRunner:
         self,
         stage: Stage,
         libraries: Mapping[int, Library],
-        directory: Path,
+        files: BundleFiles,
         parameters: Mapping[str, Any],
         worker: Worker,
     ) -> None:
@@ -31,7 +31,7 @@ class StageRunner:
         self.buckets = tuple(libraries)
         """Largest length of each library, ascending."""
         self._libraries = libraries
-        self._directory = directory
+        self._files = files
         self._parameters = [parameters[name] for name in stage.parameters]
         self._worker = worker
         self._functions: dict[int, Callable[..., Any]] = {}
@@ -100,7 +100,18 @@ class StageRunner:
                     f"The stage {self.stage.name!r} expects {tensor.name} as {tensor.dtype} "
                     f"{list(tensor.concrete(length))}, found {array.dtype} {list(array.shape)}."
                 )
+            if tensor.name == TOKEN_IDS:
+                self._check_tokens(array)
         return length
+
+    def _check_tokens(self, token_ids: NDArray[Any]) -> None:
+        """The library reads a row of its table for each token, wherever that lies in memory."""
+        rows = int(self._parameters[0].shape[0])
+        if token_ids.size and not 0 <= token_ids.min() <= token_ids.max() < rows:
+            raise TensorInputError(
+                f"The stage {self.stage.name!r} knows the tokens 0 to {rows - 1}, "
+                f"found {token_ids.min()} to {token_ids.max()}."
+            )
 
     def _length(self, inputs: Mapping[str, NDArray[Any]]) -> int:
         """Reads the length off the first input that carries it."""
@@ -116,6 +127,7 @@ class StageRunner:
         replaced: Mapping[str, NDArray[np.float32]],
     ) -> list[NDArray[Any]]:
         """Runs on the worker's thread."""
+        self._files.check_unchanged()
         tvm_ffi = self._worker.tvm_ffi
         function = self._function(bucket) if instrument is None else self._load(bucket, instrument)
         parameters = self._parameters
@@ -129,9 +141,7 @@ class StageRunner:
         except Exception as failure:
             raise ExecutionError(self.stage.name, str(failure)) from failure
         tensors = [result] if len(self.stage.outputs) == 1 else list(result)
-        outputs = [np.from_dlpack(tensor) for tensor in tensors]
-        self._worker.bound_memory(outputs)
-        return outputs
+        return [np.from_dlpack(tensor) for tensor in tensors]
 
     def _function(self, bucket: int) -> Callable[..., Any]:
         if bucket not in self._functions:
@@ -140,8 +150,7 @@ class StageRunner:
 
     def _load(self, bucket: int, instrument: Instrument | None = None) -> Callable[..., Any]:
         library = self._libraries[bucket]
-        path = self._directory / library.file
-        return load_function(self._worker.tvm_ffi, path, library.function, instrument)
+        return load_function(self._worker.tvm_ffi, self._files, library.file, library.function, instrument)
 
 
 def _length_carrier(tensors: tuple[TensorSignature, ...]) -> tuple[TensorSignature, int, int]:

@@ -12,9 +12,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import cycle, islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,19 +22,23 @@ from numpy.typing import NDArray
 from .errors import (
     ClosedBundleError,
     ForkError,
+    KokoroError,
     LibraryLoadError,
     ThreadsError,
     TvmMissingError,
     TvmVersionError,
 )
+from .files import BundleFiles
 from .manifest import ALIGNMENT, Parameters, Versions
+from .native import library_file
+from .worker_thread import leave_thread, take_thread
 
 _CPU, _POOLED_ALLOCATOR = 1, 2
 _SHARE_ALL_CORES = -3
 """TVM's affinity mode in which every thread of a pool may run on every core given."""
 _MAXIMUM_THREADS = 1_024
-_KEPT_BYTES = 128 << 20
-"""Free blocks that TVM's allocator may keep for outputs. Clearing it costs page faults afterwards."""
+_LOADER = "ffi.Module.load_from_file.so"
+"""TVM's loader of shared libraries, on every system."""
 _THREADS_VARIABLE = "TVM_NUM_THREADS"
 
 _lock = threading.Lock()
@@ -47,11 +50,12 @@ Instrument = Callable[..., int]
 """Called as ``(function, name, before, result, *arguments)``; 1 instead of 0 before a kernel skips it."""
 
 
-def load_tvm(library: Path, versions: Versions) -> Any:
+def load_tvm(files: BundleFiles, library: str, versions: Versions) -> Any:
     """Returns the module `tvm_ffi` after making sure that the TVM runtime is in the process.
 
     Args:
-        library: the bundle's ``libtvm_runtime``, loaded unless there already is a runtime.
+        files: of the bundle.
+        library: path of its ``libtvm_runtime``, which is loaded unless there already is a runtime, and stays.
         versions: what the bundle was compiled with.
 
     Raises:
@@ -65,9 +69,12 @@ def load_tvm(library: Path, versions: Versions) -> Any:
         _check_tvm_ffi(tvm_ffi.__version__, versions.tvm_ffi)
         if tvm_ffi.get_global_func("runtime.NumThreads", allow_missing=True) is None:
             try:
-                ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
+                with library_file(library, files.blocks(library)) as path:
+                    ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
             except OSError as failure:
-                raise LibraryLoadError(f"{library} could not be loaded: {failure}.") from failure
+                raise LibraryLoadError(
+                    f"{files.directory / library} could not be loaded: {failure}."
+                ) from failure
             _loaded_version = versions.tvm
         # A runtime that we did not load came with the package `tvm`.
         found = _loaded_version or getattr(sys.modules.get("tvm"), "__version__", "unknown")
@@ -79,7 +86,7 @@ def load_tvm(library: Path, versions: Versions) -> Any:
         return tvm_ffi
 
 
-def map_parameters(tvm_ffi: Any, directory: Path, parameters: Parameters) -> dict[str, Any]:
+def map_parameters(tvm_ffi: Any, files: BundleFiles, parameters: Parameters) -> dict[str, Any]:
     """Maps the parameter file and returns its tensors by name, without copying.
 
     All processes that map the file share its memory. The mapping is copy-on-write because TVM takes no
@@ -87,7 +94,7 @@ def map_parameters(tvm_ffi: Any, directory: Path, parameters: Parameters) -> dic
     """
     if not parameters.tensors:
         return {}
-    data = np.memmap(directory / parameters.file, np.uint8, "c")
+    data = files.map(parameters.file)
     return {
         tensor.name: to_tvm(
             tvm_ffi, np.ndarray(tensor.shape, tensor.dtype, buffer=data, offset=tensor.offset)
@@ -113,29 +120,36 @@ def aligned(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def load_function(
-    tvm_ffi: Any, library: Path, name: str, instrument: Instrument | None = None
+    tvm_ffi: Any, files: BundleFiles, library: str, name: str, instrument: Instrument | None = None
 ) -> Callable[..., Any]:
     """Returns the entry function `name` of a compiled library.
 
     Args:
         tvm_ffi: the module.
-        library: the file.
+        files: of the bundle.
+        library: path of the file; it leaves the process with the last reference to the function.
         name: of the function.
         instrument: called before and after each kernel of this function.
 
     Raises:
         LibraryLoadError: the library cannot be loaded or has no such function.
+        BundleError: the file is not the one that was checked.
     """
     try:
-        machine = tvm_ffi.load_module(str(library))["vm_load_executable"]()
+        with library_file(library, files.blocks(library)) as path:
+            # tvm_ffi.load_module goes by the path's suffix, and keeps what it has loaded for ever.
+            module = tvm_ffi.get_global_func(_LOADER)(path, "so")
+        machine = module["vm_load_executable"]()
         machine["vm_initialization"](_CPU, 0, _POOLED_ALLOCATOR)
         if instrument is not None:
             machine["set_instrument"](tvm_ffi.convert(instrument))
         function: Callable[..., Any] = machine[name]
+    except KokoroError:
+        raise
     except Exception as failure:
         reason = str(failure).strip().splitlines() or [type(failure).__name__]
         raise LibraryLoadError(
-            f"The function {name} of {library} could not be loaded: {reason[-1]}"
+            f"The function {name} of {files.directory / library} could not be loaded: {reason[-1]}"
         ) from failure
     return function
 
@@ -173,43 +187,45 @@ class Worker:
         self.tvm_ffi = tvm_ffi
         self.threads = threads
         self._clear_memory = tvm_ffi.get_global_func("vm.builtin.memory_manager.clear")
-        self._kept_sizes: set[int] = set()
         self._process = os.getpid()
+        # TVM never ends the pool of a thread that has ended, so bundles must not end their threads.
+        self._thread = take_thread(threads)
         self._closed = False
-        self._executor = ThreadPoolExecutor(1, "kokoro", _make_pool, (tvm_ffi, threads, usable_cores()))
-        self.call(int)
+        self.call(_make_pool, tvm_ffi, threads, usable_cores())
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Runs `function` on the thread and returns what it returns.
 
         Raises:
             ForkError: this is a child of the process that started the thread.
-            ClosedBundleError: the thread was stopped.
+            ClosedBundleError: the bundle was closed.
         """
         if os.getpid() != self._process:
             raise ForkError
+        result: Result = self._thread.call(self._run, function, arguments)
+        return result
+
+    def _run(self, function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
+        # The thread may be another bundle's by now.
         if self._closed:
             raise ClosedBundleError
-        return self._executor.submit(function, *arguments).result()
-
-    def bound_memory(self, outputs: Sequence[NDArray[Any]]) -> None:
-        """Keeps TVM's allocator from growing for ever; to be called after each computation.
-
-        A library plans its own memory for its bucket, but its outputs have the size of the utterance, and
-        the allocator keeps a free block of every size that it has seen.
-        """
-        self._kept_sizes.update(output.nbytes for output in outputs)
-        if sum(self._kept_sizes) > _KEPT_BYTES:
-            self._clear_memory()
-            self._kept_sizes.clear()
+        return function(*arguments)
 
     def close(self) -> None:
-        """Stops the thread when it has finished what it was asked for, and frees TVM's memory."""
+        """Waits until the thread has finished what it is doing, and frees TVM's memory."""
+        if self._closed:
+            return
         self._closed = True
         # In a child process there is no thread to wait for, and a lock of the allocator may be held.
         if os.getpid() == self._process:
-            self._executor.shutdown()
-            self._clear_memory()
+            with suppress(ClosedBundleError):
+                self._thread.call(self._clear_memory)
+            leave_thread(self._thread)
+
+    def __del__(self) -> None:
+        # Nobody can be calling; what TVM's allocator keeps, the next bundle uses.
+        if not getattr(self, "_closed", True):
+            leave_thread(self._thread)
 
 
 def _make_pool(tvm_ffi: Any, threads: int, cores: Sequence[int]) -> None:

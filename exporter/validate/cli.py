@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -215,13 +215,17 @@ def _spoken(
 
 def _facts(bundle: Bundle, ask: Executions) -> dict[str, str]:
     """What was compared, for the head of a report."""
-    model, versions = bundle.manifest.model, bundle.manifest.versions
+    model, packages = bundle.manifest.model, bundle.manifest.materials.packages
     return {
         "model": f"{model.name}, checkpoint {model.sha256[:16]}",
         "CPU level": f"{bundle.level.name}, threads: {bundle.threads}",
         "pt.static": f"{ask.static_tokens} tokens, {ask.static_frames} frames",
-        "versions": f"kokoro {versions.kokoro}, torch {versions.torch}, tvm {versions.tvm}",
+        "versions": f"{_versions(packages)}, tvm {bundle.manifest.versions.tvm}",
     }
+
+
+def _versions(packages: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {packages.get(name, 'unknown')}" for name in ("kokoro", "torch"))
 
 
 def _check_static_lengths(

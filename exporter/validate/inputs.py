@@ -27,7 +27,7 @@ from runtime_min.noise import check_seed
 from runtime_min.stages import FRAMES_PER_SECOND, STAGE_NAMES
 from runtime_min.tokens import tokenise
 from runtime_min.verify import sha256_of
-from runtime_min.voices import open_voices, style_row
+from runtime_min.voices import style_row
 
 PANGRAM = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˌOvəɹ ðə lˈAzi dˈɔɡ."
 """The quick brown fox jumps over the lazy dog."""
@@ -143,8 +143,7 @@ def check_utterance(bundle: Bundle, utterance: Utterance) -> int:
     speed = check_speed(utterance.speed)
     check_seed(utterance.seed)
     token_ids = tokenise(utterance.phonemes, bundle.manifest.vocabulary, bundle.max_phonemes)
-    voices = open_voices(bundle.directory, bundle.manifest.voices)
-    style = style_row(voices, utterance.voice, len(utterance.phonemes))
+    style = style_row(bundle.voice_tables, utterance.voice, len(utterance.phonemes))
     hidden = bundle.stage("bert").run({"token_ids": token_ids})["hidden"]
     predicted = bundle.stage("duration").run({"hidden": hidden, "prosody_style": style.prosody})["durations"]
     frames = int(round_durations(predicted, speed).sum())

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from exporter.bundle import replace_directory
 from exporter.errors import ExportError
 from exporter.parity import Figure
 from exporter.reference import Array
+from exporter.staging import replace_directory
 from exporter.validate.report_html import page
 from exporter.validate.report_words import verdict
 from exporter.validate.results import DYNAMIC, Difference, Report, SpokenSteps, Step

@@ -5,8 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import signal
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +19,9 @@ import numpy as np
 import pytest
 
 import exporter.bundle
-from exporter.bundle import BundleContents, NotABundleError, TensorSource, write_bundle
+import exporter.staging
+from exporter.bundle import BundleContents, TensorSource, write_bundle
+from exporter.staging import BusyDestinationError, NotABundleError, locked, replace_directory
 from runtime_min.errors import DiskFullError, ManifestError
 from runtime_min.manifest import ALIGNMENT, CpuLevel
 from runtime_min.verify import read_manifest, verify_files
@@ -179,11 +185,16 @@ def fail_with(error: BaseException) -> Callable[..., Any]:
 STEPS = [
     "_write_stage",
     "_write_parameters",
-    "_write_voice",
-    "_write_manifest",
-    "_synchronise",
+    "write_voice",
+    "write_manifest",
     "_write_archive",
+    "_synchronise",
 ]
+
+
+def make_fail(monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException) -> None:
+    module = exporter.staging if hasattr(exporter.staging, step) else exporter.bundle
+    monkeypatch.setattr(module, step, fail_with(error))
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -192,7 +203,7 @@ def test_a_failure_leaves_the_earlier_bundle_and_nothing_else(
     made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
 ) -> None:
     before = bytes_of(write_bundle(place / "bundle", made))
-    monkeypatch.setattr(exporter.bundle, step, fail_with(error))
+    make_fail(monkeypatch, step, error)
     with pytest.raises(type(error)):
         write_bundle(place / "bundle", made)
     assert bytes_of(place / "bundle") == before
@@ -206,9 +217,12 @@ def test_a_failed_rename_brings_the_earlier_bundle_back(
     rename = Path.rename
 
     def fail_for_the_staging_place(self: Path, target: Path) -> Path:
-        if ".staging-" in self.name:
+        if self.name.endswith(".staging"):
             raise OSError(errno.EIO, "Input/output error")
         return rename(self, target)
+
+    # As on a file system that cannot exchange two names.
+    monkeypatch.setattr(exporter.staging, "_exchange", lambda one, other: False)
 
     monkeypatch.setattr(Path, "rename", fail_for_the_staging_place)
     with pytest.raises(OSError, match="Input/output error"):
@@ -228,7 +242,7 @@ def test_a_disk_that_fills_up_is_named_with_sizes(
     made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     before = bytes_of(write_bundle(place / "bundle", made))
-    monkeypatch.setattr(exporter.bundle, step, fail_with(OSError(errno.ENOSPC, "No space left on device")))
+    make_fail(monkeypatch, step, OSError(errno.ENOSPC, "No space left on device"))
     with pytest.raises(DiskFullError, match=r"bundle needs \d+ bytes and \d+ are free"):
         write_bundle(place / "bundle", made)
     assert bytes_of(place / "bundle") == before
@@ -262,3 +276,131 @@ def test_another_error_of_the_system_is_not_mistaken_for_a_full_disk(
     monkeypatch.setattr(exporter.bundle, "_write_archive", fail_with(PermissionError(errno.EACCES, "denied")))
     with pytest.raises(PermissionError):
         write_bundle(place / "bundle", made)
+
+
+def test_an_earlier_bundle_is_exchanged_at_one_blow(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("old", "new"):
+        (place / name).mkdir(parents=True)
+        (place / name / name).write_bytes(b"")
+    # There is no moment at which neither is at the place.
+    monkeypatch.setattr(Path, "rename", fail_with(AssertionError("two renames")))
+    replace_directory(place / "new", place / "old")
+    assert [path.name for path in (place / "old").iterdir()] == ["new"]
+
+
+def test_two_renames_do_where_names_cannot_be_exchanged(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_bundle(place / "bundle", made)
+    monkeypatch.setattr(exporter.staging, "_exchange", lambda one, other: False)
+    assert read_manifest(write_bundle(place / "bundle", replace(made, parity={"run": 2}))).parity == {
+        "run": 2
+    }
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_a_place_that_another_process_writes_to_is_left_alone(made: BundleContents, place: Path) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    with locked(place / "bundle"):
+        with pytest.raises(BusyDestinationError, match=r"is writing .*/bundle: wait until it has ended"):
+            write_bundle(place / "bundle", replace(made, parity={"run": 2}))
+        write_bundle(place / "another", made)
+    assert bytes_of(place / "bundle") == before
+    assert sorted(os.listdir(place)) == ["another", "bundle"]
+
+
+def test_of_many_at_once_one_writes_and_nothing_is_mixed(made: BundleContents, place: Path) -> None:
+    place.mkdir()
+
+    def write(run: int) -> bool:
+        try:
+            write_bundle(place / "bundle", replace(made, parity={"run": run}))
+        except BusyDestinationError:
+            return False
+        verify_files(place / "bundle", read_manifest(place / "bundle"))
+        return True
+
+    # A lock belongs to an open file, so threads keep each other out as processes do.
+    with ThreadPoolExecutor(8) as pool:
+        written = list(pool.map(write, range(40)))
+    assert any(written)
+    verify_files(place / "bundle", read_manifest(place / "bundle"))
+    assert os.listdir(place) == ["bundle"]
+
+
+# Writes a bundle over another, and stops at the measurement, where everything is in the staging place.
+STOPPED = """
+import sys, time
+from dataclasses import replace
+from pathlib import Path
+import typer
+from exporter.bundle import write_bundle
+from exporter.terminal import reported_errors
+from tests.unit.tiny_bundle import dummy_contents
+work, bundle = map(Path, sys.argv[1:])
+
+def measure(staging):
+    print("measuring", flush=True)
+    time.sleep(60)
+
+try:
+    with reported_errors("interrupted"):
+        write_bundle(bundle, replace(dummy_contents(work), parity={"run": 2}), measure)
+except typer.Exit as end:
+    sys.exit(end.exit_code)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda n: n.name)
+def test_a_signal_leaves_the_earlier_bundle_and_the_next_export_goes_on(
+    made: BundleContents, place: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    command = [sys.executable, "-c", STOPPED, str(tmp_path / "work"), str(place / "bundle")]
+    root = Path(exporter.bundle.__file__).parent.parent
+    with subprocess.Popen(
+        command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "measuring\n"
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+    assert bytes_of(place / "bundle") == before
+    if number is signal.SIGKILL:
+        # Nobody could clean up, and nobody but the next one needs to.
+        assert process.returncode == -signal.SIGKILL
+    else:
+        assert (process.returncode, errors) == (130, "interrupted\n")
+        assert os.listdir(place) == ["bundle"]
+    assert read_manifest(write_bundle(place / "bundle", replace(made, parity={"run": 3}))).parity == {
+        "run": 3
+    }
+    assert os.listdir(place) == ["bundle"]
+
+
+# Lets no file grow beyond 512 KB, which is what a disk quota or `ulimit -f` does.
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from dataclasses import replace
+import numpy as np
+from exporter.bundle import TensorSource, write_bundle
+from tests.unit.tiny_bundle import dummy_contents
+work, bundle = map(Path, sys.argv[1:])
+made = dummy_contents(work)
+large = TensorSource("large", np.zeros(1 << 18, np.float32))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
+write_bundle(bundle, replace(made, tensors=(*made.tensors, large)))
+"""
+
+
+def test_a_file_that_may_not_grow_leaves_the_earlier_bundle(
+    made: BundleContents, place: Path, tmp_path: Path
+) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    command = [sys.executable, "-c", LIMITED, str(tmp_path / "work"), str(place / "bundle")]
+    root = Path(exporter.bundle.__file__).parent.parent
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode != 0 and "File too large" in done.stderr
+    assert bytes_of(place / "bundle") == before
+    assert os.listdir(place) == ["bundle"]

@@ -20,6 +20,8 @@ import numpy as np
 import pytest
 
 from exporter import bundle as bundle_module
+from exporter import link
+from exporter import plan as plan_module
 from exporter.cache import LibraryCache
 from exporter.errors import ExportError, ValidationFailedError
 from exporter.export import UnwritableError, export_bundle
@@ -337,6 +339,24 @@ class TestExport:
         assert [stage.name for stage in manifest.stages] == ["bert", "decoder"]
         assert [level.name for level in manifest.target.levels] == ["x86-64-v3"]
 
+    def test_a_bundle_for_another_machine_carries_that_machines_runtime(self, options, monkeypatch, tmp_path):
+        found = tmp_path / "libtvm_runtime.so"
+        found.write_bytes(b"another machine's runtime")
+        given = tmp_path / "wheel"
+        monkeypatch.setattr(
+            plan_module, "runtime_library", lambda target, named: found if named == given else None
+        )
+        path = run(replace(options, target="linux-aarch64", runtime_library=given))
+        manifest = read_manifest(path)
+        assert (path / manifest.runtime_library).read_bytes() == found.read_bytes()
+        assert (manifest.target.name, manifest.target.machine) == ("linux-aarch64", "aarch64")
+        assert [level.name for level in manifest.target.levels] == ["armv8-a"]
+
+    def test_a_bundle_for_this_machine_needs_neither_zig_nor_a_wheel(self, options, monkeypatch):
+        monkeypatch.setattr(plan_module, "runtime_library", None)
+        monkeypatch.setattr(link.importlib.util, "find_spec", None)
+        assert read_manifest(run(options)).runtime_library == "lib/libtvm_runtime.so"
+
     def test_synthetic_weights_are_a_loud_warning(self, options):
         progress = Recorder()
         run(options, progress=progress)
@@ -437,7 +457,7 @@ class TestFailure:
         def full(*_):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        monkeypatch.setattr(bundle_module, "_write_voice", full)
+        monkeypatch.setattr(bundle_module, "write_voice", full)
         with pytest.raises(DiskFullError):
             run(options)
         assert left_behind(options) == []

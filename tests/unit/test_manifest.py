@@ -190,15 +190,42 @@ BREAKS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
     ),
     "tensor without alignment": (
         assign("parameters", "tensors", 1, "offset", 100),
-        r"parameters.tensors\[1\].offset: expected a multiple of 64 from 80 on",
+        r"parameters.tensors\[1\].offset: expected 128, the first multiple of 64 from 80 on",
     ),
     "tensors that overlap": (
         assign("parameters", "tensors", 1, "offset", 64),
-        r"parameters.tensors\[1\].offset: expected a multiple of 64 from 80 on",
+        r"parameters.tensors\[1\].offset: expected 128, the first multiple of 64 from 80 on",
     ),
     "tensor past the end": (
         assign("parameters", "tensors", 2, "offset", 1 << 40),
-        "parameters.tensors: expected tensors within the",
+        r"parameters.tensors\[2\].offset: expected 192, the first multiple of 64 from 148 on",
+    ),
+    "tensors that leave a hole": (
+        assign("parameters", "tensors", 1, "offset", 192),
+        r"parameters.tensors\[1\].offset: expected 128",
+    ),
+    "bytes after the last tensor": (
+        lambda m: next(file for file in m["files"] if file["path"] == "parameters.bin").update(bytes=4096),
+        "parameters.tensors: expected tensors that fill the 4096 bytes of .*, found .*ends at 196",
+    ),
+    "tensors without a file": (
+        lambda m: next(file for file in m["files"] if file["path"] == "parameters.bin").update(bytes=0),
+        "parameters.tensors: expected tensors that fill the 0 bytes",
+    ),
+    "manifest that lists itself": (
+        lambda m: m["files"].insert(
+            [file["path"] for file in m["files"]].index("parameters.bin"),
+            {**m["files"][0], "path": "manifest.msgpack"},
+        ),
+        "files: expected every file but the manifest",
+    ),
+    "name that a terminal takes for a command": (
+        assign("target", "name", "\x1b[2J"),
+        r"target.name: expected a string of printable characters, found '\\x1b\[2J'",
+    ),
+    "parity that a terminal takes for a command": (
+        assign("parity", "x\x07", 1),
+        r"parity\['x\\x07'\]: expected a string of printable characters",
     ),
     "tensor of zero elements": (
         assign("parameters", "tensors", 0, "shape", [0]),
@@ -208,7 +235,26 @@ BREAKS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         assign("parameters", "tensors", 0, "shape", [1 << 31] * 8),
         r"tensors\[0\].bytes: expected \d{70,}",
     ),
-    "empty phoneme": (assign("vocabulary", "", 5), "vocabulary: expected phonemes of at least one"),
+    "token without a row": (
+        assign("vocabulary", "a", 5),
+        r"stages\[0\].parameters: expected first a table of two dimensions with a row for each token up to 5",
+    ),
+    "table of tokens that is no table": (
+        assign("stages", 0, "parameters", ["gain"]),
+        r"stages\[0\].parameters: expected first a table of two dimensions",
+    ),
+    "no table of tokens": (assign("stages", 0, "parameters", []), r"stages\[0\].parameters: expected first"),
+    "commit that is too long": (
+        assign("materials", "commit", "a" * 65),
+        "materials.commit: expected a string",
+    ),
+    "package without a version": (
+        assign("materials", "packages", "torch", ""),
+        r"packages\['torch'\]: expected",
+    ),
+    "extensions are no map": (assign("extensions", []), "extensions: expected a map"),
+    "requirements are no array": (assign("requires", {}), "requires: expected an array"),
+    "empty phoneme": (assign("vocabulary", "", 4), "vocabulary: expected phonemes of at least one"),
     "negative token": (assign("vocabulary", "a", -1), r"vocabulary\['a'\]: expected an integer from 0"),
     "no phonemes allowed": (assign("max_phonemes", 0), "max_phonemes: expected an integer from 1"),
     "voice twice": (assign("voices", 1, "name", "af_bella"), "voices: expected every name once"),
@@ -270,16 +316,30 @@ def test_every_broken_manifest_is_refused_by_place(raw: dict[str, Any], name: st
         "ü",
         "~/x",
         "x" * 201,
+        "a/b/c/d/e/f/g/h/i",
     ],
     ids=repr,
 )
 def test_unsafe_paths_are_refused(raw: dict[str, Any], path: str) -> None:
-    with pytest.raises(ManifestError, match=r"runtime_library: expected a (relative path|string)"):
+    with pytest.raises(
+        ManifestError, match=r"runtime_library: expected a (relative path|path of at most|string)"
+    ):
         parse_manifest(changed(raw, assign("runtime_library", path)))
 
 
-@pytest.mark.parametrize("path", ["LIB/x.so", "Lib/deeper/x.so", "README.TXT"])
-def test_paths_that_differ_in_case_only_are_refused(raw: dict[str, Any], path: str) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        "LIB/x.so",
+        "Lib/deeper/x.so",
+        "README.TXT",
+        "Manifest.msgpack",
+        "manifest.MSGPACK/x",
+        "lib",
+        "LICENSE/x",
+    ],
+)
+def test_paths_that_cannot_exist_at_once_on_every_system_are_refused(raw: dict[str, Any], path: str) -> None:
     def add(entries: dict[str, Any]) -> None:
         entries["files"].append({**entries["files"][0], "path": path})
         entries["files"].sort(key=lambda entry: entry["path"])

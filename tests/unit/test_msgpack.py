@@ -13,7 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime_min.errors import MsgpackError
-from runtime_min.msgpack import MAXIMUM_BYTES, MAXIMUM_DEPTH, MAXIMUM_ITEMS, MAXIMUM_STRING, unpack
+from runtime_min.msgpack import (
+    MAXIMUM_BYTES,
+    MAXIMUM_DEPTH,
+    MAXIMUM_ITEMS,
+    MAXIMUM_KEY,
+    MAXIMUM_STRING,
+    unpack,
+)
 
 INTEGERS = st.integers(-(1 << 63), (1 << 64) - 1)
 BOUNDARIES = st.sampled_from(
@@ -25,10 +32,11 @@ BOUNDARIES = st.sampled_from(
     ]
 )
 TEXTS = st.text(max_size=40) | st.integers(30, 300).map(lambda length: "x" * length)
+KEYS = TEXTS.filter(lambda key: len(key.encode()) <= MAXIMUM_KEY)
 SCALARS = INTEGERS | BOUNDARIES | st.booleans() | TEXTS | st.floats(allow_nan=False, allow_infinity=False)
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(TEXTS, inner, max_size=20),
+    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(KEYS, inner, max_size=20),
     max_leaves=30,
 )
 
@@ -189,6 +197,12 @@ def test_the_length_of_a_string_is_bounded() -> None:
     assert len(unpack(msgpack.packb("x" * MAXIMUM_STRING))) == MAXIMUM_STRING  # type: ignore[arg-type]
     with pytest.raises(MsgpackError, match="string of at most"):
         unpack(msgpack.packb("x" * (MAXIMUM_STRING + 1)))
+
+
+def test_the_length_of_a_key_is_bounded() -> None:
+    assert unpack(msgpack.packb({"x" * MAXIMUM_KEY: 1})) == {"x" * MAXIMUM_KEY: 1}
+    with pytest.raises(MsgpackError, match=f"at most {MAXIMUM_KEY} bytes here, found {MAXIMUM_KEY + 1}"):
+        unpack(msgpack.packb({"x" * (MAXIMUM_KEY + 1): 1}))
 
 
 def test_the_number_of_values_and_the_time_are_bounded() -> None:

@@ -17,12 +17,15 @@ from runtime_min import Bundle
 from runtime_min.errors import (
     BundleError,
     DamagedFileError,
+    LinkedFileError,
     ManifestDigestError,
     MissingFileError,
     MsgpackError,
+    NotRegularFileError,
     UnexpectedFileError,
 )
-from runtime_min.verify import read_manifest, sha256_of, verify_files
+from runtime_min.files import BundleFiles
+from runtime_min.verify import manifest_of, read_manifest, sha256_of, verify_files
 from tests.unit.tiny_bundle import dummy_contents
 
 
@@ -84,7 +87,13 @@ def test_a_file_of_another_size_is_named_with_both_sizes(bundle: Path) -> None:
 def test_an_extra_file_is_refused(bundle: Path, path: str) -> None:
     (bundle / path).parent.mkdir(parents=True, exist_ok=True)
     (bundle / path).write_bytes(b"")
-    with pytest.raises(UnexpectedFileError, match=path):
+    with pytest.raises(UnexpectedFileError, match=f"holds '{path.partition('deep')[0]}', which"):
+        verify(bundle)
+
+
+def test_an_empty_directory_is_refused(bundle: Path) -> None:
+    (bundle / "lib" / "empty").mkdir()
+    with pytest.raises(UnexpectedFileError, match="holds 'lib/empty/', which"):
         verify(bundle)
 
 
@@ -96,25 +105,46 @@ def test_links_are_refused_wherever_they_lead(bundle: Path, path: str) -> None:
     else:
         original.write_bytes(b"")
     (bundle / path).symlink_to(original)
-    with pytest.raises(UnexpectedFileError, match="link, pipe or device"):
+    with pytest.raises(LinkedFileError, match="is a symbolic link; expected a regular file"):
         verify(bundle)
+
+
+@pytest.mark.parametrize("path", ["LICENSE", "parameters.bin", "manifest.msgpack"])
+def test_a_file_with_another_name_elsewhere_is_refused(bundle: Path, path: str) -> None:
+    (bundle.parent / "other name").hardlink_to(bundle / path)
+    with pytest.raises(LinkedFileError, match=f"{path} has 2 names .*copy the bundle"):
+        verify(bundle)
+    (bundle.parent / "other name").unlink()
+    verify(bundle)
+
+
+def test_a_link_to_the_whole_bundle_is_followed_once(bundle: Path, sound: Path, tmp_path: Path) -> None:
+    link = tmp_path / "current"
+    link.symlink_to(bundle, target_is_directory=True)
+    files = BundleFiles(link)
+    link.unlink()
+    link.symlink_to(tmp_path, target_is_directory=True)
+    manifest = manifest_of(files)
+    files.verify()
+    assert manifest == read_manifest(sound)
+    files.close()
 
 
 def test_a_linked_directory_is_refused(bundle: Path) -> None:
     (bundle / "voices").rename(bundle.parent / "voices")
     (bundle / "voices").symlink_to(bundle.parent / "voices")
-    with pytest.raises(UnexpectedFileError, match="voices is a link"):
+    with pytest.raises(UnexpectedFileError, match="voices is a symbolic link"):
         verify(bundle)
 
 
 def test_pipes_and_sockets_are_refused_without_waiting_for_them(bundle: Path) -> None:
     os.mkfifo(bundle / "pipe")
-    with pytest.raises(UnexpectedFileError, match="pipe is a link, pipe or device"):
+    with pytest.raises(UnexpectedFileError, match="pipe is a pipe, socket, device or directory"):
         verify(bundle)
     (bundle / "pipe").unlink()
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(os.path.relpath(bundle / "socket"))
-        with pytest.raises(UnexpectedFileError, match="socket is a link, pipe or device"):
+        with pytest.raises(UnexpectedFileError, match="socket is a pipe, socket, device or directory"):
             verify(bundle)
 
 
@@ -122,11 +152,20 @@ def test_a_manifest_that_is_no_regular_file_is_refused(bundle: Path) -> None:
     manifest = bundle / "manifest.msgpack"
     manifest.rename(bundle.parent / "manifest")
     manifest.symlink_to(bundle.parent / "manifest")
-    with pytest.raises(UnexpectedFileError, match="no regular file"):
+    with pytest.raises(LinkedFileError, match=r"manifest\.msgpack is a symbolic link"):
         read_manifest(bundle)
     manifest.unlink()
     os.mkfifo(manifest)
-    with pytest.raises(UnexpectedFileError, match="no regular file"):
+    with pytest.raises(NotRegularFileError, match=r"manifest\.msgpack is a pipe"):
+        read_manifest(bundle)
+    manifest.unlink()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(manifest))
+        with pytest.raises(NotRegularFileError, match=r"manifest\.msgpack is a socket"):
+            read_manifest(bundle)
+    manifest.unlink()
+    manifest.mkdir()
+    with pytest.raises(NotRegularFileError, match=r"manifest\.msgpack is a"):
         read_manifest(bundle)
 
 

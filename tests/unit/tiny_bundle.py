@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from exporter.bundle import BundleContents, LibrarySource, StageSource, TensorSource
-from runtime_min.manifest import CpuLevel, ModelInfo, Target, Versions
+from runtime_min.manifest import CpuLevel, Materials, ModelInfo, Target, Versions
 from runtime_min.platform import this_machine
 from runtime_min.stages import STAGE_NAMES, signatures
 
@@ -52,7 +52,11 @@ def this_target(levels: tuple[CpuLevel, ...] = (CpuLevel("baseline", ()),)) -> T
 def versions() -> Versions:
     """What a bundle that is compiled here is made with; only TVM's decide about anything."""
     tvm, tvm_ffi = (importlib.metadata.version(name) for name in ("apache-tvm", "apache-tvm-ffi"))
-    return Versions("0.1.0", tvm, tvm_ffi, "2.13.0", "0.9.4", "0.14")
+    return Versions("0.1.0", tvm, tvm_ffi, "0.14")
+
+
+def materials() -> Materials:
+    return Materials({"torch": "2.13.0", "kokoro": "0.9.4"}, {"linker": "cc 12"}, "2" * 64, "")
 
 
 def dummy_libraries(directory: Path, stages: tuple[str, ...] = STAGE_NAMES) -> dict[str, Path]:
@@ -76,6 +80,7 @@ def contents(libraries: Mapping[str, Path], runtime_library: Path) -> BundleCont
     return BundleContents(
         model=ModelInfo("tiny", "synthetic", "0" * 64, "1" * 64, True, HIDDEN, STYLE),
         versions=versions(),
+        materials=materials(),
         target=this_target(),
         stages=tuple(sources),
         tensors=tuple(TensorSource(name, values) for name, values in tensors().items()),
