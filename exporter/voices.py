@@ -64,6 +64,26 @@ def load_voices(
     return {name: _read_pack(packs[name] or download(f"voices/{name}.pt")) for name in _select(packs, names)}
 
 
+def read_packs(paths: Sequence[Path]) -> Voices:
+    """Reads ``.pt`` or ``.bin`` packs, and those in directories; a voice has the name of its file.
+
+    Raises:
+        VoiceError: something is no pack, or two have one name.
+    """
+    voices: Voices = {}
+    for path in paths:
+        found = _packs(path) if path.is_dir() else {path.stem: path}
+        for name, pack in found.items():
+            if pack is None or pack.suffix not in (".pt", ".bin"):
+                raise VoiceError(
+                    f"{path} is no voice pack: expected NAME.pt, NAME.bin or a directory of them"
+                )
+            if name in voices:
+                raise VoiceError(f"the voice {name} is there twice: keep one")
+            voices[name] = _read_pack(pack)
+    return voices
+
+
 def synthetic_voice(name: str) -> NDArray[np.float32]:
     """Make up a voice whose statistics are those of the 54 real ones.
 

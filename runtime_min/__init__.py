@@ -4,9 +4,13 @@ from runtime_min import Bundle
 audio = Bundle.load("bundles/demo").synthesize("həlˈO wˈɜɹld!", voice="af_heart")
 """
 
-from .bundle import Audio, Bundle
+from .bundle import Bundle
 from .errors import BundleError, InputError, KokoroError, MachineError, OutputError
+from .stream import Stream
+from .timing import Audio, Timing
+from .voices import VoiceName
 from .wav import write_wav
+from .words import Segment, Word
 
 __all__ = [
     "Audio",
@@ -16,5 +20,10 @@ __all__ = [
     "KokoroError",
     "MachineError",
     "OutputError",
+    "Segment",
+    "Stream",
+    "Timing",
+    "VoiceName",
+    "Word",
     "write_wav",
 ]

@@ -36,10 +36,15 @@ def tokenise(phonemes: str, vocabulary: Mapping[str, int], limit: int) -> NDArra
         raise EmptyInputError
     if len(phonemes) > limit:
         raise TooManyPhonemesError(len(phonemes), limit)
+    if unknown := find_unknown(phonemes, vocabulary):
+        raise UnknownPhonemesError(unknown)
+    return np.array([[BOUNDARY, *(vocabulary[phoneme] for phoneme in phonemes), BOUNDARY]], np.int64)
+
+
+def find_unknown(phonemes: str, vocabulary: Mapping[str, int]) -> dict[str, list[int]]:
+    """Returns every phoneme that is not in `vocabulary`, with the positions at which it stands."""
     unknown: dict[str, list[int]] = {}
     for position, phoneme in enumerate(phonemes):
         if phoneme not in vocabulary:
             unknown.setdefault(phoneme, []).append(position)
-    if unknown:
-        raise UnknownPhonemesError(unknown)
-    return np.array([[BOUNDARY, *(vocabulary[phoneme] for phoneme in phonemes), BOUNDARY]], np.int64)
+    return unknown

@@ -20,7 +20,7 @@ from exporter.bench.cli import ROUNDS, THREADS, TOKENS, check_bundle, shown_prog
 from exporter.bench.engines import check_installed
 from exporter.bench.measure import Options, measure
 from exporter.bench.report import as_terminal, save
-from exporter.bench.results import ENGINES
+from exporter.bench.results import ENGINES, KOKORO_ONNX
 from exporter.demo import BUNDLE
 from exporter.terminal import reported_errors
 
@@ -30,13 +30,15 @@ _DOCUMENTS = Path("docs")
 def main() -> None:
     """Runs `make bench` in the current directory."""
     with reported_errors():
-        check_installed(ENGINES)
+        check_installed((*ENGINES, KOKORO_ONNX))
         BUNDLE.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".bench-", dir=BUNDLE.parent) as directory:
             bundle = Path(directory) / "bundle"
             seconds = _export(bundle)
             manifest, level = check_bundle(bundle, None)
-            options = Options(bundle, manifest, level, TOKENS, THREADS, ROUNDS, ENGINES, profile=True)
+            options = Options(
+                bundle, manifest, level, TOKENS, THREADS, ROUNDS, ENGINES, profile=True, stream=True
+            )
             with shown_progress() as tell:
                 report = measure(options, tell, export_seconds=seconds)
             console = Console()

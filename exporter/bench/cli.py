@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from exporter.bench.results import BUNDLE, ENGINES
+from exporter.bench.results import BUNDLE, ENGINES, KOKORO_ONNX
 from exporter.terminal import BundleArgument, lengths, parts, reported_errors
 from runtime_min.manifest import Manifest
 from runtime_min.stages import MINIMUM_LENGTH, STAGE_NAMES
@@ -44,6 +44,12 @@ def bench(
         Path | None,
         typer.Option(help="kokoro's ONNX export; written there if there is none. By default made anew."),
     ] = None,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream", help="Speak a text of 3,000 phonemes beside kokoro-onnx, too; takes minutes."
+        ),
+    ] = False,
     memory: Annotated[
         int | None,
         typer.Option(
@@ -79,14 +85,14 @@ def bench(
         from exporter.bench.report import as_terminal, prepare, save
 
         if memory is None:
-            check_installed(measured)
+            check_installed([*measured, *([KOKORO_ONNX] if stream else [])])
         if save_dir is not None:
             prepare(save_dir)
         manifest, level = check_bundle(path, cpu_level)
         _check_lengths(manifest, (shortest, longest) if memory else spoken)
         unique = tuple(dict.fromkeys(spoken)), tuple(dict.fromkeys(used))
         options = Options(
-            path, manifest, level, *unique, repeats, measured, profile, checkpoint, config, onnx
+            path, manifest, level, *unique, repeats, measured, profile, checkpoint, config, onnx, stream
         )
         if memory is not None:
             _watch_memory(options, memory, shortest, longest, save_dir)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from exporter.bench.results import BUNDLE, ENGINES, NAMES, ONNXRUNTIME
+from exporter.bench.results import BUNDLE, ENGINES, KOKORO_ONNX, NAMES, ONNXRUNTIME
 from exporter.bench.speakers import Engine
 from exporter.errors import ExportError
 
@@ -45,21 +45,22 @@ def check_installed(engines: Sequence[str]) -> None:
     Raises:
         EngineMissingError: naming what to install, or which engines are there.
     """
-    if ONNXRUNTIME not in engines:
-        return
-    missing = [package for package in ("onnx", "onnxruntime") if find_spec(package) is None]
-    if missing:
-        others = ",".join(name for name in ENGINES if name != ONNXRUNTIME)
-        raise EngineMissingError(
-            f"{NAMES[ONNXRUNTIME]} is to be measured, and these packages are missing: {', '.join(missing)}. "
-            f"Run pip install 'kokoro-export[bench]', or measure without it: --engines {others}."
-        )
+    needed = {ONNXRUNTIME: ("onnx", "onnxruntime"), KOKORO_ONNX: ("kokoro_onnx", "onnx", "onnxruntime")}
+    for engine in engines:
+        missing = [package for package in needed.get(engine, ()) if find_spec(package) is None]
+        if missing:
+            others = ",".join(name for name in ENGINES if name != ONNXRUNTIME)
+            without = "without --stream" if engine == KOKORO_ONNX else f"without it: --engines {others}"
+            raise EngineMissingError(
+                f"{NAMES[engine]} is to be measured, and these packages are missing: {', '.join(missing)}. "
+                f"Run pip install 'kokoro-export[bench]', or measure {without}."
+            )
 
 
 def versions(engines: Sequence[str]) -> str:
     """What is compared, in a line."""
-    packages = {"bundle": "apache-tvm", "pytorch": "torch", "onnxruntime": "onnxruntime"}
-    named = [*(packages[engine] for engine in engines), "kokoro", "numpy"]
+    packages = {"bundle": "apache-tvm", "pytorch": "torch"}
+    named = [*(packages.get(engine, engine) for engine in engines), "kokoro", "numpy"]
     found = (f"{package} {importlib.metadata.version(package)}" for package in named)
     return ", ".join((*found, f"Python {sys.version.split()[0]}"))
 
@@ -121,6 +122,15 @@ class EngineProcess:
         """
         reply = self._ask({"speak": phonemes})
         return float(reply["seconds"]), int(reply["samples"])
+
+    def stream(self, phonemes: str) -> tuple[float, float, int]:
+        """Seconds until the first piece and until the last, and the number of samples.
+
+        Raises:
+            EngineError: the engine failed.
+        """
+        reply = self._ask({"speak": phonemes})
+        return float(reply["first"]), float(reply["seconds"]), int(reply["samples"])
 
     def memory(self, field: str = "VmHWM") -> int:
         """Bytes of the process, by the field of /proc/PID/status."""

@@ -90,7 +90,7 @@ def _others(report: Report) -> Iterator[Row]:
     yield Row(f"cold start to WAV at {HEADLINE} tokens", cold, _seconds, 1.3, 0.8)
     for tokens, least, goal in ((HEADLINE, 500, 460), (LONGEST, 850, 650)):
         peaks = {each.engine: float(each.bytes) for each in report.memory if each.tokens == tokens}
-        yield Row(f"peak memory at {tokens} tokens", peaks, _mebibytes, least * MIB, goal * MIB)
+        yield Row(f"peak memory at {tokens} tokens", peaks, mebibytes, least * MIB, goal * MIB)
     found = ((name, report.timing(name, SHORT)) for name in ENGINES)
     first = {name: timing.median for name, timing in found if timing is not None}
     yield Row(f"first audio at {SHORT} tokens, warm", first, _seconds, 0.12, 0.07)
@@ -113,7 +113,8 @@ def _minutes(value: float) -> str:
     return f"{value / 60:.1f} min"
 
 
-def _mebibytes(value: float) -> str:
+def mebibytes(value: float) -> str:
+    """A number of bytes as text."""
     return f"{value / MIB:,.0f} MiB"
 
 

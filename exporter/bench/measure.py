@@ -26,6 +26,7 @@ from exporter.bench.peak import measure_peak
 from exporter.bench.profile import measure_profile
 from exporter.bench.results import (
     BUNDLE,
+    KOKORO_ONNX,
     LIBRARIES,
     NAMES,
     ONNXRUNTIME,
@@ -34,11 +35,13 @@ from exporter.bench.results import (
     Peak,
     PeakMemory,
     Report,
+    StreamTiming,
     Timing,
     rotated,
 )
 from exporter.bench.speakers import SAMPLE_RATE, Engine
-from exporter.bench.utterances import phonemes_of
+from exporter.bench.streams import LONG_TEXT, measure_streams
+from exporter.bench.utterances import phonemes_of, text_of
 from exporter.inspect_bundle import total_bytes
 from exporter.validate.inputs import default_voice, reference_files
 from runtime_min.manifest import Manifest
@@ -68,6 +71,8 @@ class Options:
     config: Path | None = None
     onnx: Path | None = None
     """kokoro's ONNX export, written there if there is none; None exports it and keeps nothing."""
+    stream: bool = False
+    """Measure a long text beside kokoro-onnx, too."""
 
     def phonemes(self, tokens: int) -> str:
         """What every engine says at this length."""
@@ -150,6 +155,10 @@ def measure(options: Options, tell: Told, export_seconds: float | None = None) -
         cold_starts = tuple(_cold_starts(options, engines, Path(directory), tell))
         memory = tuple(_memory(options, engines, tell))
         peaks = tuple(_peaks(options, tell))
+        streams: tuple[StreamTiming, ...] = ()
+        if options.stream:
+            text = text_of(LONG_TEXT, options.manifest.vocabulary)
+            streams = tuple(measure_streams(engines[BUNDLE], text, options.rounds, tell))
         profile = None
         if options.profile:
             tell(f"profile of the bundle at {options.headline()} tokens")
@@ -157,7 +166,7 @@ def measure(options: Options, tell: Told, export_seconds: float | None = None) -
             profile = measure_profile(engine, options.phonemes(options.headline()), options.rounds)
     return Report(
         facts, options.tokens, options.threads, options.rounds, timings, cold_starts, memory, sizes, peaks,
-        idleness.share, busy_before, _busy_cores(), export_seconds, profile,
+        idleness.share, busy_before, _busy_cores(), export_seconds, profile, streams,
     )  # fmt: skip
 
 
@@ -167,9 +176,9 @@ def make_engines(options: Options, directory: Path, tell: Told) -> dict[str, Eng
     voice = default_voice([known.name for known in manifest.voices])
     table = next(known for known in manifest.voices if known.name == voice)
     checkpoint, config, onnx = Path(), Path(), Path()
-    if set(options.engines) & {PYTORCH, ONNXRUNTIME}:
+    if options.stream or set(options.engines) & {PYTORCH, ONNXRUNTIME}:
         checkpoint, config = reference_files(manifest, options.checkpoint, options.config)
-    if ONNXRUNTIME in options.engines:
+    if options.stream or ONNXRUNTIME in options.engines:
         onnx = (options.onnx or directory / "kokoro.onnx").absolute()
         if not onnx.exists():
             tell("kokoro's own ONNX export")
@@ -274,7 +283,7 @@ def _facts(options: Options) -> dict[str, str]:
         "machine": f"{_cpu_model()}, {len(usable_cores())} cores, {memory:.0f} GiB, {platform.system()}",
         "CPU level": options.level,
         "model": f"{manifest.model.name}, {weights}, SHA-256 {manifest.model.sha256[:16]}",
-        "versions": versions(options.engines),
+        "versions": versions([*options.engines, *([KOKORO_ONNX] if options.stream else [])]),
     }
 
 

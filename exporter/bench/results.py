@@ -9,7 +9,9 @@ from dataclasses import dataclass
 BUNDLE, PYTORCH, ONNXRUNTIME = "bundle", "pytorch", "onnxruntime"
 ENGINES = (BUNDLE, PYTORCH, ONNXRUNTIME)
 LIBRARIES = "libraries of one CPU level"
-NAMES = {BUNDLE: "bundle", PYTORCH: "PyTorch", ONNXRUNTIME: "ONNX Runtime"}
+KOKORO_ONNX = "kokoro-onnx"
+"""A client that streams, on ONNX Runtime; measured beside the bundle's own stream."""
+NAMES = {BUNDLE: "bundle", PYTORCH: "PyTorch", ONNXRUNTIME: "ONNX Runtime", KOKORO_ONNX: "kokoro-onnx"}
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,22 @@ class PeakMemory:
     tokens: int
     bytes: int
     """VmHWM, mapped pages included."""
+
+
+@dataclass(frozen=True)
+class StreamTiming:
+    """One client that speaks a long text piece by piece, again and again in one process."""
+
+    engine: str
+    characters: int
+    """Of phonemes."""
+    audio_seconds: float
+    first: tuple[float, ...]
+    """Seconds until the first audio, warm, one for each round."""
+    seconds: tuple[float, ...]
+    """Seconds until the last."""
+    bytes: int
+    """VmHWM of the process when it had spoken everything."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +156,7 @@ class Report:
     busy_after: float
     export_seconds: float | None = None
     profile: Profile | None = None
+    streams: tuple[StreamTiming, ...] = ()
 
     @property
     def most_threads(self) -> int:

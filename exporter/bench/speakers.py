@@ -7,7 +7,7 @@ start and of the memory.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 Samples = NDArray[np.float32]
 Speak = Callable[[str], Samples]
 """Takes phonemes."""
+Streamed = Callable[[str], Iterator[Samples]]
+"""Takes phonemes, yields pieces."""
 SAMPLE_RATE = 24_000
 
 
@@ -55,6 +57,45 @@ def _bundle(engine: Engine) -> Speak:
     return lambda phonemes: bundle.synthesize(phonemes, engine.voice).samples
 
 
+def load_stream(engine: Engine) -> Streamed:
+    """Loads what streams."""
+    return {"bundle": _bundle_stream, "kokoro-onnx": _kokoro_onnx_stream}[engine.name](engine)
+
+
+def _bundle_stream(engine: Engine) -> Streamed:
+    from runtime_min import Bundle
+
+    bundle = Bundle.load(engine.bundle, threads=engine.threads, level=engine.level)
+    return lambda phonemes: (piece.samples for piece in bundle.stream(phonemes, engine.voice))
+
+
+def _kokoro_onnx_stream(engine: Engine) -> Streamed:
+    """kokoro-onnx with its defaults, its batches read as they come."""
+    import asyncio
+    import tempfile
+
+    from kokoro_onnx import Kokoro
+
+    rows = np.fromfile(f"{engine.bundle}/{engine.voice_file}", "<f4").reshape(-1, 1, engine.columns)
+    with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+        np.savez(file, allow_pickle=False, **{engine.voice: rows})
+        file.flush()
+        client = Kokoro.from_session(_session(engine), file.name, vocab_config=engine.config)
+        client.voices = dict(client.voices)  # read before the file goes
+
+    def stream(phonemes: str) -> Iterator[Samples]:
+        pieces = client.create_stream(phonemes, engine.voice, is_phonemes=True)
+
+        async def following() -> tuple[Samples, int] | None:
+            return await anext(pieces, None)
+
+        with asyncio.Runner() as loop:
+            while (found := loop.run(following())) is not None:
+                yield found[0]
+
+    return stream
+
+
 def _pytorch(engine: Engine) -> Speak:
     import torch
     from kokoro.model import KModel
@@ -69,13 +110,17 @@ def _pytorch(engine: Engine) -> Speak:
     return speak
 
 
-def _onnxruntime(engine: Engine) -> Speak:
+def _session(engine: Engine) -> Any:
     import onnxruntime
 
     options: Any = onnxruntime.SessionOptions()
     options.intra_op_num_threads = engine.threads
     options.log_severity_level = 3
-    session: Any = onnxruntime.InferenceSession(engine.onnx, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(engine.onnx, options, providers=["CPUExecutionProvider"])
+
+
+def _onnxruntime(engine: Engine) -> Speak:
+    session = _session(engine)
     with open(engine.config, encoding="utf-8") as file:
         vocabulary: dict[str, int] = json.load(file)["vocab"]
 

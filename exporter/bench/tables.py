@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from exporter.bench import goals
-from exporter.bench.results import BUNDLE, ENGINES, NAMES, ONNXRUNTIME, KernelTime, Profile, Report, ratio
+from exporter.bench.results import (
+    BUNDLE,
+    ENGINES,
+    KOKORO_ONNX,
+    NAMES,
+    ONNXRUNTIME,
+    KernelTime,
+    Profile,
+    Report,
+    ratio,
+)
 from exporter.bench.work import EFFECTIVE
 
 _SMALLEST_SHARE = 0.003
@@ -80,6 +91,7 @@ def _measurements(report: Report) -> Iterator[Table]:
         ),
         note="VmHWM of a fresh process that spoke twice, mapped pages included.",
     )
+    yield _streams(report)
     yield Table(
         "Sizes",
         ("what", "MB"),
@@ -91,6 +103,33 @@ def _measurements(report: Report) -> Iterator[Table]:
         tuple((str(each.threads), f"{each.gflops:,.0f}") for each in report.peaks),
         note="Loops of fused multiply-adds on registers, compiled by TVM, measured in the same run.",
     )
+
+
+def _streams(report: Report) -> Table:
+    found = {each.engine: each for each in report.streams}
+    if not {BUNDLE, KOKORO_ONNX} <= set(found):
+        return Table("", (), ())
+    ours, theirs = found[BUNDLE], found[KOKORO_ONNX]
+    first, whole = ([statistics.median(times) for times in pair] for pair in (
+        (ours.first, theirs.first), (ours.seconds, theirs.seconds)
+    ))  # fmt: skip
+    return Table(
+        f"A text of {ours.characters:,} phonemes, piece by piece",
+        ("figure", NAMES[BUNDLE], NAMES[KOKORO_ONNX], "ratio", "at most", "reached"),
+        (
+            _stream_row("first audio, warm", first, _s, 0.5),
+            _stream_row("whole text", whole, _s, 0.5),
+            _stream_row("peak memory", (ours.bytes, theirs.bytes), goals.mebibytes, 1.0),
+        ),
+        note=f"Both clients stream, on {_count(report.most_threads, 'thread')}, the same weights, voice and "
+        f"phonemes; medians of {len(ours.first)} interleaved rounds. Audio: {ours.audio_seconds:.1f} and "
+        f"{theirs.audio_seconds:.1f} s (kokoro-onnx trims silence).",
+    )
+
+
+def _stream_row(figure: str, values: Sequence[float], shown: goals.Format, most: float) -> tuple[str, ...]:
+    over = values[0] / values[1]
+    return (figure, *map(shown, values), f"{over:.2f}", f"{most:g}", "yes" if over <= most else "no")
 
 
 def _timing_row(report: Report, tokens: int, threads: int, engine: str) -> tuple[str, ...]:

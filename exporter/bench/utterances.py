@@ -20,6 +20,25 @@ class NothingToSayError(ExportError):
     exit_code = 3
 
 
+_SENTENCE_TOKENS = (42, 64, 27, 90, 51, 75, 34)
+_MARKS = (",", ".", ".", ",", ".", "?", ".")
+
+
+def text_of(characters: int, vocabulary: Collection[str]) -> str:
+    """Returns sentences and clauses of exactly so many phonemes, their marks and spaces counted.
+
+    Raises:
+        NothingToSayError: as in `phonemes_of`.
+    """
+    said, number = "", 0
+    while len(said) < characters:
+        place = number % len(_SENTENCE_TOKENS)
+        clause = phonemes_of(_SENTENCE_TOKENS[place], vocabulary, number).rstrip(" .")
+        said += f"{clause}{_MARKS[place]} "
+        number += 1
+    return f"{said[: characters - 1]}."
+
+
 def phonemes_of(tokens: int, vocabulary: Collection[str], seed: int = 0) -> str:
     """Returns something to say.
 

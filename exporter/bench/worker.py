@@ -1,7 +1,8 @@
 """One engine in a process of its own; started by `exporter.bench.engines`.
 
 ``python -m exporter.bench.worker ENGINE`` (JSON of `speakers.Engine`) answers requests over pipes, a JSON
-object a line; with ``PHONEMES FILE`` after it, it speaks once into a WAV file, for cold starts.
+object a line; with ``PHONEMES FILE`` after it, it speaks once into a WAV file, for cold starts; with
+``stream`` after it, it speaks piece by piece.
 """
 
 from __future__ import annotations
@@ -15,17 +16,26 @@ import wave
 from collections.abc import Callable
 from typing import IO, Any
 
-from exporter.bench.speakers import SAMPLE_RATE, Engine, Samples, Speak, load
+import numpy as np
+
+from exporter.bench.speakers import SAMPLE_RATE, Engine, Samples, Speak, Streamed, load, load_stream
 
 
-def answer(speak: Speak, request: dict[str, Any]) -> dict[str, Any]:
-    """Answers ``{"speak": phonemes}`` with seconds and samples, ``{"memory": field}`` with bytes."""
+def answer(speak: Speak | Streamed, request: dict[str, Any]) -> dict[str, Any]:
+    """Answers ``{"speak": phonemes}`` with seconds and samples, ``{"memory": field}`` with bytes.
+
+    What streams is also asked for the seconds until its first piece.
+    """
     if "memory" in request:
         return {"bytes": memory(request["memory"])}
     started = time.perf_counter()
-    samples = speak(request["speak"])
-    seconds = time.perf_counter() - started
-    return {"seconds": seconds, "samples": samples.size}
+    spoken = speak(request["speak"])
+    pieces = [spoken] if isinstance(spoken, np.ndarray) else spoken
+    ends, samples = [], 0
+    for piece in pieces:
+        ends.append(time.perf_counter() - started)
+        samples += piece.size
+    return {"first": ends[0], "seconds": time.perf_counter() - started, "samples": samples}
 
 
 def memory(field: str) -> int:
@@ -35,7 +45,7 @@ def memory(field: str) -> int:
     return int(line.split()[1]) * 1024
 
 
-def serve(loading: Callable[[], Speak], requests: IO[str], answers: IO[str]) -> None:
+def serve(loading: Callable[[], Speak | Streamed], requests: IO[str], answers: IO[str]) -> None:
     """Loads an engine, says so, and answers until the other end closes its pipe.
 
     An error is answered with its text, and with its exit code where it is one of the project's own; it is the
@@ -68,13 +78,14 @@ def write_pcm16(path: str, samples: Samples) -> None:
 def main(description: str, *once: str) -> None:
     """Serves, or speaks once."""
     engine = Engine(**json.loads(description))
-    if once:
+    stream = once == ("stream",)
+    if once and not stream:
         phonemes, path = once
         write_pcm16(path, load(engine)(phonemes))
         return
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints must not get among the answers
-    serve(lambda: load(engine), sys.stdin, answers)
+    serve(lambda: load_stream(engine) if stream else load(engine), sys.stdin, answers)
 
 
 if __name__ == "__main__":

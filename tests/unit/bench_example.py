@@ -12,6 +12,7 @@ from exporter.bench.results import (
     Profile,
     Report,
     StageTime,
+    StreamTiming,
     Timing,
 )
 
@@ -60,6 +61,10 @@ def report(**changes: object) -> Report:
         "busy_before": 0.01,
         "busy_after": 0.02,
         "export_seconds": 230.0,
+        "streams": (
+            StreamTiming("bundle", 3000, 200.0, (0.1, 0.12, 0.11), (30.0, 31.0, 29.0), 900 << 20),
+            StreamTiming("kokoro-onnx", 3000, 190.0, (8.0, 7.0, 9.0), (50.0, 58.0, 60.0), 1500 << 20),
+        ),
         "profile": Profile(62, 2, 7, 4.1, 0.14, stages, kernels()),
     }
     return Report(**(found | changes))  # type: ignore[arg-type]

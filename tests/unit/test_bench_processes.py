@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 import wave
+from contextlib import AbstractContextManager
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.bench import cli, engines
+from exporter.bench import cli, engines, streams
 from exporter.bench.engines import (
     EngineError,
     EngineMissingError,
@@ -22,10 +24,10 @@ from exporter.bench.engines import (
     environment,
 )
 from exporter.bench.profile import Watch, by_kernel
-from exporter.bench.results import ENGINES
+from exporter.bench.results import ENGINES, KOKORO_ONNX, StreamTiming
 from exporter.bench.soak import soak
 from exporter.bench.speakers import Engine
-from exporter.bench.utterances import NothingToSayError, phonemes_of
+from exporter.bench.utterances import NothingToSayError, phonemes_of, text_of
 from exporter.bench.worker import answer, memory, serve, write_pcm16
 from runtime_min.errors import UnknownVoiceError
 from tests.unit.tiny_bundle import dummy_contents
@@ -54,6 +56,26 @@ def test_only_phonemes_of_the_vocabulary_are_spoken(vocabulary):
 def test_lengths_and_seeds_say_different_things():
     assert phonemes_of(62, KOKORO)[:10] != phonemes_of(200, KOKORO)[:10]
     assert phonemes_of(62, KOKORO, 1) != phonemes_of(62, KOKORO, 2)
+
+
+@pytest.mark.parametrize("characters", [1, 50, 3_000])
+def test_a_text_has_exactly_as_many_phonemes_as_asked_for_in_sentences_and_clauses(characters):
+    text = text_of(characters, KOKORO)
+    assert len(text) == characters and text.endswith(".")
+    assert set(text) <= {*KOKORO, "?"}
+    if characters == 3_000:
+        assert text.count(". ") > 20 and text.count(", ") > 10
+
+
+def test_what_streams_tells_when_its_first_piece_came():
+    def pieces(phonemes: str):
+        for phoneme in phonemes:
+            time.sleep(0.01)
+            yield silence(phoneme)
+
+    _, told = served(lambda: pieces, {"speak": "əəə"})
+    assert told["samples"] == 1800
+    assert told["first"] < told["seconds"]
 
 
 def silence(phonemes: str) -> np.ndarray:
@@ -152,6 +174,8 @@ def test_a_missing_engine_names_the_extra_and_the_choice_without_it(monkeypatch)
         check_installed(ENGINES)
     assert "kokoro-export[bench]" in str(caught.value)
     assert "--engines bundle,pytorch" in str(caught.value)
+    with pytest.raises(EngineMissingError, match=r"kokoro-onnx .*kokoro_onnx.*without --stream"):
+        check_installed(("bundle", KOKORO_ONNX))
 
 
 def test_a_wav_of_a_cold_start_holds_the_samples(tmp_path):
@@ -198,6 +222,33 @@ def test_the_hook_notes_each_call_and_stops_its_time():
         ("conv1d_8_8_1", 2, 0.501), ("vm.builtin.null_value", 1, 0.25)
     ]  # fmt: skip
     assert kernels[0].gflop == 2 * 2 * 8 * 8 * 4 / 1e9
+
+
+class Streaming(AbstractContextManager["Streaming"]):
+    """A process that streams, and remembers what."""
+
+    def __init__(self, engine: Engine, said: list[tuple[str, int]]) -> None:
+        self.engine, self.said = engine, said
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def stream(self, phonemes: str) -> tuple[float, float, int]:
+        self.said.append((self.engine.name, len(phonemes)))
+        return 0.1, 2.0, 24_000
+
+    def memory(self) -> int:
+        return 5 << 20
+
+
+def test_both_clients_stream_the_text_in_rotated_order_after_a_warm_up(monkeypatch):
+    said: list[tuple[str, int]] = []
+    monkeypatch.setattr(streams, "_process", lambda engine: Streaming(engine, said))
+    found = list(streams.measure_streams(ENGINE, "ə" * 3_000, 2, lambda text: None))
+    ours, theirs = ("bundle", 3_000), (KOKORO_ONNX, 3_000)
+    assert said == [("bundle", 600), (KOKORO_ONNX, 600), ours, theirs, theirs, ours]
+    assert [each.engine for each in found] == ["bundle", KOKORO_ONNX]
+    assert found[0] == StreamTiming("bundle", 3_000, 1.0, (0.1, 0.1), (2.0, 2.0), 5 << 20)
 
 
 class Growing:

@@ -31,6 +31,7 @@ partial = report(
     timings=tuple(timing for timing in timings() if timing.engine == "bundle"),
     profile=None,
     export_seconds=None,
+    streams=(),
 )
 reports = pytest.mark.parametrize("found", [report(), partial], ids=["all", "bundle alone"])
 
@@ -58,6 +59,18 @@ def test_markdown_says_what_was_measured_and_shows_the_plot():
     assert "medians of 3 interleaved rounds" in text
     assert all(name in text for name in NAMES.values())
     assert "winograd_128_11_1" in text
+
+
+def test_streams_are_compared_with_what_must_be_seen():
+    (table,) = [table for table in tables(report()) if "piece by piece" in table.title]
+    assert table.title.startswith("A text of 3,000 phonemes")
+    assert table.rows == (
+        ("first audio, warm", "0.110 s", "8.000 s", "0.01", "0.5", "yes"),
+        ("whole text", "30.000 s", "58.000 s", "0.52", "0.5", "no"),
+        ("peak memory", "900 MiB", "1,500 MiB", "0.60", "1", "yes"),
+    )
+    without = [table.title for table in tables(report(streams=()))]
+    assert table.title not in without
 
 
 def test_a_kernel_that_nobody_counted_is_named():

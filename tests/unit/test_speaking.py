@@ -19,13 +19,17 @@ import pytest
 
 from exporter.bundle import write_bundle
 from runtime_min.errors import (
+    BlendError,
     BundleError,
     ClosedBundleError,
     EmptyInputError,
     ForkError,
     LibraryLoadError,
     MissingStagesError,
+    PauseError,
+    SeedError,
     SpeedError,
+    SpokenTypeError,
     TensorInputError,
     ThreadsError,
     TooManyPhonemesError,
@@ -33,6 +37,7 @@ from runtime_min.errors import (
     UnknownPhonemesError,
     UnknownVoiceError,
     UtteranceTooLongError,
+    VoiceArrayError,
 )
 from runtime_min.manifest import CpuLevel
 from runtime_min.noise import gaussian_noise
@@ -206,31 +211,14 @@ def test_many_threads_may_use_one_bundle(bundle: Path) -> None:
     )
 
 
-def test_clearing_tvms_memory_changes_nothing(bundle: Path) -> None:
-    assert run_alone(
-        bundle,
-        """
-        from runtime_min import Bundle, vm
-        bundle = Bundle.load(sys.argv[1])
-        utterances = ["abc"[: 1 + i % 3] * (1 + i % 2) for i in range(12)]
-        before = [bundle.trace(phonemes).audio for phonemes in utterances]
-        copies = [audio.tobytes() for audio in before]
-        vm._KEPT_BYTES = 0
-        after = [bundle.trace(phonemes).audio.tobytes() for phonemes in utterances]
-        result = [after == copies, [audio.tobytes() for audio in before] == copies]
-        """,
-    ) == [True, True]
-
-
 def test_memory_stays_bounded_over_many_lengths(bundle: Path) -> None:
-    """Each length needs outputs of its own size, and TVM's allocator would keep them all."""
+    """TVM's allocator keeps a block of every size that it has seen, so outputs have one size."""
     grown, outputs = run_alone(
         bundle,
         """
         import resource
         import numpy as np
-        from runtime_min import Bundle, vm
-        vm._KEPT_BYTES = 1 << 20
+        from runtime_min import Bundle
         bundle = Bundle.load(sys.argv[1])
         def speak(frames):
             bundle.trace("abcabc", durations=np.array([frames - 7] + [1] * 7))
@@ -332,13 +320,80 @@ def test_durations_and_noise_can_be_injected(bundle: Path) -> None:
     ) == [[3, 1, 4, 1, 5], True, True, True]
 
 
+def test_long_input_is_spoken_in_pieces_to_the_bit_on_any_number_of_threads(bundle: Path) -> None:
+    assert run_alone(
+        bundle,
+        """
+        from runtime_min import Audio, Bundle, Segment
+        text = "abc abca " * 30
+        sounds, streams = set(), set()
+        for threads in (1, 2, 3):
+            bundle = Bundle.load(sys.argv[1], threads=threads)
+            options = dict(voice="af_heart+am_adam", speed=2.0, seed=5)
+            audio = bundle.synthesize(text, **options)
+            pieces = list(bundle.stream(text, **options))
+            sounds |= {audio.samples.tobytes(), Audio.join(pieces).samples.tobytes()}
+            streams.add(tuple(len(piece.samples) for piece in pieces))
+        # At a quarter of the speed a piece exceeds the largest frame bucket and is divided.
+        slow = bundle.synthesize(text, speed=0.25)
+        two = bundle.synthesize([Segment("abc", "am_adam", 2.0), Segment("abca")])
+        result = [len(sounds), len(streams), len(pieces) > 9,
+            *("".join(token.text for token in each.tokens) == text for each in (audio, slow)),
+            two.phonemes, len(two.durations)]
+        """,
+    ) == [1, 1, True, True, True, "abcabca", 11]
+
+
+def test_a_single_piece_is_the_utterance_that_trace_computes(bundle: Path) -> None:
+    assert run_alone(
+        bundle,
+        """
+        import numpy as np
+        from runtime_min import Bundle
+        bundle = Bundle.load(sys.argv[1])
+        table = bundle.voice_tables["am_adam"]
+        expected = bundle.trace("abc abc", "am_adam", 2.0, 3).audio[0].tobytes()
+        voices = ["am_adam", "am_adam*2", ["am_adam"], table, table[:, None], table[6]]
+        sounds = {bundle.synthesize("abc abc", voice, 2.0, 3).samples.tobytes() for voice in voices}
+        given = bundle.synthesize("Text", "am_adam", 2.0, 3, g2p=lambda text: "abc abc").samples.tobytes()
+        result = [sounds == {expected}, given == expected, [voice.sex for voice in bundle.voices]]
+        """,
+    ) == [True, True, ["female", "female", "male"]]
+
+
+def test_a_program_that_leaves_a_stream_behind_ends(bundle: Path) -> None:
+    assert run_alone(
+        bundle,
+        """
+        from runtime_min import Bundle
+        stream = Bundle.load(sys.argv[1]).stream("abc abca " * 300)
+        result = len(next(stream).samples) > 0
+        """,
+    )
+
+
 REFUSALS = [
     ("spoken.synthesize('')", EmptyInputError),
     ("spoken.synthesize('abX')", UnknownPhonemesError),
-    ("spoken.synthesize('a' * 21)", TooManyPhonemesError),
+    ("spoken.trace('a' * 21)", TooManyPhonemesError),
+    ("spoken.synthesize('abc ' * 40 + 'X')", UnknownPhonemesError),
+    ("spoken.synthesize([Word('Abc', 'abX')])", UnknownPhonemesError),
+    ("spoken.synthesize('Text', g2p=lambda text: 'abX')", UnknownPhonemesError),
+    ("spoken.synthesize('Text', g2p=lambda text: None)", SpokenTypeError),
+    ("spoken.synthesize(7)", SpokenTypeError),
+    ("spoken.synthesize([])", EmptyInputError),
+    ("spoken.synthesize([Segment('abc'), Segment('abc', speed=9)])", SpeedError),
+    ("spoken.synthesize([Segment('abc'), Segment('abc', voice='af_hart')])", UnknownVoiceError),
+    ("spoken.synthesize('abc', voice='af_heart*-1')", BlendError),
+    ("spoken.synthesize('abc', voice=np.zeros((1, 5)))", VoiceArrayError),
+    ("spoken.synthesize('abc', sentence_pause=-1)", PauseError),
+    ("spoken.synthesize('abc', clause_pause=float('nan'))", PauseError),
+    ("spoken.stream('abc', seed=-1)", SeedError),
+    ("spoken.stream('abX')", UnknownPhonemesError),
+    ("spoken.stream('')", EmptyInputError),
     ("spoken.synthesize('abc', voice='af_hart')", UnknownVoiceError),
     ("spoken.synthesize('abc', speed=float('nan'))", SpeedError),
-    ("spoken.synthesize('abc' * 6, speed=0.25)", UtteranceTooLongError),
+    ("spoken.trace('abc' * 6, speed=0.25)", UtteranceTooLongError),
     ("spoken.trace('abc', durations=np.array([1, 2, 3, 4]))", TensorInputError),
     ("spoken.trace('abc', durations=np.array([1, 2, 3, 4, 0]))", TensorInputError),
     ("spoken.trace('abc', noise=np.zeros((1, 600), np.float32))", TensorInputError),
@@ -354,6 +409,8 @@ REFUSALS = [
     ("Bundle.load(sys.argv[1], threads=0)", ThreadsError),
     ("Bundle.load(sys.argv[1], threads=2.0)", ThreadsError),
     ("closed.synthesize('abc')", ClosedBundleError),
+    ("closed.stream('abc')", ClosedBundleError),
+    ("list(closing_stream)", ClosedBundleError),
     ("in_a_child(spoken)", ForkError),
 ]
 
@@ -366,7 +423,7 @@ def refusals(bundle: Path) -> list[list[str]]:
         f"""
         import os
         import numpy as np
-        from runtime_min import Bundle, KokoroError
+        from runtime_min import Bundle, KokoroError, Segment, Word
 
         def in_a_child(bundle):
             reader, writer = os.pipe()
@@ -383,6 +440,8 @@ def refusals(bundle: Path) -> list[list[str]]:
         spoken = Bundle.load(sys.argv[1])
         with Bundle.load(sys.argv[1]) as closed:
             before = closed.synthesize("abc").samples.tobytes()
+            closing_stream = closed.stream("abc " * 40)
+            next(closing_stream)
         result = []
         for call in {[call for call, _ in REFUSALS]!r}:
             try:
@@ -559,7 +618,7 @@ def test_the_command_writes_what_the_api_computes(bundle: Path, tmp_path: Path) 
     arguments = ["--phonemes", "-", "--voice", "am_adam", "--speed", "2", "--seed", "3", "-o", path]
     done = speak(bundle, *arguments, "--format", "pcm16", "--threads", "2", stdin="abc ab\n", module=True)
     assert done.returncode == 0, done.stderr
-    assert "on 2 threads" in done.stdout
+    assert "on 2 threads" in done.stderr
     with wave.open(str(path)) as file:
         found = np.frombuffer(file.readframes(file.getnframes()), "<i2")
     _, samples = expected("abc ab", "am_adam", 2.0, 3)
@@ -575,7 +634,7 @@ def test_input_that_is_no_utf8_is_refused_by_name(bundle: Path) -> None:
     command = [sys.executable, bundle / "runtime_min.pyz", "--phonemes", "-"]
     done = subprocess.run(command, input=b"ab\xff\n", capture_output=True, env=environment(), cwd=ROOT)
     assert done.returncode == 3
-    assert b"U+FFFD) at 2" in done.stderr
+    assert b"is no UTF-8: see its byte 2" in done.stderr
 
 
 def copied(bundle: Path, place: Path) -> Path:
@@ -585,7 +644,6 @@ def copied(bundle: Path, place: Path) -> Path:
 COMMANDS = {
     "unknown phonemes": (["--phonemes", "abX"], 3, "'X' (U+0058) at 2"),
     "empty": (["--phonemes", ""], 3, "no phonemes"),
-    "too many": (["--phonemes", "a" * 21], 3, "at most 20"),
     "voice": (["--phonemes", "a", "--voice", "af_hart"], 3, "Did you mean af_heart"),
     "speed": (["--phonemes", "a", "--speed", "nan"], 3, "from 0.25 to 4"),
     "seed": (["--phonemes", "a", "--seed", "-1"], 3, "from 0 to 2**64 - 1"),
@@ -593,7 +651,7 @@ COMMANDS = {
     "level": (["--phonemes", "a", "--level", "v9"], 5, "no CPU level 'v9'"),
     "digest": (["--phonemes", "a", "--manifest-sha256", "0" * 64], 4, "pinned is 0000"),
     "output": (["--phonemes", "a", "-o", "/nowhere/x.wav"], 6, "cannot be written"),
-    "no phonemes given": ([], 2, "required: --phonemes"),
+    "no phonemes given": ([], 2, "one of --phonemes"),
     "speed is no number": (["--phonemes", "a", "--speed", "fast"], 2, "invalid float value"),
 }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import wave
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from runtime_min.errors import DiskFullError, OutputError
-from runtime_min.wav import wav_bytes, write_wav
+from runtime_min import wav
+from runtime_min.errors import ClosedPipeError, DiskFullError, OutputError
+from runtime_min.wav import audio_file, encode, wav_bytes, wav_header, write_wav
 
 RATE = 24_000
 SAMPLES = arrays(np.float32, st.integers(0, 50), elements=st.floats(-4, 4, width=32))
@@ -99,3 +102,86 @@ def test_a_link_is_followed_and_a_device_is_written_to(tmp_path: Path) -> None:
     assert chunks(target.read_bytes())[b"data"] == bytes(40)
     write_wav(Path("/dev/null"), np.zeros(10, np.float32), RATE)
     assert not Path("/dev/null").is_file()
+
+
+# As it comes.
+
+
+@given(st.lists(SAMPLES, max_size=4), st.sampled_from(["float", "pcm16"]), st.booleans())
+def test_pieces_make_the_file_of_the_whole(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[np.ndarray], sample_format: str, raw: bool
+) -> None:
+    path = tmp_path_factory.mktemp("pieces") / "speech.wav"
+    with audio_file(path, RATE, sample_format, raw=raw) as file:
+        for piece in pieces:
+            file.write(piece)
+    whole = np.concatenate([np.zeros(0, np.float32), *pieces])
+    assert file.samples == len(whole)
+    expected = encode(whole, sample_format) if raw else wav_bytes(whole, RATE, sample_format)
+    assert path.read_bytes() == expected
+
+
+@pytest.mark.parametrize("sample_format", ["float", "pcm16"])
+def test_a_header_of_open_length_differs_in_the_sizes_alone(sample_format: str) -> None:
+    known, unknown = wav_header(RATE, sample_format, 100), wav_header(RATE, sample_format, None)
+    assert len(known) == len(unknown)
+    changed = {at for at in range(len(known)) if known[at] != unknown[at]}
+    sizes = {*range(4, 8), *range(len(known) - 4, len(known))}
+    assert changed == sizes | (
+        {*range(len(known) - 12, len(known) - 8)} if sample_format == "float" else set()
+    )
+    assert {unknown[at] for at in changed} == {0xFF}
+
+
+def test_a_pipe_gets_every_piece_at_once_and_tells_when_nobody_reads(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    with (
+        pytest.raises(ClosedPipeError, match="closed by the program that reads it"),
+        audio_file(Path(f"/dev/fd/{writer}"), RATE, "pcm16") as file,
+    ):
+        file.write(np.zeros(10, np.float32))
+        assert os.read(reader, 1_000) == wav_header(RATE, "pcm16", None) + bytes(20)
+        os.close(reader)
+        file.write(np.zeros(10, np.float32))
+    os.close(writer)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("?")], ids=repr)
+def test_what_is_not_finished_leaves_the_earlier_file(tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "speech.wav"
+    path.write_bytes(b"earlier")
+    with pytest.raises(type(error)), audio_file(path, RATE) as file:
+        file.write(np.zeros(10, np.float32))
+        assert len(os.listdir(tmp_path)) == 2
+        raise error
+    assert path.read_bytes() == b"earlier"
+    assert os.listdir(tmp_path) == ["speech.wav"]
+
+
+def test_a_disk_that_fills_up_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.FileIO):
+        """A file that has room for a header."""
+
+        def write(self, data: Any) -> int:
+            if len(data) > 1_000:
+                raise OSError(28, "No space left on device")
+            return super().write(data)
+
+    monkeypatch.setattr(Path, "open", lambda path, mode, **_: Full(path, mode))
+    with (
+        pytest.raises(DiskFullError, match=r"needs 4058 bytes"),
+        audio_file(tmp_path / "x.wav", RATE) as file,
+    ):
+        file.write(np.zeros(1_000, np.float32))
+    assert os.listdir(tmp_path) == []
+
+
+def test_more_than_a_wav_file_holds_is_refused_and_raw_samples_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wav, "_UNKNOWN", 100)
+    with audio_file(tmp_path / "x.raw", RATE, raw=True) as file:
+        file.write(np.zeros(100, np.float32))
+    with pytest.raises(OutputError, match="would have 458 bytes and a WAV file holds 100"):
+        write_wav(tmp_path / "x.wav", np.zeros(100, np.float32), RATE)
+    assert os.listdir(tmp_path) == ["x.raw"]

@@ -1,0 +1,161 @@
+"""What ``python -m runtime_min`` does: read, speak in pieces, write each as soon as it is there."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from .bundle import Bundle
+from .errors import InputError, OutputError, TextEncodingError
+from .subtitles import write_timings
+from .text import LANGUAGES, find_g2p
+from .timing import Audio, Timing
+from .voices import VoiceName
+from .wav import AudioFile, audio_file
+from .words import G2P, Segment
+
+_STANDARD = Path("-")
+_PARAGRAPHS = re.compile(r"\n\s*\n")
+_LINE_BREAK = re.compile(r"\s*\n\s*")
+
+
+def list_voices(options: argparse.Namespace) -> None:
+    """Prints the bundle's voices, one a line: name, language, sex.
+
+    Raises:
+        KokoroError: there is no bundle that works here.
+    """
+    with _load(options) as bundle:
+        for voice in bundle.voices:
+            print("\t".join((voice, voice.language or "", voice.sex or "")))
+
+
+def speak(options: argparse.Namespace) -> None:
+    """Speaks as the options say.
+
+    Raises:
+        KokoroError: of every kind; no half file is left.
+    """
+    if options.output == _STANDARD and os.isatty(1):
+        raise OutputError("Standard output is a terminal: send it on (| aplay), or name a file with -o.")
+    text, g2p, told = _read(options)
+    with _load(options) as bundle:
+        progress = _Progress(options, bundle)
+        if told:
+            progress.say(f"text to phonemes: {told}")
+        words: list[Timing] = []
+        tokens: list[Timing] = []
+        # The pieces come first: what cannot be spoken is refused before anything is written.
+        with _pieces(bundle, text, g2p, options) as (pieces, count), _audio_file(bundle, options) as file:
+            for piece in pieces:
+                file.write(piece.samples)
+                words += piece.words
+                tokens += piece.tokens
+                progress.piece(file.samples, len(tokens) / count)
+        if options.timings is not None:
+            write_timings(options.timings, text, words, tokens)
+        progress.done()
+
+
+def _load(options: argparse.Namespace) -> Bundle:
+    return Bundle.load(
+        options.bundle, threads=options.threads, level=options.level, manifest_sha256=options.manifest_sha256
+    )
+
+
+def _audio_file(bundle: Bundle, options: argparse.Namespace) -> AbstractContextManager[AudioFile]:
+    path = None if options.output == _STANDARD else options.output
+    return audio_file(path, bundle.manifest.audio.sample_rate, options.format, raw=options.raw)
+
+
+@contextmanager
+def _pieces(
+    bundle: Bundle, text: str, g2p: G2P | None, options: argparse.Namespace
+) -> Iterator[tuple[Iterable[Audio], int]]:
+    """Yields the pieces of the speech, each as soon as it is there, and the number of phonemes in all."""
+    paragraphs = [_LINE_BREAK.sub(" ", part.strip("\r\n")) for part in _PARAGRAPHS.split(text)]
+    said = [part for part in paragraphs if part.strip()]
+    spoken = [Segment(part) for part in said] if len(said) > 1 else "".join(said)
+    manner: dict[str, Any] = {
+        "voice": options.voice,
+        "speed": options.speed,
+        "seed": options.seed,
+        "g2p": g2p,
+        "sentence_pause": options.pause,
+        "clause_pause": options.pause / 2,
+        "trim": options.trim,
+    }
+    if options.output != _STANDARD and len(text) <= bundle.max_phonemes:
+        # A file is not heard before it is whole, and one utterance has no joins.
+        audio = bundle.synthesize(spoken, **manner)
+        yield [audio], len(audio.phonemes)
+        return
+    with bundle.stream(spoken, **manner) as stream:
+        yield stream, len(stream.phonemes)
+
+
+def _read(options: argparse.Namespace) -> tuple[str, G2P | None, str]:
+    """Returns what to speak, the G2P for it if it is text, and the G2P's name."""
+    given, path = options.text, options.text_file
+    if given is None and path is None:
+        return _content(options.phonemes, options.phonemes_file), None, ""
+    language = options.language or VoiceName(re.split(r"[+,*]", options.voice)[0].strip()).language
+    if language is None:
+        raise InputError(
+            f"The voice {options.voice!r} does not tell the language of the text: add --language, such as "
+            f"{', '.join(LANGUAGES.values())}."
+        )
+    name, g2p = find_g2p(language)
+    return _content(given, path), g2p, name
+
+
+def _content(given: str | None, path: Path | None) -> str:
+    """Returns the text given, or that of the file or standard input, without a byte order mark."""
+    if given is not None and given != "-":
+        return given
+    name = "Standard input" if path is None or path == _STANDARD else str(path)
+    try:
+        data = sys.stdin.buffer.read() if path is None or path == _STANDARD else path.read_bytes()
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {error.strerror}. Name a file of text.") from None
+    except UnicodeDecodeError as error:
+        raise TextEncodingError(name, error.start) from None
+
+
+class _Progress:
+    """Lines on standard error; at a terminal one line that is written over."""
+
+    def __init__(self, options: argparse.Namespace, bundle: Bundle) -> None:
+        self._quiet = options.quiet
+        self._output = "standard output" if options.output == _STANDARD else options.output
+        self._threads = bundle.threads
+        self._rate = bundle.manifest.audio.sample_rate
+        self._start = time.perf_counter()
+        self._terminal = sys.stderr.isatty()
+        self._line = ""
+        if bundle.manifest.model.synthetic:
+            warning = "THIS BUNDLE BABBLES: its weights are random (a synthetic checkpoint), not a voice."
+            print(f"warning: {warning}", file=sys.stderr)
+
+    def say(self, text: str, stays: bool = True) -> None:
+        if not self._quiet:
+            # The rest of a longer line that stood there is erased.
+            erased = "\x1b[K" if self._terminal else ""
+            end = "\n" if stays or not self._terminal else "\r"
+            print(text, end=f"{erased}{end}", file=sys.stderr, flush=True)
+
+    def piece(self, samples: int, share: float) -> None:
+        taken = time.perf_counter() - self._start
+        self._line = f"{samples / self._rate:.2f} s of audio in {taken:.2f} s on {self._threads} threads"
+        self.say(f"{share:4.0%}  {self._line}", stays=False)
+
+    def done(self) -> None:
+        self.say(f"{self._output}: {self._line}")

@@ -1,0 +1,175 @@
+"""Where two renderings of neighbouring pieces meet: at a quiet point, in phase, without a step.
+
+Each piece is synthesised with some of its neighbours' words, so around the border there are two renderings
+of the same sounds. They meet where both are quiet, within the punctuation or space that ends the left piece.
+There the right one is moved by up to half a period of the voice, so that both swing alike, and fades in while
+the left one fades out. Whatever the correlation of the two, the gains keep the power.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .silence import find_speech
+
+Samples = NDArray[np.float32]
+
+HALF_FADE = 300
+"""Half of a crossfade, 12.5 ms: the whole holds two periods of a man's voice."""
+LARGEST_SHIFT = 200
+"""8 ms, half a period at 60 Hz: the most by which a rendering is moved to be in phase."""
+ROOM = 1_200
+"""50 ms before the space or punctuation are searched too: sounds begin and end up to so much early."""
+LARGEST_ROOM = 6_000
+"""The most that is searched, 250 ms."""
+_EDGE = 120
+"""5 ms fades around added silence."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a rendering: its own samples, and those of its neighbours on both sides."""
+
+    samples: Samples
+    """The whole rendering, ``[n]``."""
+    start: int
+    """Where the part's first token begins; 0 at the beginning of a passage."""
+    end: int
+    """Where its last token ends; n at the end of a passage."""
+    gap_before: int
+    """How many samples before `start` belong to spaces and punctuation."""
+    gap_after: int
+    """The same before `end`."""
+    pause: int = 0
+    """Samples of silence to add behind it."""
+
+
+class Joiner:
+    """Lays parts on one time line and gives out the samples that no later part can change."""
+
+    def __init__(self, *, trim: bool) -> None:
+        """Takes whether to leave out silence at both ends."""
+        self.given = 0
+        """How many samples were given out."""
+        self.trimmed: int = 0
+        """How many were left out at the beginning; known after the first `take`."""
+        self._trim = trim
+        self._begin = 0
+        """Position of the first sample that is kept."""
+        self._kept = np.zeros(0, np.float32)
+        """The samples from there on, into the neighbour of the last part."""
+        self._last: Part | None = None
+        self._border = 0
+        """Position at which the last part ends."""
+
+    def add(self, part: Part) -> int:
+        """Joins a part to the ones before.
+
+        Returns:
+            The position of the first sample of its rendering, whether or not that is heard.
+        """
+        position = self._join(self._last, part) if self._last else 0
+        if self._last is None:
+            self._kept = part.samples[: part.end + HALF_FADE]
+        self._last, self._border = part, position + part.end
+        return position
+
+    def take(self, *, last: bool = False) -> Samples:
+        """Returns the samples that are final; all of them if no part will follow."""
+        ready = len(self._kept)
+        if not last and self._last:
+            ready = max(0, self._border - self._begin - _room(self._last.gap_after) - HALF_FADE)
+        taken, self._kept = self._kept[:ready], self._kept[ready:]
+        first = self._begin == 0
+        self._begin += ready
+        if self._trim:
+            start, end = find_speech(taken)
+            self.trimmed = start if first else self.trimmed
+            taken = taken[start if first else 0 : end if last else ready]
+        self.given += len(taken)
+        return taken
+
+    def _join(self, left: Part, part: Part) -> int:
+        """Appends `part` to what is kept and returns where its rendering begins."""
+        border = self._border - self._begin
+        if part.start == 0:
+            # Another passage: both are at an end and have nothing in common.
+            return self._set_apart(border, part, 0, left.pause)
+        room = min(_room(left.gap_after), _room(part.gap_before))
+        room = max(0, min(room, border - HALF_FADE, part.start - HALF_FADE - LARGEST_SHIFT))
+        reach = room + HALF_FADE
+        back = quietest(self._kept[border - reach :], part.samples[part.start - reach :], room)
+        if left.pause:
+            return self._set_apart(border - back, part, part.start - back, left.pause)
+        return self._crossfade(border - back, part, part.start - back)
+
+    def _set_apart(self, cut: int, part: Part, right: int, silence: int) -> int:
+        """Fades what is kept out before `cut`, and `part` in from its sample `right` on."""
+        ramp = ((np.arange(_EDGE) + 0.5) / _EDGE).astype(np.float32)
+        before, after = self._kept[:cut].copy(), part.samples[right : part.end + HALF_FADE].copy()
+        before[-_EDGE:] *= ramp[::-1][-len(before) :]
+        after[:_EDGE] *= ramp[: len(after)]
+        self._kept = np.concatenate([before, np.zeros(silence, np.float32), after])
+        return self._begin + cut + silence - right
+
+    def _crossfade(self, cut: int, part: Part, right: int) -> int:
+        """Fades from what is kept to `part` where `cut` of the one and about `right` of the other meet."""
+        before = self._kept[cut - HALF_FADE : cut + HALF_FADE]
+        shift = best_shift(before, part.samples[right - HALF_FADE - LARGEST_SHIFT :])
+        right += shift
+        after = part.samples[right - HALF_FADE : right + HALF_FADE]
+        rest = part.samples[right + HALF_FADE : part.end + HALF_FADE]
+        self._kept = np.concatenate([self._kept[: cut - HALF_FADE], crossfade(before, after), rest])
+        return self._begin + cut - right
+
+
+def _room(gap: int) -> int:
+    return min(gap + ROOM, LARGEST_ROOM)
+
+
+def quietest(left: Samples, right: Samples, room: int) -> int:
+    """Returns how far before the border both renderings are quietest, from 0 to `room`.
+
+    Args:
+        left: from `room` and half a fade before the border on.
+        right: the same of the other rendering.
+        room: how far back to look.
+    """
+    count = room + 2 * HALF_FADE
+    energy = left[:count].astype(np.float64) ** 2 + right[:count].astype(np.float64) ** 2
+    sums = np.concatenate([[0.0], np.cumsum(energy)])
+    windows = sums[2 * HALF_FADE :] - sums[: -2 * HALF_FADE]
+    return room - int(np.argmin(windows))
+
+
+def best_shift(left: Samples, right: Samples) -> int:
+    """Returns by how many samples to read `right` later so that it correlates best with `left`.
+
+    Args:
+        left: a fade's length.
+        right: begins `LARGEST_SHIFT` samples before the place that belongs to the beginning of `left`.
+    """
+    windows = np.lib.stride_tricks.sliding_window_view(
+        right[: len(left) + 2 * LARGEST_SHIFT].astype(np.float64), len(left)
+    )
+    # No matrix product: the sum must not depend on the number of BLAS threads.
+    products = (windows * left.astype(np.float64)).sum(axis=1)
+    energies = (windows**2).sum(axis=1)
+    return int(np.argmax(products / np.sqrt(energies + 1e-12))) - LARGEST_SHIFT
+
+
+def crossfade(left: Samples, right: Samples) -> Samples:
+    """Fades from `left` to `right`, both of one length, with gains that keep the power.
+
+    With ramps a and b and correlation r, the power of the sum is a² + b² + 2abr. Dividing by its root gives
+    the linear fade for equal signals and the equal-power fade for independent ones.
+    """
+    one, two = left.astype(np.float64), right.astype(np.float64)
+    correlation = float((one * two).sum() / (np.sqrt((one**2).sum() * (two**2).sum()) + 1e-12))
+    rising = (np.arange(len(left)) + 0.5) / len(left)
+    falling = 1 - rising
+    power = falling**2 + rising**2 + 2 * falling * rising * max(0.0, correlation)
+    return ((falling * one + rising * two) / np.sqrt(power)).astype(np.float32)

@@ -1,0 +1,105 @@
+"""Where long input may be split: at ends of sentences, else of clauses, else between words.
+
+>>> split("Yes. No, never", find_breaks("Yes. No, never"), limit=8, size=8)
+[5, 9, 14]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from enum import IntEnum
+
+
+class Break(IntEnum):
+    """What ends where input may be split; the greater is the better place."""
+
+    WORD = 1
+    CLAUSE = 2
+    SENTENCE = 3
+
+
+FIRST_CLAUSE = 40
+"""A stream's first piece is its first clause if that is no longer than this,"""
+FIRST_WORDS = 20
+"""and else as many words as fit into this."""
+_SHORTEST_CLAUSE = 10
+"""Below this a piece would be over before the next is computed."""
+
+_MARKS = r".!?…‥"
+_CLOSE = r"”’)\]}」』）】》〉｣"
+# French puts a space before some marks. The look-behinds keep runs of marks from being tried at every place.
+_CLOSING = rf"(?:[\"'{_CLOSE}]|\s?[»›])*"
+_SENTENCE = rf"(?<![{_MARKS}])[{_MARKS}]+{_CLOSING}(?:\s+|$)|[。！？｡।॥]+{_CLOSING}\s*"
+_CLAUSE = (
+    rf"(?<![,;:])[,;:]+{_CLOSING}(?:\s+|$)|[、，；：､—–…‥]+{_CLOSING}\s*"
+    rf"|(?<![{_CLOSE}»›])[{_CLOSE}»›]+\s+"
+)
+_WORD = rf"(?<!\s)\s+(?![\s{_MARKS}。！？｡।॥,;:、，；：､—–{_CLOSE}»›])"
+_PATTERNS = {
+    Break.WORD: re.compile(_WORD),
+    Break.CLAUSE: re.compile(_CLAUSE),
+    Break.SENTENCE: re.compile(_SENTENCE),
+}
+
+
+def find_breaks(phonemes: str) -> dict[int, Break]:
+    """Returns every offset before which the input may be split, with the best reason.
+
+    Punctuation, closing quotes and brackets and the spaces behind them stay with what they end. The marks
+    are those of all of Kokoro's languages; ASCII ones count where a space or the end follows, the others
+    everywhere. The end of the input is always there.
+    """
+    breaks = {len(phonemes): Break.WORD}
+    for kind, pattern in _PATTERNS.items():
+        breaks.update((match.end(), kind) for match in pattern.finditer(phonemes))
+    return breaks
+
+
+def split(
+    phonemes: str, breaks: Mapping[int, Break], *, limit: int, size: int, growing: bool = False
+) -> list[int]:
+    """Returns the offsets at which the pieces of `phonemes` end, the last of them its length.
+
+    A piece ends at the last end of a sentence within `size`, else of a clause, else of a word. A word that
+    goes on beyond `size` is kept whole up to `limit`, and cut there.
+
+    Args:
+        phonemes: what to split.
+        breaks: from `find_breaks`.
+        limit: most phonemes of a piece.
+        size: how long pieces should be, at most `limit`.
+        growing: begin with a short piece, to be heard at once, and double from piece to piece.
+    """
+    ends: list[int] = []
+    start, wanted = 0, size
+    while start < len(phonemes):
+        if growing and not ends:
+            end = _first_end(breaks, size)
+        elif len(phonemes) - start <= wanted:
+            end = len(phonemes)
+        else:
+            end = best_end(breaks, start, wanted)
+        end = end or _word_end(breaks, start, limit)
+        ends.append(end)
+        if growing:
+            wanted = min(size, max(2 * (end - start), FIRST_CLAUSE))
+        start = end
+    return ends
+
+
+def best_end(breaks: Mapping[int, Break], start: int, size: int) -> int | None:
+    """Returns where a piece of at most `size` that begins at `start` ends best, None if within a word."""
+    found = [end for end in range(start + 1, start + size + 1) if end in breaks]
+    return max(found, key=lambda end: (breaks[end], end), default=None)
+
+
+def _first_end(breaks: Mapping[int, Break], size: int) -> int | None:
+    clauses = range(_SHORTEST_CLAUSE, min(size, FIRST_CLAUSE) + 1)
+    words = range(min(size, FIRST_WORDS), 0, -1)
+    first = next((end for end in clauses if breaks.get(end, Break.WORD) > Break.WORD), None)
+    return first or next((end for end in words if end in breaks), None)
+
+
+def _word_end(breaks: Mapping[int, Break], start: int, limit: int) -> int:
+    return next((end for end in range(start + 1, start + limit) if end in breaks), start + limit)

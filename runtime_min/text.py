@@ -1,0 +1,263 @@
+"""Text to phonemes, with what the app has installed: misaki, or espeak-ng through phonemizer.
+
+    from runtime_min.text import espeak
+    bundle.synthesize("¡Hola!", voice="ef_dora", g2p=espeak("es"))
+
+Nothing is imported before it is asked for. Kokoro's phonemes are those of misaki: IPA, with one letter for
+each diphthong and affricate.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import groupby, islice
+from typing import Any, NamedTuple
+
+from .errors import G2PMissingError, LanguageError, TextEncodingError
+from .words import Word
+
+LANGUAGES = {
+    "a": "en-us", "b": "en-gb", "e": "es", "f": "fr-fr", "h": "hi", "i": "it", "j": "ja", "p": "pt-br",
+    "z": "zh",
+}  # fmt: skip
+"""Language by the letter with which kokoro's voices begin."""
+_SHORT = {"en": "en-us", "fr": "fr-fr", "pt": "pt-br", "cmn": "zh"}
+_MARKS = {mark: mark for mark in ';:,.!?—…"()“”'} | {
+    "«": "“", "»": "”", "„": "“", "–": "—", "-": "—", "।": ".", "॥": ".",
+    "。": ".", "、": ",", "，": ",", "！": "!", "？": "?", "：": ":", "；": ";", "،": ",", "؛": ";", "؟": "?",
+}  # fmt: skip
+"""Punctuation that Kokoro knows, by what is written; any other is not spoken."""
+_DROPPED = "¿¡‘’'‹›[]{}*_`·・「」『』"
+_INSIDE = re.escape("".join(_MARKS).replace("-", "") + _DROPPED)
+# 3.14, 10:30 and don't are words: a mark stands at the edge of one. Dashes and dots may stand between two.
+_MARK = rf"(?:\.{{2,}}|--+|[—…]|(?<!\w)[{_INSIDE}]|[{_INSIDE}](?!\w)|(?<!\S)-(?!\S))"
+_TOKEN = re.compile(rf"(?:(?P<mark>{_MARK})|(?P<word>(?:(?!{_MARK})\S)+))(?P<space>\s*)")
+_TIE = "^"
+_LETTERS = {
+    "a^ɪ": "I", "a^ʊ": "W", "e^ɪ": "A", "ɔ^ɪ": "Y", "o^ʊ": "O", "ə^ʊ": "Q",
+    "t^ʃ": "ʧ", "d^ʒ": "ʤ", "t^s": "ʦ", "d^z": "ʣ", "s^s": "S",
+}  # fmt: skip
+_ENGLISH = {
+    "ʔˌn\u0329": "tn", "ʔn\u0329": "tn", "n\u0329": "ᵊn", "l\u0329": "ᵊl", "ə^l": "ᵊl",
+    "ɚ": "əɹ", "r": "ɹ", "x": "k", "ç": "k", "ɐ": "ə", "ɬ": "l", "\u0303": "",
+    "ʲə": "jə", "ʲ": "", "o": "ɔ",
+}  # fmt: skip
+_AMERICAN = {"ɜːɹ": "ɜɹ", "ɜː": "ɜɹ", "ɪə": "iə", "ː": "", "ɾ": "T", "ʔ": "t"}
+_BRITISH = {"e^ə": "ɛː", "iə": "ɪə", "ɾ": "T", "ʔ": "t"}
+_EXTRAS = {"ja": "ja", "zh": "zh"}
+# espeak-ng keeps its state in the process.
+_lock = threading.Lock()
+
+
+def misaki(language: str) -> Callable[[str], Any]:
+    """Returns misaki's G2P, which kokoro was trained with.
+
+    Args:
+        language: one of `LANGUAGES`, its letter, or the `language` of a voice.
+
+    Returns:
+        What ``g2p=`` takes. English gives words, the other languages phonemes alone.
+
+    Raises:
+        G2PMissingError: a package or its data is not installed; nothing is fetched from a network.
+        LanguageError: misaki has no such language.
+    """
+    code = language_code(language)
+    if code not in LANGUAGES.values():
+        raise LanguageError(language, LANGUAGES.values())
+    with _packages_named("misaki", f"misaki[{_EXTRAS.get(code, 'en')}]"):
+        if code in ("en-us", "en-gb"):
+            return _checked(_misaki_english(british=code == "en-gb"))
+        if code == "ja":
+            g2p = _misaki_japanese()
+        elif code == "zh":
+            from misaki.zh import ZHG2P
+
+            g2p = ZHG2P()
+        else:
+            from misaki.espeak import EspeakG2P
+
+            g2p = EspeakG2P(language=code)
+    return _checked(lambda text: _known(_locked(g2p, text)[0]))
+
+
+def espeak(language: str) -> Callable[[str], list[Word]]:
+    """Returns a G2P of espeak-ng alone, which needs no model and no dictionary of words.
+
+    Where espeak-ng joins words ("of the"), they are one `Word`.
+
+    Args:
+        language: as in `misaki`, or another language of espeak-ng; its phonemes may be unknown to Kokoro.
+
+    Raises:
+        G2PMissingError: phonemizer or espeak-ng is not installed.
+        LanguageError: espeak-ng has no such language.
+    """
+    code = language_code(language)
+    with _packages_named("espeak-ng", "phonemizer espeakng-loader"):
+        phonemize = _espeak_backend("cmn" if code == "zh" else code, language)
+    letters = dict(_LETTERS)
+    if code.startswith("en"):
+        letters |= _ENGLISH | (_BRITISH if code == "en-gb" else _AMERICAN)
+
+    def g2p(text: str) -> list[Word]:
+        tokens = [
+            _Token(found["mark"], found["word"] or "", found["space"]) for found in _TOKEN.finditer(text)
+        ]
+        words: list[Word] = []
+        for spoken, found in groupby(tokens, key=lambda token: token.mark is None):
+            run = list(found)
+            words += _words(run, phonemize, letters) if spoken else map(_mark, run)
+        return words
+
+    return _checked(g2p)
+
+
+def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
+    """Returns the name of the best G2P that is installed, and the G2P.
+
+    misaki where it knows more than espeak-ng does, otherwise espeak-ng, which gives words too.
+
+    Raises:
+        G2PMissingError: there is none.
+        LanguageError: there is no such language.
+    """
+    code = language_code(language)
+    if code in ("ja", "zh"):
+        return f"misaki ({code})", misaki(code)
+    if code in ("en-us", "en-gb"):
+        try:
+            return f"misaki ({code})", misaki(code)
+        except G2PMissingError:
+            pass
+    return f"espeak-ng ({code})", espeak(code)
+
+
+def language_code(language: str) -> str:
+    """Returns ``en-us`` for ``a``, ``en`` or ``en-US``, and so on; others in lower case."""
+    code = language.lower()
+    return LANGUAGES.get(code) or _SHORT.get(code, code)
+
+
+class _Token(NamedTuple):
+    """A mark or a word, and the whitespace after it."""
+
+    mark: str | None
+    word: str
+    space: str
+
+
+def _mark(token: _Token) -> Word:
+    mark = token.mark or ""
+    return Word(mark, "…" if mark.startswith("..") else _MARKS.get(mark[0], ""), token.space and " ")
+
+
+def _words(
+    clause: list[_Token], phonemize: Callable[[list[str]], list[str]], letters: Mapping[str, str]
+) -> Iterator[Word]:
+    """The words of a clause with their phonemes; as one where espeak-ng joins some of them."""
+    text = " ".join(token.word for token in clause)
+    # In its clause a word may have other phonemes than alone, but as many parts: 42 has two.
+    said = [each.split() for each in _locked(phonemize, [text, *(token.word for token in clause)])]
+    parts = iter(_known(_replaced(part, letters)) for part in said[0])
+    counts = [len(alone) for alone in said[1:]]
+    if sum(counts) != len(said[0]):
+        clause, counts = [_Token(None, text, clause[-1].space)], [len(said[0])]
+    for token, count in zip(clause, counts, strict=True):
+        yield Word(token.word, " ".join(islice(parts, count)), token.space and " ")
+
+
+def _replaced(phonemes: str, letters: Mapping[str, str]) -> str:
+    longest_first = sorted(letters, key=len, reverse=True)
+    pattern = "|".join(map(re.escape, longest_first))
+    return re.sub(pattern, lambda found: letters[found[0]], phonemes).replace(_TIE, "").replace("-", "")
+
+
+def _known(phonemes: str) -> str:
+    """Leaves out punctuation that Kokoro lacks, and marks on a letter but the one of nasals."""
+    return "".join(
+        phoneme
+        for phoneme in phonemes
+        if phoneme in _MARKS.values() or phoneme == "\u0303" or unicodedata.category(phoneme)[0] not in "PM"
+    )
+
+
+def _checked(g2p: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Refuses what cannot be handed to a library in C, or would be cut off there."""
+
+    def checked(text: str) -> Any:
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise TextEncodingError("The text", len(text[: error.start].encode())) from None
+        return g2p(text.replace("\0", " "))
+
+    return checked
+
+
+def _locked(g2p: Callable[[Any], Any], text: Any) -> Any:
+    with _lock:
+        return g2p(text)
+
+
+def _misaki_english(british: bool) -> Callable[[str], Any]:
+    import spacy
+
+    if not spacy.util.is_package("en_core_web_sm"):
+        # misaki would fetch it by itself.
+        raise G2PMissingError(
+            "misaki's English needs spaCy's model en_core_web_sm: python -m spacy download en_core_web_sm"
+        )
+    from misaki import en, espeak
+
+    g2p = en.G2P(trf=False, british=british, fallback=espeak.EspeakFallback(british=british), unk="")
+    return lambda text: _locked(g2p, text)[1]
+
+
+def _misaki_japanese() -> Callable[[str], Any]:
+    import pyopenjtalk
+
+    dictionary = os.fsdecode(pyopenjtalk.OPEN_JTALK_DICT_DIR)
+    if not os.path.isdir(dictionary):
+        raise G2PMissingError(
+            f"misaki's Japanese needs Open JTalk's dictionary, and {dictionary} does not exist: put it there "
+            "(pyopenjtalk fetches it when it first speaks)."
+        )
+    from misaki.ja import JAG2P
+
+    made: Callable[[str], Any] = JAG2P()
+    return made
+
+
+def _espeak_backend(code: str, language: str) -> Callable[[list[str]], list[str]]:
+    import espeakng_loader
+    from phonemizer.backend import EspeakBackend
+    from phonemizer.backend.espeak.wrapper import EspeakWrapper
+
+    EspeakWrapper.set_library(espeakng_loader.get_library_path())
+    EspeakWrapper.set_data_path(espeakng_loader.get_data_path())
+    languages = EspeakBackend.supported_languages()
+    if code not in languages:
+        raise LanguageError(language, languages)
+    # The marks are told apart already; phonemizer wants one at least.
+    backend = EspeakBackend(
+        code, punctuation_marks="…", with_stress=True, tie=_TIE, language_switch="remove-flags"
+    )
+    made: Callable[[list[str]], list[str]] = backend.phonemize
+    return made
+
+
+@contextmanager
+def _packages_named(what: str, packages: str) -> Iterator[None]:
+    """Turns what a missing package or library raises into an error that says what to install."""
+    try:
+        yield
+    except (ImportError, RuntimeError, OSError) as error:
+        raise G2PMissingError(
+            f"{what} cannot be used here ({error!s:.200}): pip install {packages}, or give phonemes."
+        ) from error

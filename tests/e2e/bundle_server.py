@@ -1,0 +1,59 @@
+"""A bundle on an emulated machine: the script that loads it there, and what stands for it here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+def answers(bundle: str) -> Callable[[Any], Any]:
+    """Returns what calls the methods of a bundle, loaded by the runtime that it carries."""
+    sys.path.insert(0, f"{bundle}/runtime_min.pyz")
+    from runtime_min import Bundle
+
+    loaded = Bundle.load(bundle)
+
+    def answer(question: Any) -> Any:
+        stage, method, arguments, options = question
+        if method == "modules":
+            return sorted(sys.modules)
+        return getattr(loaded.stage(stage) if stage else loaded, method)(*arguments, **options)
+
+    return answer
+
+
+@dataclass(frozen=True)
+class EmulatedBundle:
+    """As much of a `runtime_min.Bundle` as `exporter.parity.compare` needs."""
+
+    directory: Path
+    manifest: Any
+    ask: Callable[[Any], Any]
+
+    def trace(self, *arguments: Any, **options: Any) -> Any:
+        """Speaks there."""
+        return self.ask((None, "trace", arguments, options))
+
+    def modules(self) -> list[str]:
+        """Names of all that is imported there."""
+        names: list[str] = self.ask((None, "modules", (), {}))
+        return names
+
+    def stage(self, name: str) -> EmulatedStage:
+        """A stage there."""
+        return EmulatedStage(name, self.ask)
+
+
+@dataclass(frozen=True)
+class EmulatedStage:
+    """As much of a `runtime_min.stage_runner.StageRunner` as `exporter.parity.compare` needs."""
+
+    name: str
+    ask: Callable[[Any], Any]
+
+    def run(self, inputs: Any) -> Any:
+        """Runs the stage there."""
+        return self.ask((self.name, "run", (inputs,), {}))

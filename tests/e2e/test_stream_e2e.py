@@ -1,0 +1,87 @@
+"""Streams of the whole model: in order, timed, repeatable, and left at any moment."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import numpy as np
+import pytest
+
+from runtime_min import Audio, Bundle, Segment, Word
+from runtime_min.errors import ClosedBundleError
+from tests.e2e.utterances import phonemes_of
+
+pytestmark = pytest.mark.e2e
+
+PARAGRAPH = " ".join(phonemes_of(tokens) for tokens in (60, 110, 45, 130, 100))
+
+
+def test_a_paragraph_is_streamed_and_every_phoneme_is_timed(bundle: Bundle) -> None:
+    with bundle.stream(PARAGRAPH, seed=3) as stream:
+        pieces = list(stream)
+    assert 10 <= len(pieces[0].phonemes) <= 40
+    audio = Audio.join(pieces)
+    assert "".join(timing.text for timing in audio.tokens) == stream.phonemes == PARAGRAPH
+    starts = np.array([timing.start for timing in audio.tokens])
+    ends = np.array([timing.end for timing in audio.tokens])
+    assert (ends > starts).all() and (np.abs(starts[1:] - ends[:-1]) < 0.0085).all()
+    assert ends[-1] <= len(audio.samples) / audio.sample_rate
+    assert len(audio.durations) == len(PARAGRAPH) + 2
+    # What is played while the next piece is computed is never over at once.
+    assert all(len(piece.samples) > 0.3 * audio.sample_rate for piece in pieces)
+
+
+def test_the_same_seed_speaks_the_same_samples_whatever_goes_on_beside(bundle: Bundle) -> None:
+    text = PARAGRAPH[:90]
+    expected = Audio.join(bundle.stream(text, seed=1)).samples.tobytes()
+    with bundle.stream(PARAGRAPH, "am_adam", seed=9):
+        again = Audio.join(bundle.stream(text, seed=1))
+    assert again.samples.tobytes() == expected
+    assert Audio.join(bundle.stream(text, seed=2)).samples.tobytes() != expected
+
+
+def test_more_than_the_model_takes_is_spoken_as_the_stream_is(bundle: Bundle) -> None:
+    words = [Word(word, word, " ") for word in (PARAGRAPH + " " + PARAGRAPH[:100]).split(" ")]
+    audio = bundle.synthesize(words, speed=4.0)
+    assert len(audio.phonemes) > bundle.max_phonemes
+    assert [word.text for word in audio.words] == [word.text for word in words]
+    first = next(bundle.stream(words, speed=4.0))
+    np.testing.assert_array_equal(audio.samples[: len(first.samples)], first.samples)
+    assert audio.words[: len(first.words)] == first.words
+
+
+def test_segments_speak_with_voices_and_speeds_of_their_own(bundle: Bundle) -> None:
+    parts = [Segment("həlˈO.", "af_heart"), Segment("həlˈO.", "am_adam*0.5+af_heart*0.5", 2.0)]
+    audio = bundle.synthesize(parts, sentence_pause=0.5)
+    one, two = (bundle.synthesize(part.phonemes, part.voice, part.speed or 1.0) for part in parts)
+    np.testing.assert_array_equal(audio.durations, np.concatenate([one.durations, two.durations]))
+    assert len(audio.samples) == len(one.samples) + len(two.samples) + 12_000
+    border = len(one.samples)
+    assert (audio.samples[border : border + 12_000] == 0).all()
+
+
+def test_a_bundle_closed_in_mid_stream_is_a_typed_error_and_leaves_no_thread(bundle: Bundle) -> None:
+    own = Bundle.load(bundle.directory, verify=False)
+    stream = own.stream(PARAGRAPH)
+    next(stream)
+    own.close()
+    with pytest.raises(ClosedBundleError):
+        list(stream)
+    for thread in threading.enumerate():
+        if thread.name.startswith("kokoro-stream"):
+            thread.join(20)
+            assert not thread.is_alive()
+
+
+def test_streams_of_several_tasks_share_a_bundle(bundle: Bundle) -> None:
+    async def speak(voice: str) -> Audio:
+        return Audio.join([piece async for piece in bundle.stream(PARAGRAPH[:60], voice)])
+
+    async def main() -> list[Audio]:
+        return await asyncio.gather(speak("af_heart"), speak("am_adam"))
+
+    together = asyncio.run(main())
+    for audio, voice in zip(together, ("af_heart", "am_adam"), strict=True):
+        alone = Audio.join(bundle.stream(PARAGRAPH[:60], voice))
+        assert audio.samples.tobytes() == alone.samples.tobytes()
