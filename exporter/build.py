@@ -10,14 +10,12 @@ import tvm
 from exporter.checkpoint import Checkpoint
 from exporter.checkpoint import load as load_checkpoint
 from exporter.import_stage import Weight, import_stage, stage_weights
-from exporter.kernels.tiles import AVX2, AVX512, Tiles
+from exporter.kernels.tiles import tiles_of
 from exporter.link import link_library
 from exporter.pipeline import compile_module
 from exporter.stages import make_stage
 from exporter.targets import CpuLevel, Target, find_target
 from runtime_min.stages import signatures
-
-_TILES: dict[int, Tiles] = {tiles.lanes: tiles for tiles in (AVX512, AVX2)}
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,7 @@ def build_stage(request: BuildRequest) -> BuildResult:
     checkpoint = _checkpoint(request.checkpoint, request.config)
     module = make_stage(request.stage, checkpoint.model)
     signature = signatures(checkpoint.config["hidden_dim"], checkpoint.config["style_dim"])[request.stage]
-    imported = import_stage(module, signature, request.bucket, _TILES[level.lanes], request.stage)
+    imported = import_stage(module, signature, request.bucket, tiles_of(level), request.stage)
     executable = compile_module(
         imported, tvm_target(target, level), Path(request.dump_ir) if request.dump_ir else None
     )

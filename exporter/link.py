@@ -58,7 +58,8 @@ def find_linker(target: Target) -> list[str]:
         return [sys.executable, "-m", "ziglang", "cc", "-target", target.zig_target]
     compiler = "install a C compiler (Debian, Ubuntu: apt install gcc), or " if is_host else ""
     raise LinkerMissingError(
-        f"No linker for {target.name} was found: {compiler}install zig's with 'pip install ziglang==0.17.0'."
+        f"No linker for {target.name} was found: {compiler}install zig's "
+        "with pip install 'kokoro-export[cross]'."
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from exporter.errors import ExportError
 from exporter.jobs import Progress
 from exporter.link import find_linker
+from exporter.runtime_wheel import runtime_library
 from exporter.targets import CpuLevel, Target, choose_levels, find_target
 from runtime_min.platform import this_machine
 from runtime_min.stages import MINIMUM_LENGTH, STAGE_NAMES
@@ -46,6 +47,8 @@ class ExportOptions:
     stages: tuple[str, ...] = STAGE_NAMES
     text_buckets: tuple[int, ...] = TEXT_BUCKETS
     frame_buckets: tuple[int, ...] = FRAME_BUCKETS
+    runtime_library: Path | None = None
+    """TVM's runtime for the target, or the wheel that holds it; None takes this machine's, or fetches it."""
     jobs: int = 1
     """Libraries compiled at a time."""
     cache: Path | None = None
@@ -63,6 +66,8 @@ class Plan:
     target: Target
     levels: tuple[CpuLevel, ...]
     voices: Voices
+    runtime_library: Path | None = None
+    """TVM's runtime for the target; None stands for the installed one, which is this machine's."""
 
     @property
     def positions(self) -> int:
@@ -81,6 +86,10 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
     target = find_target(options.target, machine)
     levels = choose_levels(target, options.cpu_level, machine)
     find_linker(target)
+    runtime = None
+    if options.runtime_library is not None or not target.fits(machine):
+        progress.step(f"find the runtime library for {target.name}")
+        runtime = runtime_library(target, options.runtime_library)
     # From here on torch is needed, which takes seconds to import.
     from exporter.checkpoint import load
     from exporter.voices import load_voices
@@ -92,7 +101,7 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
         progress.warning(
             "These weights are synthetic: the bundle babbles. It is for tests, not for listeners."
         )
-    return Plan(options, checkpoint, target, levels, load_voices(options.voices, checkpoint))
+    return Plan(options, checkpoint, target, levels, load_voices(options.voices, checkpoint), runtime)
 
 
 def _check_options(options: ExportOptions) -> None:

@@ -22,7 +22,7 @@ from tvm import relax
 from exporter.build import tvm_target
 from exporter.checkpoint import load
 from exporter.import_stage import import_stage, stage_weights
-from exporter.kernels.tiles import AVX2, AVX512
+from exporter.kernels.tiles import tiles_of
 from exporter.pipeline import compile_module
 from exporter.stages.audio import DecoderBody, Generator
 from exporter.targets import find_target
@@ -79,8 +79,7 @@ def run(module: nn.Module, signature: StageSignature, level_name: str, given: Se
     """Compiles `module` and returns its output for each of the `given` inputs."""
     target = find_target("host", this_machine())
     level = next(level for level in target.levels if level.name == level_name)
-    tiles = next(tiles for tiles in (AVX512, AVX2) if tiles.lanes == level.lanes)
-    imported = import_stage(module.eval(), signature, BUCKET, tiles, signature.name)
+    imported = import_stage(module.eval(), signature, BUCKET, tiles_of(level), signature.name)
     machine = relax.VirtualMachine(compile_module(imported, tvm_target(target, level)), tvm.cpu())
     weights = [tvm.runtime.tensor(weight.value) for weight in stage_weights(module)]
 

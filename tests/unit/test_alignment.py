@@ -49,6 +49,13 @@ def test_durations_that_are_not_finite_are_refused(bad: float) -> None:
         round_durations(np.array([[1, bad, 2]], np.float32), 1.0)
 
 
+@pytest.mark.parametrize("speed", [LOWEST_SPEED, 1.0, HIGHEST_SPEED])
+def test_durations_that_no_integer_holds_stay_long(speed: float) -> None:
+    damaged = np.array([[3e38, 1e19, 1e30, -3e38]], np.float32)
+    assert (round_durations(damaged, speed)[:3] > 1 << 20).all()
+    assert round_durations(np.repeat(damaged, 500, axis=1), speed).sum() > 1 << 20
+
+
 @pytest.mark.parametrize(
     "speed",
     [float("nan"), float("inf"), -float("inf"), 0, -1, 0.2499, 4.01, "1", None, True, 1j, 10**400],

@@ -24,7 +24,7 @@ from runtime_min.errors import DiskFullError
 from runtime_min.stages import STAGE_NAMES
 from tests.unit.tiny_bundle import dummy_contents, voices
 
-COMMANDS = ("bundle", "inspect", "verify", "validate", "doctor", "version")
+COMMANDS = ("bundle", "inspect", "verify", "sign", "pack", "unpack", "validate", "doctor", "version")
 
 
 def run(*arguments):
@@ -110,7 +110,7 @@ class TestBundle:
                 "bert, decoder",
             ),
             *("--text-buckets", "32,128", "--frame-buckets", "64, 256", "--jobs", "3", "--cache-dir", "kept"),
-            *("--dump-ir", "ir"),
+            *("--dump-ir", "ir", "--runtime-library", "tvm.whl"),
         )
         assert result.exit_code == 0
         assert result.stdout.strip() == str(tmp_path / "demo")
@@ -125,6 +125,7 @@ class TestBundle:
                 stages=("bert", "decoder"),
                 text_buckets=(32, 128),
                 frame_buckets=(64, 256),
+                runtime_library=Path("tvm.whl"),
                 jobs=3,
                 cache=Path("kept"),
                 dump_ir=Path("ir"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import lief
 import pytest
 
 from exporter import link
@@ -20,11 +22,13 @@ SOURCE = "#include <math.h>\nfloat answer(float x) { return fmodf(x, 42.0f); }\n
 class Compiled:
     """Stands for TVM's executable: hands its objects to the linker as `export_library` does."""
 
-    def __init__(self, directory: Path, source: str = SOURCE) -> None:
+    def __init__(self, directory: Path, source: str = SOURCE, compiler: Sequence[str] = ("cc",)) -> None:
         directory.mkdir()
         (directory / "source.c").write_text(source)
         self.object = directory / "object.o"
-        subprocess.run(["cc", "-fPIC", "-c", "source.c", "-o", self.object.name], cwd=directory, check=True)
+        subprocess.run(
+            [*compiler, "-fPIC", "-c", "source.c", "-o", self.object.name], cwd=directory, check=True
+        )
 
     def export_library(self, path, fcompile):
         fcompile(path, [str(self.object)])
@@ -33,6 +37,21 @@ class Compiled:
 @pytest.fixture(autouse=True)
 def no_compiler_variable(monkeypatch):
     monkeypatch.delenv("CC", raising=False)
+
+
+def test_zig_links_the_same_bytes_for_another_machine_and_an_old_libc(tmp_path):
+    target = find_target("linux-aarch64")
+    libraries = []
+    for name in ("here", "elsewhere"):
+        objects = Compiled(tmp_path / name, compiler=find_linker(target))
+        libraries.append(tmp_path / f"{name}.so")
+        link_library(objects, libraries[-1], target)
+    assert libraries[0].read_bytes() == libraries[1].read_bytes()
+    assert str(tmp_path).encode() not in libraries[0].read_bytes()
+    assert (2, 0) < required_libc(libraries) <= target.minimum_libc
+    library = lief.ELF.parse(libraries[0])
+    assert library.header.machine_type == lief.ELF.ARCH.AARCH64
+    assert set(library.libraries) <= {"libc.so.6", "libm.so.6"}
 
 
 def test_the_same_objects_give_the_same_bytes_wherever_they_are_linked(tmp_path):
@@ -84,7 +103,7 @@ def test_zig_links_where_there_is_no_compiler_and_for_other_systems(monkeypatch)
 def test_without_a_linker_both_choices_are_named(monkeypatch):
     monkeypatch.setattr(link.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(link.shutil, "which", lambda name: None)
-    with pytest.raises(LinkerMissingError, match=r"linux-x86_64.*apt install gcc.*pip install ziglang"):
+    with pytest.raises(LinkerMissingError, match=r"linux-x86_64.*apt install gcc.*pip install .*cross"):
         find_linker(HOST)
     with pytest.raises(LinkerMissingError, match=r"plan9-mips was found: install zig"):
         find_linker(ELSEWHERE)

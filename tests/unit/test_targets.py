@@ -8,7 +8,10 @@ import pytest
 import tvm
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
+from exporter.kernels.tiles import tiles_of
+from exporter.target_table import as_tables
 from exporter.targets import (
     TARGETS,
     Target,
@@ -20,6 +23,8 @@ from exporter.targets import (
 from runtime_min.platform import Machine
 
 LINUX = find_target("linux-x86_64")
+# What every processor of a family has, in LLVM's words.
+BASELINES = {"x86_64": "x86-64", "aarch64": "generic"}
 # LLVM's names of the instruction sets that the levels add, and /proc/cpuinfo's.
 CPUINFO_NAMES = {
     **{
@@ -59,7 +64,7 @@ class TestRow:
             assert better.lanes >= common.lanes
 
     def test_levels_ask_for_exactly_the_instructions_that_llvm_may_emit(self, target):
-        baseline = llvm_features(target, "x86-64")
+        baseline = llvm_features(target, BASELINES[target.machine])
         for level in target.levels:
             added = llvm_features(target, level.mcpu) - baseline
             assert {CPUINFO_NAMES[name] for name in added & CPUINFO_NAMES.keys()} == set(level.features)
@@ -70,6 +75,22 @@ class TestRow:
 
     def test_zig_links_for_the_oldest_libc_that_is_promised(self, target):
         assert target.zig_target == f"{target.triple}.{'.'.join(map(str, target.minimum_libc))}"
+
+    def test_wheels_are_those_of_the_same_machine_and_libc(self, target):
+        libc = "_".join(map(str, target.minimum_libc))
+        assert target.wheel_platform == f"manylinux_{libc}_{target.machine}"
+
+    def test_every_level_has_register_tiles_of_its_vectors(self, target):
+        for level in target.levels:
+            assert tiles_of(level).lanes == level.lanes
+
+    def test_it_is_shown_with_all_that_is_known_of_it(self, target, capsys):
+        Console(width=80).print(as_tables(machine(target)))
+        shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+        for fact in (target.name, target.triple, target.runtime_library, target.verified):
+            assert fact in shown
+        assert ", ".join(level.name for level in target.levels) in shown
+        assert "glibc 2.28 or newer" in shown and "of this machine's TVM" in shown
 
     def test_it_is_found_by_its_name_on_every_machine(self, target):
         assert find_target(target.name, Machine("plan9", "mips", "", frozenset())) is target

@@ -41,7 +41,7 @@ from runtime_min.errors import (
 )
 from runtime_min.manifest import Manifest
 from runtime_min.verify import read_manifest, sha256_of
-from tests.unit.tiny_bundle import MAX_PHONEMES, dummy_contents, tensors
+from tests.unit.tiny_bundle import MAX_PHONEMES, dummy_contents, tensors, voices
 
 words = st.text(st.characters(exclude_categories=("Cs",)), min_size=1)
 utterances = st.builds(Utterance, words, words, speed=st.floats(0.25, 4), seed=st.integers(0, 2**64 - 1))
@@ -165,7 +165,7 @@ def manifest(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
 @pytest.fixture
 def bundle(manifest: tuple[Path, Manifest]) -> Any:
     """A bundle whose stages along tokens are made up: every phoneme lasts as its row of the table says."""
-    path, content = manifest
+    _, content = manifest
     lengths = tensors()["lengths"]
 
     def stage(name: str) -> Any:
@@ -178,7 +178,7 @@ def bundle(manifest: tuple[Path, Manifest]) -> Any:
 
     return SimpleNamespace(
         manifest=content,
-        directory=path,
+        voice_tables=voices(),
         voices=tuple(voice.name for voice in content.voices),
         max_phonemes=MAX_PHONEMES,
         stage=stage,

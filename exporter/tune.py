@@ -1,0 +1,246 @@
+"""Choice of kernels' sizes by measurement: every candidate beside the present one, on this machine.
+
+No size changes a bit of a result. A candidate takes the place of the present one only where it is clearly
+faster in utterances of both lengths: noise must not rewrite the table.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import tvm
+import tvm_ffi
+from rich.box import SIMPLE
+from rich.console import Group
+from rich.table import Table as Printed
+
+from exporter.build import tvm_target
+from exporter.errors import ExportError
+from exporter.jobs import worker_processes
+from exporter.kernels import conv1d, winograd
+from exporter.kernels.conv1d import Convolution
+from exporter.kernels.tiles import Sizes, Table, Tiles, tiles_of
+from exporter.kernels.toom_cook import SCHEMES
+from exporter.targets import CpuLevel, Target, UnknownCpuLevelError, choose_levels, find_target
+from runtime_min.platform import Machine
+
+MARGIN = 0.02
+"""By how much less time a candidate must take."""
+ROUNDS = 11
+FRAMES = {"62 tokens": (97, 119, 143), "12 tokens": (13, 17, 23)}
+"""Frames of utterances; several, because a job's size suits one length more than the next by chance."""
+_CANDIDATES = {"columns": (16, 32, 48, 64), "rows": (4, 6, 8, 12), "span": (64, 128, 256, 512)}
+
+
+class TuningError(ExportError):
+    """A kernel could not be measured."""
+
+    exit_code = 7
+
+
+class TableNotWrittenError(ExportError):
+    """The table of sizes cannot be replaced."""
+
+    exit_code = 6
+
+
+@dataclass(frozen=True)
+class Case:
+    """What stands for all kernels of a row of the table.
+
+    Attributes:
+        kernels: the module.
+        spec: one convolution, the one that takes the most time.
+        rate: its time steps for each frame.
+    """
+
+    kernels: ModuleType
+    spec: Convolution
+    rate: int
+
+
+def _cases() -> Iterator[Case]:
+    for channels, rate in ((256, 20), (128, 120)):
+        for taps in SCHEMES:
+            spec = Convolution(
+                channels, channels, taps, padding=taps // 2, activation="adain_snake",
+                reads_channels_last=True, writes_channels_last=True,
+            )  # fmt: skip
+            yield Case(winograd, spec, rate)
+    block = Convolution(1024, 1090, 3, padding=1, activation="adain_leaky_relu", slope=0.2)
+    yield Case(conv1d, block, 1)
+    yield Case(conv1d, replace(block, out_channels=256, in_channels=256), 2)
+    last = Convolution(24, 128, 7, padding=3, activation="leaky_relu", slope=0.01, reads_channels_last=True)
+    yield Case(conv1d, last, 120)
+
+
+CASES = {case.kernels.table_row(case.spec): case for case in _cases()}
+"""By row of the table."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Sizes, and their time over that of the present ones: the mean for each entry of `FRAMES`."""
+
+    sizes: Sizes
+    ratios: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was measured for a row of the table of a CPU level; the present sizes come first."""
+
+    level: str
+    row: str
+    measured: Sequence[Measured]
+
+    @property
+    def best(self) -> Measured:
+        """The one that gains most where it gains least."""
+        return min(self.measured, key=lambda measured: max(measured.ratios))
+
+    @property
+    def chosen(self) -> Sizes:
+        """The best where it gains more than `MARGIN` in both, else what there is."""
+        return (self.best if max(self.best.ratios) < 1 - MARGIN else self.measured[0]).sizes
+
+
+def measurable_levels(target: Target, selection: str, machine: Machine) -> tuple[CpuLevel, ...]:
+    """The selected levels, as of `choose_levels`; ``all`` are all that this machine runs.
+
+    Raises:
+        UnknownCpuLevelError: a level has another name, or this machine does not run it.
+    """
+    levels = choose_levels(target, selection, machine)
+    able = tuple(level for level in levels if machine.features.issuperset(level.features))
+    if not able or (able != levels and selection != "all"):
+        lacking = ", ".join(level.name for level in levels if level not in able)
+        raise UnknownCpuLevelError(
+            f"This machine does not run {lacking}, so nothing can be measured there: "
+            "name another --cpu-level, or tune on a machine that runs it."
+        )
+    return able
+
+
+def candidates(present: Sizes, tiles: Tiles) -> list[Sizes]:
+    """The present sizes of a kernel, then all others that are worth a try."""
+    combined = product(*(_CANDIDATES[name] for name in present))
+    others = (dict(zip(present, values, strict=True)) for values in combined)
+    # Only AVX-512 has registers for twelve rows of two vectors.
+    fitting = (sizes for sizes in others if sizes.get("rows", 0) <= 8 or tiles.lanes == 16)
+    return [present, *(sizes for sizes in fitting if sizes != present)]
+
+
+def measure(row: str, level: CpuLevel) -> Choice:
+    """Compiles and measures every candidate of a row, on one thread of a process made for that."""
+    tvm.get_global_func("runtime.config_threadpool")(1, 1)
+    case, tiles = CASES[row], tiles_of(level)
+    tried = candidates(case.kernels.sizes(case.spec, tiles), tiles)
+    kernels = [_compiled(case, replace(tiles, table={row: sizes}), level) for sizes in tried]
+    ratios = [
+        np.mean([_ratios(kernels, _arguments(case, frames * case.rate)) for frames in utterances], axis=0)
+        for utterances in FRAMES.values()
+    ]
+    by_sizes = zip(tried, np.transpose(ratios).tolist(), strict=True)
+    return Choice(level.name, row, [Measured(sizes, tuple(values)) for sizes, values in by_sizes])
+
+
+def _compiled(case: Case, tiles: Tiles, level: CpuLevel) -> Any:
+    kernel = case.kernels.convolution(case.spec, tiles).with_attr("global_symbol", "kernel")
+    return tvm.compile(kernel, tvm_target(find_target("host"), level))["kernel"]
+
+
+def _arguments(case: Case, length: int) -> list[Any]:
+    """Any numbers will do, as long as none is denormal or overflows."""
+    spec, random = case.spec, np.random.default_rng(0)
+    weight = random.random((spec.out_channels, spec.in_channels, spec.taps), np.float32)
+    after = [(spec.out_channels,), spec.affine_shape, spec.alpha_shape, (1,), (1,), spec.output_shape(length)]
+    x, *others = (random.random(shape, np.float32) for shape in (spec.input_shape(length), *after))
+    arrays = [x, case.kernels.pack_weight(weight), *others]
+    return [tvm_ffi.from_dlpack(tvm.runtime.tensor(array)) for array in arrays]
+
+
+def _ratios(kernels: Sequence[Any], arguments: Sequence[Any]) -> list[float]:
+    """Each kernel's CPU time over that of the first in the same round: medians."""
+    rounds, random = [], np.random.default_rng(0)
+    for _ in range(ROUNDS + 1):
+        seconds = [0.0] * len(kernels)
+        # What a neighbour leaves in the caches is another's luck each time.
+        for index in random.permutation(len(kernels)):
+            started = time.thread_time()
+            kernels[index](*arguments)
+            seconds[index] = time.thread_time() - started
+        rounds.append([value / seconds[0] for value in seconds])
+    # The first round touches memory for the first time.
+    return [statistics.median(values) for values in zip(*rounds[1:], strict=True)]
+
+
+def tune(levels: Sequence[CpuLevel], tell: Callable[[str], None]) -> list[Choice]:
+    """Measures every row of the table for CPU levels that this machine runs.
+
+    Raises:
+        TuningError: a candidate could not be compiled, or the process that measures ended.
+    """
+    choices = []
+    with worker_processes(1) as worker:
+        for done, (level, row) in enumerate(product(levels, CASES)):
+            tell(f"{done + 1} of {len(levels) * len(CASES)}: {row}, {level.name}")
+            try:
+                choices.append(worker.submit(measure, row, level).result())
+            except Exception as error:
+                raise TuningError(
+                    f"{row} could not be measured for {level.name}: {type(error).__name__}: {error}\n"
+                    "No row was changed; run again when that is mended."
+                ) from error
+    return choices
+
+
+def write_table(path: Path, table: Table, choices: Sequence[Choice]) -> None:
+    """Writes the table with what was chosen; other rows stay.
+
+    Raises:
+        TableNotWrittenError: the file is as it was.
+    """
+    merged = {level: dict(rows) for level, rows in table.items()}
+    for choice in choices:
+        merged.setdefault(choice.level, {})[choice.row] = choice.chosen
+    staging = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        staging.write_text(json.dumps(merged, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+        staging.replace(path)
+    except OSError as error:
+        raise TableNotWrittenError(f"The table could not be written to {path}: {error}") from error
+    finally:
+        staging.unlink(missing_ok=True)
+
+
+def as_tables(choices: Sequence[Choice]) -> Group:
+    """What a terminal shows: a table for each CPU level."""
+    levels = dict.fromkeys(choice.level for choice in choices)
+    return Group(*(_printed(level, [each for each in choices if each.level == level]) for level in levels))
+
+
+def _printed(level: str, choices: Sequence[Choice]) -> Printed:
+    headings = ("kernel", "present", "best", *FRAMES, "chosen")
+    printed = Printed(*headings, title=f"{level}: the best sizes' time over the present ones'", box=SIMPLE)
+    printed.columns[0].no_wrap = True
+    for choice in choices:
+        present = choice.measured[0].sizes
+        ratios = (f"{ratio:.3f}" for ratio in choice.best.ratios)
+        chosen = "present" if choice.chosen == present else "best"
+        printed.add_row(choice.row, _text(present), _text(choice.best.sizes), *ratios, chosen)
+    return printed
+
+
+def _text(sizes: Sizes) -> str:
+    return ", ".join(f"{name} {value}" for name, value in sizes.items())

@@ -1,0 +1,77 @@
+"""A bundle for aarch64, made on this machine, speaks under emulation and nowhere else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import lief
+import pytest
+
+from exporter.parity import Utterance, compare
+from exporter.reference import Reference
+from exporter.targets import find_target
+from runtime_min.verify import read_manifest
+from tests.e2e import bundle_server
+from tests.e2e.bundle_server import EmulatedBundle
+from tests.e2e.conftest import ROOT, Export, environment
+from tests.e2e.test_clean_machine import HEAVY
+from tests.e2e.test_fidelity import assert_all_hold
+from tests.e2e.utterances import HELLO
+from tests.emulation import EmulatedMachine
+
+pytestmark = pytest.mark.e2e
+
+TARGET = find_target("linux-aarch64")
+SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6"}
+
+
+@pytest.fixture(scope="module")
+def shipped(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("shipped") / "bundle"
+    buckets = ("--text-buckets", "32", "--frame-buckets", "64")
+    done = export(output, "--target", TARGET.name, "--cpu-level", "all", *buckets)
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+def test_the_libraries_are_for_aarch64_with_an_old_glibc(shipped: Path) -> None:
+    paths = sorted((shipped / "lib").rglob("*.so"))
+    assert len(paths) == 6
+    for path in paths:
+        library = lief.ELF.parse(path)
+        assert library.header.machine_type == lief.ELF.ARCH.AARCH64
+        assert library.header.file_type == lief.ELF.Header.FILE_TYPE.DYN
+        (stack,) = (each for each in library.segments if each.type == lief.ELF.Segment.TYPE.GNU_STACK)
+        assert not stack.has(lief.ELF.Segment.FLAGS.X)
+        needed = {
+            each.name
+            for needs in library.symbols_version_requirement
+            for each in needs.get_auxiliary_symbols()
+        }
+        versions = [name.removeprefix("GLIBC_").split(".") for name in needed if name.startswith("GLIBC_")]
+        assert versions and max(tuple(map(int, version)) for version in versions) <= TARGET.minimum_libc
+        if path.name != TARGET.runtime_library:
+            assert set(library.libraries) <= SYSTEM_LIBRARIES
+
+
+def test_this_machine_says_in_one_sentence_that_the_bundle_is_for_another(
+    shipped: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "hello.wav"
+    command = [sys.executable, "-m", "runtime_min", shipped, "--phonemes", HELLO, "-o", output]
+    done = subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 5
+    (line,) = done.stderr.splitlines()
+    assert "for linux-aarch64 (linux on aarch64) and this machine is linux on x86_64" in line
+    assert not output.exists()
+
+
+def test_it_speaks_there_as_kokoro_speaks(
+    shipped: Path, aarch64: EmulatedMachine, reference: Reference, precise: Reference
+) -> None:
+    with aarch64.serving(Path(bundle_server.__file__), shipped) as ask:
+        bundle = EmulatedBundle(shipped, read_manifest(shipped), ask)
+        assert_all_hold(compare(bundle, reference, precise, Utterance(HELLO, "af_heart")))
+        assert not set(HEAVY) & set(bundle.modules())
