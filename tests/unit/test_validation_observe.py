@@ -1,4 +1,4 @@
-"""Looking inside a stage: kernels are read, replaced and skipped by number, and another library is refused."""
+"""Looking inside a stage: kernels are read, replaced and skipped by number; another library is refused."""
 
 from __future__ import annotations
 
