@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -115,10 +115,10 @@ def libraries(checkpoint_file: Path, bundle: Bundle, tmp_path_factory: pytest.Te
 def with_library(directory: Path, stage: str, library: Path) -> Iterator[Bundle]:
     """The bundle with another library of a stage."""
     with Bundle.load(directory) as bundle:
-        runner = bundle.stage(stage)
-        runner._libraries = {
-            bucket: replace(each, file=str(library)) for bucket, each in runner._libraries.items()
-        }
+        files = SimpleNamespace(
+            directory=directory, blocks=lambda _: [library.read_bytes()], check_unchanged=lambda: None
+        )
+        bundle.stage(stage)._files = files
         yield bundle
 
 
