@@ -13,7 +13,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +52,15 @@ def default_directory() -> Path:
     return root / "kokoro-export" / "libraries"
 
 
+def hash_files(root: Path, paths: Iterable[Path]) -> hashlib._Hash:
+    """Returns the hash, to be updated further, of the names below `root` and the contents of files."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest
+
+
 def compiler_digest(packages: Path = Path(__file__).parent.parent) -> str:
     """Returns the digest of all that decides what a library is, but for the request: sources and tools.
 
@@ -61,10 +70,8 @@ def compiler_digest(packages: Path = Path(__file__).parent.parent) -> str:
     root = packages / "exporter"
     modules = ((path, path.relative_to(root).with_suffix("").parts[0]) for path in root.rglob("*.py"))
     sources = [path for path, module in modules if module not in _IRRELEVANT]
-    digest = hashlib.sha256()
-    for path in (*sorted(sources), root / "data" / "tuning.json", packages / "runtime_min" / "stages.py"):
-        digest.update(f"{path.relative_to(packages).as_posix()}\0".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    others = (root / "data" / "tuning.json", packages / "runtime_min" / "stages.py")
+    digest = hash_files(packages, (*sorted(sources), *others))
     for package in _PACKAGES:
         digest.update(f"{package}=={importlib.metadata.version(package)}\0".encode())
     return digest.hexdigest()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 import platform
 import subprocess
 from pathlib import Path
 
+from exporter.cache import hash_files
 from exporter.link import find_linker
 from exporter.targets import Target
 from runtime_min.manifest import Materials
@@ -41,11 +41,8 @@ def linker_version(command: list[str]) -> str:
 
 def sources_digest(root: Path) -> str:
     """Returns the digest of all source files of the exporter and the runtime under `root`."""
-    digest = hashlib.sha256()
-    for path in sorted(path for name in ("exporter", "runtime_min") for path in (root / name).rglob("*.py")):
-        digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
-        digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
+    paths = sorted(path for name in ("exporter", "runtime_min") for path in (root / name).rglob("*.py"))
+    return hash_files(root, paths).hexdigest()
 
 
 def commit(root: Path) -> str:

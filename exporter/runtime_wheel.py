@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import os
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from pathlib import Path
 from exporter.cache import default_directory
 from exporter.errors import ExportError
 from exporter.targets import Target
+from runtime_min.output import write_file
 
 _PACKAGE = "apache-tvm"
 
@@ -37,6 +37,7 @@ def runtime_library(target: Target, given: Path | None = None) -> Path:
 
     Raises:
         RuntimeLibraryError: the file cannot be fetched or read, or its SHA-256 is another one.
+        OutputError: it cannot be kept.
     """
     kept = default_directory().parent / "runtimes" / target.runtime_sha256 / target.runtime_library
     if given is None:
@@ -51,7 +52,8 @@ def runtime_library(target: Target, given: Path | None = None) -> Path:
             f"{target.runtime_library} of {source} is not the runtime of {target.name}: expected SHA-256 "
             f"{target.runtime_sha256}, found {found}. Use the wheel of {_requirement()}."
         )
-    _keep(content, kept)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    write_file(kept, content)
     return kept
 
 
@@ -86,15 +88,6 @@ def _read(path: Path, target: Target) -> bytes:
             f"{path} could not be read ({error}): expected {target.runtime_library} for {target.name}, or "
             f"the wheel of {_requirement()} for {target.wheel_platform} that holds it."
         ) from error
-
-
-def _keep(content: bytes, path: Path) -> None:
-    """Writes a file that appears by a rename, so that it is whole or absent."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, staging = tempfile.mkstemp(prefix=".keeping-", dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(content)
-    os.replace(staging, path)
 
 
 def _requirement() -> str:
