@@ -11,6 +11,7 @@ reads and writes them.
 
 import math
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -130,23 +131,33 @@ def sample(buffer: Any, channel: Any, time: Any, channels_last: bool) -> Any:
 
 def activate(spec: Convolution, x: Any, affine: Any, alpha: Any, channel: Any) -> Any:
     """The input activation of one sample as a TIR expression."""
+    return bend(spec, normalise(spec, x, affine, channel), alpha, channel)
+
+
+def normalise(spec: Convolution, x: Any, affine: Any, channel: Any) -> Any:
+    """The linear part of the input activation: AdaIN's affine map, where there is one."""
+    if not spec.activation.startswith("adain"):
+        return x
+    return (x - affine[0, channel]) * affine[1, channel] + affine[2, channel]
+
+
+def bend(spec: Convolution, x: Any, alpha: Any, channel: Any, functions: ModuleType = vector_math) -> Any:
+    """The rest of the input activation, with the elementary functions given."""
     if spec.activation == "none":
         return x
-    if spec.activation == "leaky_relu":
-        return vector_math.leaky_relu(x, spec.slope)
-    normed = (x - affine[0, channel]) * affine[1, channel] + affine[2, channel]
-    if spec.activation == "adain_leaky_relu":
-        return vector_math.leaky_relu(normed, spec.slope)
-    return vector_math.snake(normed, alpha[0, channel], alpha[1, channel])
+    if spec.activation == "adain_snake":
+        return functions.snake(x, alpha[0, channel], alpha[1, channel])
+    return functions.leaky_relu(x, spec.slope)
 
 
 def finish(
-    spec: Convolution, total: Any, bias: Any, residual: Any, other: Any, channel: Any, time: Any
-) -> Any:
+    spec: Convolution, total: Any, bias: Any, residual: Any, other: Any, channel: Any, time: Any,
+    functions: ModuleType = vector_math,
+) -> Any:  # fmt: skip
     """Bias, output activation, residuals and scale of one sample as a TIR expression."""
     total = total + bias[channel]
     if spec.output_activation == "gelu":
-        total = vector_math.gelu_new(total)
+        total = functions.gelu_new(total)
     for addend in (residual, other)[: spec.residuals]:
         total = total + sample(addend, channel, time, spec.writes_channels_last)
     return total if spec.scale == 1.0 else total * T.float32(spec.scale)
@@ -253,7 +264,7 @@ def _register_tile(spec: Convolution, rows: int, vectors: int, lanes: int) -> An
                                 spec, total[row, vector, lane], bias, residual, other,
                                 channel + row, time + vector * lanes + lane,
                             ),
-                            _place(channel + row, time + vector * lanes + lane, last),
+                            place(channel + row, time + vector * lanes + lane, last),
                         )  # fmt: skip
         else:
             for row in T.unroll(rows):
@@ -266,13 +277,14 @@ def _register_tile(spec: Convolution, rows: int, vectors: int, lanes: int) -> An
                                     spec, total[row, vector, lane], bias, residual, other,
                                     channel + row, time + vector * lanes + lane,
                                 ),
-                                _place(channel + row, time + vector * lanes + lane, last),
+                                place(channel + row, time + vector * lanes + lane, last),
                             )  # fmt: skip
 
     return compute
 
 
-def _place(channel: Any, time: Any, channels_last: bool) -> list[Any]:
+def place(channel: Any, time: Any, channels_last: bool) -> list[Any]:
+    """Indices of a sample in either order of axes."""
     return [0, time, channel] if channels_last else [0, channel, time]
 
 
@@ -318,17 +330,23 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
             other_handle, spec.output_shape(n + growth) if spec.residuals > 1 else (1,), "float32"
         )
         y = T.match_buffer(y_handle, spec.output_shape(n + growth), "float32")
-        for job in T.parallel(T.floordiv(n + growth + (span - 1), span) * groups):
+        # In memory, because TVM's simplifier takes forever over nested quotients.
+        spans = T.alloc_buffer((1,), "int64", scope="global")
+        spans[0] = T.floordiv(n + growth + (span - 1), span)
+        # Time goes round fastest: the last span is short, and every core shall have its part of it.
+        for job in T.parallel(spans[0] * groups):
             tile = T.alloc_buffer((in_channels, width), "float32", scope="global")
-            start: T.let[T.int64] = T.floordiv(job, groups) * span
-            first_block: T.let[T.int64] = T.floormod(job, groups) * group_blocks
+            start: T.let[T.int64] = T.floormod(job, spans[0]) * span
+            first_block: T.let[T.int64] = T.floordiv(job, spans[0]) * group_blocks
             fill(tile, x, start - spec.padding, n, affine, alpha)
             for block, half, step in T.grid(group_blocks, halves, span // columns):
                 left: T.let[T.int64] = n + growth - start - step * columns
                 if left > columns - narrow:
+                    # The job's last tile overlaps the one before rather than going beyond the end.
+                    back: T.let[T.int64] = T.if_then_else(step > 0, T.max(columns - left, T.int64(0)), 0)
                     whole_tile(
-                        weight, first_block + block, half * rows, tile, step * columns, start, n + growth,
-                        bias, residual, other, y,
+                        weight, first_block + block, half * rows, tile, step * columns - back, start,
+                        n + growth, bias, residual, other, y,
                     )  # fmt: skip
                 elif left > 0:
                     if one > narrow and left > narrow:

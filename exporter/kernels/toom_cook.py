@@ -149,6 +149,6 @@ def _opposite(*points: float) -> tuple[float, ...]:
 SCHEMES: dict[int, Scheme] = {
     3: Scheme(6, 3, _opposite(1, 2, 1 / 2)),
     7: Scheme(8, 7, _opposite(1, 2, 1 / 2, 3 / 2, 3 / 4), _unit(4)),
-    11: Scheme(10, 11, _opposite(1, 2, 1 / 2, 3 / 2, 3 / 4), _unit(10)),
+    11: Scheme(14, 11, _opposite(1, 2, 1 / 2, 3 / 2, 3 / 4), _unit(14)),
 }
 """By the taps of a convolution."""

@@ -76,12 +76,12 @@ class AdaptiveLayerNorm(nn.Module):
 
     def __init__(self, module: Any) -> None:
         super().__init__()
-        self.weight, self.bias = parameter(module.fc.weight), parameter(module.fc.bias)
+        self.fc = Conv.of(module.fc)
         self.epsilon = float(module.eps)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """[1, channels, n] and [1, style] to [1, channels, n]."""
-        condition = nn.functional.linear(style, self.weight, self.bias)
+        condition = self.fc(style[:, :, None])[:, :, 0]
         result: Tensor = operators.adaptive_channel_norm(x, condition, self.epsilon)
         return result
 
