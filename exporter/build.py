@@ -1,21 +1,28 @@
 """One library of a bundle, from checkpoint to linked file; runs in a worker process."""
 
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import tvm
 
 from exporter.checkpoint import Checkpoint
 from exporter.checkpoint import load as load_checkpoint
+from exporter.cuda import fatbins
 from exporter.import_stage import Weight, import_stage, stage_weights
+from exporter.kernels.gpu.limits import LIMITS
 from exporter.kernels.tiles import tiles_of
 from exporter.link import link_library
 from exporter.pipeline import compile_module
 from exporter.stages import make_stage
 from exporter.targets import CpuLevel, Target, find_target
 from runtime_min.stages import signatures
+
+# TVM generates code for the oldest GPU that is served; `cuda` compiles it for each of the newer ones.
+_DEVICES: dict[str, dict[str, Any]] = {"metal": LIMITS, "cuda": {"arch": "sm_80", **LIMITS}}
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,8 @@ class BuildRequest:
     """Path of the library to write."""
     dump_ir: str | None
     """Directory for the module after each pass."""
+    device: str = "cpu"
+    """Where the stage computes: ``cpu``, ``metal`` or ``cuda``."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +67,14 @@ def build_stage(request: BuildRequest) -> BuildResult:
     target = find_target(request.target)
     level = next(level for level in target.levels if level.name == request.level)
     checkpoint = _checkpoint(request.checkpoint, request.config)
-    module = make_stage(request.stage, checkpoint.model)
-    signature = signatures(checkpoint.config["hidden_dim"], checkpoint.config["style_dim"])[request.stage]
-    imported = import_stage(module, signature, request.bucket, tiles_of(level), request.stage)
-    executable = compile_module(
-        imported, tvm_target(target, level), Path(request.dump_ir) if request.dump_ir else None
-    )
+    module = make_stage(request.stage, checkpoint.model, target.source_apart)
+    sizes = checkpoint.config["hidden_dim"], checkpoint.config["style_dim"]
+    signature = signatures(*sizes, target.source_apart)[request.stage]
+    tiles = tiles_of(level) if request.device == "cpu" else None
+    imported = import_stage(module, signature, request.bucket, tiles, request.stage)
+    dump = Path(request.dump_ir) if request.dump_ir else None
+    with fatbins() if request.device == "cuda" else nullcontext():
+        executable = compile_module(imported, tvm_target(target, level, request.device), dump)
     link_library(executable, Path(request.output), target)
     parameters = tuple((weight.name, weight.layout) for weight in stage_weights(module))
     return BuildResult(
@@ -72,14 +83,15 @@ def build_stage(request: BuildRequest) -> BuildResult:
     )  # fmt: skip
 
 
-def stage_parameters(checkpoint: Checkpoint, stage: str) -> list[Weight]:
+def stage_parameters(checkpoint: Checkpoint, stage: str, source_apart: bool) -> list[Weight]:
     """The weights of a stage as a bundle stores them, in call order."""
-    return stage_weights(make_stage(stage, checkpoint.model))
+    return stage_weights(make_stage(stage, checkpoint.model, source_apart))
 
 
-def tvm_target(target: Target, level: CpuLevel) -> tvm.target.Target:
-    """TVM's description of a target at one CPU level."""
-    return tvm.target.Target({"kind": "llvm", "mtriple": target.triple, "mcpu": level.mcpu})
+def tvm_target(target: Target, level: CpuLevel, device: str = "cpu") -> tvm.target.Target:
+    """TVM's description of one of a target's devices, whose host is a CPU level."""
+    host = {"kind": "llvm", "mtriple": target.triple, "mcpu": level.mcpu}
+    return tvm.target.Target(host if device == "cpu" else {"kind": device, **_DEVICES[device], "host": host})
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ and to lower.
 """
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from exporter.kernels import (
     attention,
     conv1d,
     embedding,
+    gpu,
     harmonic_source,
     layer_norm,
     lstm,
@@ -29,13 +31,24 @@ from exporter.kernels import (
 from exporter.kernels.tiles import CHANNEL_BLOCK, Tiles
 
 Converter = Callable[[Any, Any], relax.Var]
+_CPU = SimpleNamespace(
+    adain=adain, conv1d=conv1d, embedding=embedding, layer_norm=layer_norm, lstm=lstm, phases=phases,
+    spectrum=spectrum,
+)  # fmt: skip
+"""What there is for a GPU too, under the same names."""
 
 
 class KernelEmitter:
-    """Adds kernels to the module under construction, each distinct one once, and calls them."""
+    """Adds kernels to the module under construction, each distinct one once, and calls them.
 
-    def __init__(self, tiles: Tiles) -> None:
-        self.tiles = tiles
+    Attributes:
+        kernels: the modules they come from, of equal names and functions for CPU and GPU.
+        sizes: what kernels for a CPU take beside: register tiles. Those for a GPU are sized for all.
+    """
+
+    def __init__(self, tiles: Tiles | None) -> None:
+        self.kernels: Any = gpu if tiles is None else _CPU
+        self.sizes = () if tiles is None else (tiles,)
         self._added: dict[tuple[Any, ...], relax.GlobalVar] = {}
 
     def call(
@@ -75,11 +88,11 @@ def _length(tensor: Any) -> Any:
     return tensor.ty.shape[len(tensor.ty.shape) - 1]
 
 
-def converters(tiles: Tiles) -> dict[str, Converter]:
+def converters(tiles: Tiles | None) -> dict[str, Converter]:
     """The registry for one import, for `custom_convert_map`.
 
     Args:
-        tiles: register tiles of the CPU level that is compiled for.
+        tiles: register tiles of the CPU level that is compiled for; None for a GPU.
     """
     emitter = KernelEmitter(tiles)
 
@@ -116,7 +129,7 @@ def _conv1d(
     )
     return emitter.call(
         importer, f"conv1d_{spec.in_channels}_{spec.out_channels}_{spec.taps}", (spec,),
-        lambda: conv1d.convolution(spec, emitter.tiles),
+        lambda: emitter.kernels.conv1d.convolution(spec, *emitter.sizes),
         [x, weight, bias, affine, alpha, residual, other],
         list(spec.output_shape(x.ty.shape[1 if reads_channels_last else 2] + spec.growth)),
     )  # fmt: skip
@@ -142,7 +155,7 @@ def _winograd_conv1d(
     )
     return emitter.call(
         importer, f"winograd_{spec.in_channels}_{taps}_{dilation}", (spec,),
-        lambda: winograd.convolution(spec, emitter.tiles),
+        lambda: winograd.convolution(spec, *emitter.sizes),
         [x, weight, bias, affine, alpha, *([other, residual] if in_place else [residual, other])],
         list(spec.output_shape(x.ty.shape[1])), in_place,
     )  # fmt: skip
@@ -153,7 +166,8 @@ def _adain_affine(
 ) -> relax.Var:
     *weights, epsilon = rest
     channels, styles = _fixed(weights[-1], 0), _fixed(style, 1)
-    make = adain.adain_affine_channels_last if channels_last else adain.adain_affine
+    family = emitter.kernels.adain
+    make = family.adain_affine_channels_last if channels_last else family.adain_affine
     return emitter.call(
         importer, "adain_affine", (channels, styles, epsilon, channels_last),
         lambda: make(channels, styles, epsilon), [x, style, *weights], [3, channels],
@@ -166,7 +180,7 @@ def _interleave(
     channels = _fixed(addend, 2)
     return emitter.call(
         importer, "interleave", (channels, stride, padding, reflect),
-        lambda: phases.interleave(channels, stride, padding, reflect), [parts, addend],
+        lambda: emitter.kernels.phases.interleave(channels, stride, padding, reflect), [parts, addend],
         [1, addend.ty.shape[1], channels],
     )  # fmt: skip
 
@@ -175,7 +189,8 @@ def _fold(emitter: KernelEmitter, importer: Any, x: Any, stride: int, padding: i
     channels = _fixed(x, 1)
     length = tvm.tirx.floordiv(_length(x) - 1, stride) + 1
     return emitter.call(
-        importer, "fold", (channels, stride, padding), lambda: phases.fold(channels, stride, padding, 1), [x],
+        importer, "fold", (channels, stride, padding),
+        lambda: emitter.kernels.phases.fold(channels, stride, padding, 1), [x],
         [1, channels * stride, length],
     )  # fmt: skip
 
@@ -185,14 +200,15 @@ def _upsample_pool(
 ) -> relax.Var:
     channels = _fixed(x, 1)
     return emitter.call(
-        importer, "upsample_pool", (channels, slope), lambda: phases.upsample_pool(channels, slope),
+        importer, "upsample_pool", (channels, slope),
+        lambda: emitter.kernels.phases.upsample_pool(channels, slope),
         [x, affine, weight, bias], [1, channels, _length(x) * 2],
     )  # fmt: skip
 
 
 def _halve(emitter: KernelEmitter, importer: Any, x: Any, weight: Any, bias: Any) -> relax.Var:
     shape = [1, 1, tvm.tirx.floordiv(_length(x), 2)]
-    return emitter.call(importer, "halve", (), phases.halve, [x, weight, bias], shape)
+    return emitter.call(importer, "halve", (), emitter.kernels.phases.halve, [x, weight, bias], shape)
 
 
 def _embedding(
@@ -201,7 +217,8 @@ def _embedding(
     rows, channels = _fixed(table, 0), _fixed(table, 1)
     limit = 0 if positions is None else _fixed(positions, 0)
     return emitter.call(
-        importer, "embedding", (rows, channels, limit), lambda: embedding.embedding(rows, channels, limit),
+        importer, "embedding", (rows, channels, limit),
+        lambda: emitter.kernels.embedding.embedding(rows, channels, limit),
         [token_ids, table, positions], [1, channels, _length(token_ids)],
     )  # fmt: skip
 
@@ -209,7 +226,7 @@ def _embedding(
 def _bidirectional_lstm(emitter: KernelEmitter, importer: Any, gates: Any, recurrent: Any) -> relax.Var:
     hidden = _fixed(recurrent, 2)
     return emitter.call(
-        importer, "lstm", (hidden,), lambda: lstm.bidirectional_lstm(hidden, lanes=emitter.tiles.lanes),
+        importer, "lstm", (hidden,), lambda: emitter.kernels.lstm.bidirectional_lstm(hidden, *emitter.sizes),
         [gates, recurrent], [1, 2 * hidden, _length(gates)],
     )  # fmt: skip
 
@@ -218,7 +235,7 @@ def _attention(emitter: KernelEmitter, importer: Any, projections: Any, heads: i
     channels = _fixed(projections, 1) // 3
     return emitter.call(
         importer, "attention", (channels, heads),
-        lambda: attention.self_attention(heads, channels // heads, emitter.tiles),
+        lambda: attention.self_attention(heads, channels // heads, *emitter.sizes),
         [projections], [1, channels, _length(projections)],
     )  # fmt: skip
 
@@ -230,7 +247,7 @@ def _layer_norm(
     channels = _fixed(x, 1)
     return emitter.call(
         importer, "layer_norm", (channels, epsilon, slope),
-        lambda: layer_norm.layer_norm(channels, epsilon=epsilon, leaky_slope=slope),
+        lambda: emitter.kernels.layer_norm.layer_norm(channels, epsilon=epsilon, leaky_slope=slope),
         [x, weight, bias], [1, channels, _length(x)],
     )  # fmt: skip
 
@@ -241,7 +258,7 @@ def _adaptive_layer_norm(
     channels = _fixed(x, 1)
     return emitter.call(
         importer, "adaptive_layer_norm", (channels, epsilon),
-        lambda: layer_norm.adaptive_layer_norm(channels, epsilon=epsilon), [x, style],
+        lambda: emitter.kernels.layer_norm.adaptive_layer_norm(channels, epsilon=epsilon), [x, style],
         [1, channels, _length(x)],
     )  # fmt: skip
 
@@ -262,7 +279,7 @@ def _harmonic_source(
 def _inverse_stft(emitter: KernelEmitter, importer: Any, x: Any) -> relax.Var:
     channels = _fixed(x, 1)
     return emitter.call(
-        importer, "inverse_stft", (channels,), lambda: spectrum.inverse_stft(channels), [x],
+        importer, "inverse_stft", (channels,), lambda: emitter.kernels.spectrum.inverse_stft(channels), [x],
         [1, (_length(x) - 1) * 5],
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ from tvm.relax.frontend.torch import from_exported_program
 from exporter.converters import converters
 from exporter.kernels.tiles import Tiles
 from exporter.stages.layers import layout_of
-from runtime_min.stages import StageSignature, TensorSignature
+from runtime_min.stages import StageSignature, TensorSignature, offset_of
 
 _EXAMPLE_LENGTH = 24
 
@@ -40,7 +40,7 @@ def stage_weights(module: nn.Module) -> list[Weight]:
 
 
 def import_stage(
-    module: nn.Module, signature: StageSignature, bucket: int, tiles: Tiles, function: str
+    module: nn.Module, signature: StageSignature, bucket: int, tiles: Tiles | None, function: str
 ) -> IRModule:
     """Traces a stage and turns it into Relax.
 
@@ -51,16 +51,18 @@ def import_stage(
         module: the stage.
         signature: its inputs and their shapes.
         bucket: the largest length.
-        tiles: register tiles of the CPU level.
+        tiles: register tiles of the CPU level; None for a GPU.
         function: name of the entry function.
 
     Returns:
         A module whose function takes the inputs in order, then the parameters as `stage_weights` lists them.
     """
-    length = Dim(signature.axis, min=signature.minimum, max=bucket)
+    # TVM wants an input that carries the bare symbol, so it counts half frames where no input has fewer.
+    unit = min(size[0] for tensor in signature.inputs for size in tensor.shape if not isinstance(size, int))
+    length = Dim(signature.axis, min=unit * signature.minimum, max=unit * bucket)
     example = min(_EXAMPLE_LENGTH, bucket)
     arguments = tuple(_example(tensor, example) for tensor in signature.inputs)
-    shapes = tuple(_dynamic(tensor, length) for tensor in signature.inputs)
+    shapes = tuple(_dynamic(tensor, length, unit) for tensor in signature.inputs)
     with torch.no_grad():
         program = export(module, arguments, dynamic_shapes=shapes).run_decompositions()
     imported = from_exported_program(
@@ -92,10 +94,11 @@ def _example(tensor: TensorSignature, length: int) -> torch.Tensor:
     return torch.zeros(tensor.concrete(length), dtype=dtype)
 
 
-def _dynamic(tensor: TensorSignature, length: Dim) -> dict[int, Dim]:
-    """Which axes of an input carry the length, and how many times it."""
-    return {
-        axis: length if size[0] == 1 else size[0] * length
-        for axis, size in enumerate(tensor.shape)
-        if not isinstance(size, int)
-    }
+def _dynamic(tensor: TensorSignature, length: Dim, unit: int) -> dict[int, Dim]:
+    """Which axes of an input carry the length, of which there are `unit` to the stage's, and how."""
+    dimensions = {}
+    for axis, size in enumerate(tensor.shape):
+        if not isinstance(size, int):
+            multiple = length if size[0] == unit else size[0] // unit * length
+            dimensions[axis] = multiple + offset_of(size) if offset_of(size) else multiple
+    return dimensions

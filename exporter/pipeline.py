@@ -7,6 +7,11 @@ from typing import Any
 import tvm
 from tvm import IRModule, relax
 from tvm.relax import transform
+from tvm.s_tir.dlight import ApplyDefaultSchedule
+from tvm.s_tir.dlight.gpu import Fallback
+
+from exporter.kernels.gpu.constants import exact_constants
+from exporter.kernels.gpu.limits import LIMITS, launches
 
 
 @tvm.transform.module_pass(opt_level=0, name="mark_noalias")  # type: ignore[untyped-decorator]
@@ -73,18 +78,57 @@ def _order_shapes(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
     return ordered
 
 
-def passes() -> Iterator[tuple[str, Any]]:
+@tvm.transform.module_pass(opt_level=0, name="bind_threads")  # type: ignore[untyped-decorator]
+def _bind_threads(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """Spreads what TVM has generated itself over a GPU's threads; kernels are, as they are written.
+
+    Without it TVM builds such a function for the host without a word, and the host reads device memory.
+    """
+    kernels = {
+        variable: function
+        for variable, function in module.functions_items()
+        if isinstance(function, tvm.tirx.PrimFunc)
+    }
+    unbound = {variable: function for variable, function in kernels.items() if not launches(function)}
+    bound = kernels | dict(ApplyDefaultSchedule(Fallback())(IRModule(unbound)).functions_items())
+    scheduled = module.clone()
+    for variable, function in bound.items():
+        used = launches(function)
+        if not used or not all(launch.fits() for launch in used):
+            raise AssertionError(f"{variable.name_hint} does not fit every GPU: {used}, allowed: {LIMITS}")
+        scheduled[variable] = function
+    return scheduled
+
+
+@tvm.transform.module_pass(opt_level=0, name="exact_constants")  # type: ignore[untyped-decorator]
+def _exact_constants(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """Keeps the digits of constants that Metal's source would lose."""
+    exact = module.clone()
+    for variable, function in module.functions_items():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            exact[variable] = exact_constants(function)
+    return exact
+
+
+def passes(kind: str = "llvm") -> Iterator[tuple[str, Any]]:
     """The passes in order, with the name under which each one's result is dumped.
 
     This is TVM's own CPU pipeline without dispatch to libraries (none is used) and without
-    RewriteDataflowReshape (no reshape is left, and it fails on hand-written kernels: docs/upstream.md). There
-    is no scheduling: kernels are scheduled as written, and what TVM generates itself is small.
+    RewriteDataflowReshape (no reshape is left, and it fails on hand-written kernels: docs/upstream.md).
+    Kernels are scheduled as written; what TVM generates itself is small, and scheduled for a GPU alone.
+
+    Args:
+        kind: TVM's name of what the kernels are for: ``llvm``, ``metal`` or ``cuda``.
     """
     yield "legalize", transform.LegalizeOps()
     yield "annotate", transform.AnnotateTIROpPattern()
     yield "fold_constants", transform.FoldConstant()
     yield "fuse_operators", transform.FuseOps()
     yield "fuse_kernels", transform.FuseTIR()
+    if kind != "llvm":
+        yield "bind_threads", _bind_threads
+    if kind == "metal":
+        yield "exact_constants", _exact_constants
     yield "leave_dataflow", transform.ToNonDataflow()
     yield "drop_purity", transform.RemovePurityChecking()
     yield "call_kernels", transform.CallTIRRewrite()
@@ -113,7 +157,7 @@ def compile_module(module: IRModule, target: tvm.target.Target, dump: Path | Non
     """
     _dump(module, dump, 0, "imported")
     with target:
-        for number, (name, run) in enumerate(passes(), start=1):
+        for number, (name, run) in enumerate(passes(target.kind.name), start=1):
             module = run(module)
             _dump(module, dump, number, name)
     return relax.build(module, target=target, relax_pipeline=None)

@@ -13,6 +13,7 @@ from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
 from exporter.kernels import vector_math
+from exporter.kernels.tiles import Tiles
 
 UNITS = 16
 """Hidden units of a block of packed weights; a block holds all four gates, so it can update its cells."""
@@ -38,12 +39,13 @@ def pack_recurrent(forward: NDArray[np.float32], backward: NDArray[np.float32]) 
         ValueError: `hidden` is not a multiple of 16.
     """
     hidden = forward.shape[1]
-    _check_hidden(hidden)
+    check_hidden(hidden)
     gates = np.stack([forward, backward]).reshape(2, 4, hidden // UNITS, UNITS, hidden)
     return np.ascontiguousarray(gates.transpose(0, 2, 4, 1, 3).reshape(2, hidden // UNITS, hidden, ROWS))
 
 
-def _check_hidden(hidden: int) -> None:
+def check_hidden(hidden: int) -> None:
+    """Raises ValueError where blocks do not divide the hidden units."""
     if hidden <= 0 or hidden % UNITS:
         raise ValueError(f"the LSTM kernel needs a positive multiple of {UNITS} hidden units, found {hidden}")
 
@@ -91,7 +93,7 @@ def _update(total: Any, cell: Any, state: Any, block: Any, step: Any) -> None:
         ) * vector_math.tanh(cell[block * UNITS + unit])
 
 
-def bidirectional_lstm(hidden: int, *, lanes: int) -> PrimFunc:
+def bidirectional_lstm(hidden: int, tiles: Tiles) -> PrimFunc:
     """Both directions of an LSTM, one thread each, over exactly the n time steps of the input.
 
     Buffers, float32: gates [1, 8 * hidden, n], which is W_ih x + b_ih + b_hh of the forward direction (input,
@@ -101,14 +103,14 @@ def bidirectional_lstm(hidden: int, *, lanes: int) -> PrimFunc:
 
     Args:
         hidden: hidden units of a direction, a multiple of 16.
-        lanes: float32 lanes of a vector register.
+        tiles: the CPU level's.
 
     Raises:
         ValueError: `hidden` is not a multiple of 16.
     """
-    _check_hidden(hidden)
+    check_hidden(hidden)
     blocks = hidden // UNITS
-    chains = max(1, 8 * lanes // ROWS)  # eight independent registers hide the latency of a multiply-add
+    chains = max(1, 8 * tiles.lanes // ROWS)  # eight independent registers hide the latency of a multiply-add
 
     @T.prim_func(private=True, s_tir=True)
     def lstm(gates_handle: T.handle, weight_handle: T.handle, output_handle: T.handle) -> None:

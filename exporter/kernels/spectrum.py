@@ -24,22 +24,22 @@ BINS = FFT_SIZE // 2 + 1
 _LANES = 16
 _BLOCK = 64
 _HALF = FFT_SIZE // 2
-_OVERLAP = FFT_SIZE // HOP
+OVERLAP = FFT_SIZE // HOP
 # Rounding to 15 digits makes the zeros and halves exact.
-_COSINE = [round(math.cos(2 * math.pi * i / FFT_SIZE), 15) for i in range(FFT_SIZE)]
-_SINE = [round(math.sin(2 * math.pi * i / FFT_SIZE), 15) for i in range(FFT_SIZE)]
-_MINUS_SINE = [-value for value in _SINE]
+COSINE = [round(math.cos(2 * math.pi * i / FFT_SIZE), 15) for i in range(FFT_SIZE)]
+SINE = [round(math.sin(2 * math.pi * i / FFT_SIZE), 15) for i in range(FFT_SIZE)]
+_MINUS_SINE = [-value for value in SINE]
 # torch.hann_window(20) to the bit, whose float32 rounding is not symmetric. The first frame of a reflected
 # signal is: the sign of its imaginary parts, so whether an angle is near +pi or -pi, comes from this
 # asymmetry alone.
-_HANN = [
+HANN = [
     0.0, 0.02447172999382019, 0.09549149870872498, 0.20610737800598145, 0.34549152851104736,
     0.5, 0.6545085310935974, 0.7938926219940186, 0.9045084714889526, 0.9755282998085022,
     1.0, 0.9755282402038574, 0.9045084714889526, 0.793892502784729, 0.6545085310935974,
     0.5, 0.3454914391040802, 0.2061072587966919, 0.09549137949943542, 0.02447172999382019,
 ]  # fmt: skip
 # The sum of the squared windows over a sample, by its offset in the hop.
-_ENVELOPE = [sum(value**2 for value in _HANN[offset::HOP]) for offset in range(HOP)]
+ENVELOPE = [sum(value**2 for value in HANN[offset::HOP]) for offset in range(HOP)]
 
 
 def source_spectrum() -> PrimFunc:
@@ -51,7 +51,7 @@ def source_spectrum() -> PrimFunc:
     magnitudes then 11 angles in radians. There must be at least 400 samples, more than a block reads past
     the end.
     """
-    columns = _BLOCK + _OVERLAP
+    columns = _BLOCK + OVERLAP
 
     @T.prim_func(private=True, s_tir=True)
     def source_spectrum(source_handle: T.handle, spectrum_handle: T.handle) -> None:
@@ -107,7 +107,7 @@ def _fold(taps: Any, even: Any, odd: Any, first: Any) -> None:
 
     def windowed(tap: int, lane: Any) -> Any:
         # Adding +0 keeps the product's own rounding: LLVM would fuse a plain one into the sum that follows.
-        return fma(taps[tap % HOP, first + tap // HOP + lane], T.float32(_HANN[tap]), T.float32(0))
+        return fma(taps[tap % HOP, first + tap // HOP + lane], T.float32(HANN[tap]), T.float32(0))
 
     for tap in range(1, _HALF):
         with T.vectorized(_LANES) as lane:
@@ -122,7 +122,7 @@ def _transform(even: Any, odd: Any, real: Any, imaginary: Any) -> None:
     """Emits the Fourier sums of folded frames: real from even[1..10], imaginary from odd[1..9]."""
     for frequency in range(BINS):
         with T.vectorized(_LANES) as lane:
-            T.buffer_store(real, _sum(even, _COSINE, frequency, range(1, _HALF + 1), lane), [frequency, lane])
+            T.buffer_store(real, _sum(even, COSINE, frequency, range(1, _HALF + 1), lane), [frequency, lane])
         with T.vectorized(_LANES) as lane:
             # All sines of the first and the last bin are zeros, so their sum is the +0 it starts from.
             T.buffer_store(
@@ -168,12 +168,12 @@ def _transform_back(real: Any, imaginary: Any, frames: Any, first: Any) -> None:
     """
     inner = range(1, BINS - 1)
     for tap in range(1, FFT_SIZE):
-        scale = 2 * _HANN[tap] / (FFT_SIZE * _ENVELOPE[tap % HOP])
+        scale = 2 * HANN[tap] / (FFT_SIZE * ENVELOPE[tap % HOP])
         with T.vectorized(_LANES) as lane:
             column = first + lane
             ends = real[0, column] + real[BINS - 1, column] * T.float32((-1.0) ** tap)
-            even = fma(T.float32(0.5), ends, _sum(real, _COSINE, tap, inner, column))
-            odd = _sum(imaginary, _SINE, tap, inner, column)
+            even = fma(T.float32(0.5), ends, _sum(real, COSINE, tap, inner, column))
+            odd = _sum(imaginary, SINE, tap, inner, column)
             T.buffer_store(frames, (even - odd) * T.float32(scale), [tap, column])
 
 
@@ -182,8 +182,8 @@ def _overlap_add(frames: Any, audio: Any, first: Any, count: Any) -> None:
     for offset in range(HOP):
         with T.serial(count) as hop:
             total = T.float32(0)
-            for column in range(_OVERLAP):
-                tap = (_OVERLAP - 1 - column) * HOP + offset
+            for column in range(OVERLAP):
+                tap = (OVERLAP - 1 - column) * HOP + offset
                 if tap:
                     total = total + frames[tap, hop + column]
             T.buffer_store(audio, total, [0, (first + hop) * HOP + offset])
@@ -192,7 +192,7 @@ def _overlap_add(frames: Any, audio: Any, first: Any, count: Any) -> None:
 def _correct_envelope(audio: Any, hop: Any, missing_tap: int) -> None:
     """Emits the division of one hop by the smaller envelope where one frame is missing."""
     for offset in range(HOP):
-        factor = _ENVELOPE[offset] / (_ENVELOPE[offset] - _HANN[missing_tap + offset] ** 2)
+        factor = ENVELOPE[offset] / (ENVELOPE[offset] - HANN[missing_tap + offset] ** 2)
         index = [0, hop * HOP + offset]
         T.buffer_store(audio, audio[tuple(index)] * T.float32(factor), index)
 
@@ -214,7 +214,7 @@ def inverse_stft(channels: int) -> PrimFunc:
     """
     if channels < 2 * BINS:
         raise ValueError(f"inverse_stft needs at least {2 * BINS} channels, found {channels}")
-    hops = _BLOCK - (_OVERLAP - 1)
+    hops = _BLOCK - (OVERLAP - 1)
 
     @T.prim_func(private=True, s_tir=True)
     def inverse_stft(x_handle: T.handle, audio_handle: T.handle) -> None:

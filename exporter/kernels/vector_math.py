@@ -27,26 +27,26 @@ _ROUNDER_32_BITS = int(np.float32(_ROUNDER_32).view(np.int32))
 _ROUNDER_64 = float(1.5 * 2**52)
 
 
-def _two_floats(value: float) -> tuple[float, float]:
+def two_floats(value: float) -> tuple[float, float]:
     """Splits a float64 into a float32 and a float32 remainder."""
     high = float(np.float32(value))
     return high, float(np.float32(value - high))
 
 
-_LN2_HIGH, _LN2_LOW = _two_floats(math.log(2.0))
-_PI_HIGH, _PI_LOW = _two_floats(math.pi)
+_LN2_HIGH, _LN2_LOW = two_floats(math.log(2.0))
+_PI_HIGH, _PI_LOW = two_floats(math.pi)
 # float64's own remainder of pi: sin(float64(pi)) is that remainder to all digits.
 _PI_64_LOW = 1.2246467991473532e-16
 
 # Taylor series of exp, order 0 first: on |r| <= ln(2)/2 the rest is below 6e-9 relative.
-_EXP = [1.0 / math.factorial(order) for order in range(8)]
+EXP_SERIES = [1.0 / math.factorial(order) for order in range(8)]
 # (tanh(r)/r - 1)/r**2 in powers of r**2 on |r| < 0.5625: Remez, relative error of tanh 1.3e-9.
-_TANH = [
+TANH_FIT = [
     -0.3333331451233297, 0.13332471357567843, -0.05383924673212693,
     0.021014278440760575, -0.00618863961313245,
 ]  # fmt: skip
 # (sin(r)/r - 1)/r**2 in powers of r**2 on |r| <= pi/2: Remez, relative error of sin 4.8e-9.
-_SIN_QUICK = [-0.1666666046237391, 0.00833308816736082, -0.00019811112755755737, 2.6089326705039523e-06]
+SINE_FIT = [-0.1666666046237391, 0.00833308816736082, -0.00019811112755755737, 2.6089326705039523e-06]
 # Taylor series of sin(r)/r in powers of r**2: on |r| <= pi/2 the rest is below 5e-12.
 _SIN = [(-1.0) ** order / math.factorial(2 * order + 1) for order in range(8)]
 # atan(r)/r in powers of r**2 on [0, 1]: Remez, relative error 5.9e-11.
@@ -77,7 +77,7 @@ def exp(x: Expr) -> Expr:
     # 2**power reaches beyond float32's exponents, so it is applied in two factors.
     integer_power = T.reinterpret("int32", shifted) - T.int32(_ROUNDER_32_BITS)
     half = T.shift_right(integer_power, T.int32(1))
-    return _horner(rest, _EXP, "float32") * _power_of_two(half) * _power_of_two(integer_power - half)
+    return _horner(rest, EXP_SERIES, "float32") * _power_of_two(half) * _power_of_two(integer_power - half)
 
 
 def _power_of_two(exponent: Expr) -> Expr:
@@ -94,7 +94,7 @@ def tanh(x: Expr) -> Expr:
     """Hyperbolic tangent: at most 1.6 ulp off, near 0 as well; -0 gives +0."""
     size = T.abs(x)
     square = x * x
-    small = fma(x * square, _horner(square, _TANH, "float32"), x)
+    small = fma(x * square, _horner(square, TANH_FIT, "float32"), x)
     large = T.float32(1) - T.float32(2) / (T.float32(1) + exp(size + size))
     return T.Select(size < T.float32(0.5625), small, T.Select(x < T.float32(0), -large, large))
 
@@ -126,7 +126,7 @@ def snake(x: Expr, alpha: Expr, inverse_alpha: Expr) -> Expr:
     # The first subtraction is exact: both terms are multiples of 2**-22 and their difference is below 2.
     rest = fma(turns, T.float32(-_PI_LOW), fma(turns, T.float32(-_PI_HIGH), angle))
     square = rest * rest
-    sine = fma(rest * square, _horner(square, _SIN_QUICK, "float32"), rest)
+    sine = fma(rest * square, _horner(square, SINE_FIT, "float32"), rest)
     return fma(inverse_alpha, sine * sine, x)
 
 

@@ -1,14 +1,17 @@
-"""The five stages as torch modules made of kokoro's weights and the exporter's operators.
+"""The stages as torch modules made of kokoro's weights and the exporter's operators.
 
 kokoro has no type information, so its modules are `Any` here.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from torch import nn
 
-from exporter.stages.audio import F0N, Decoder
+from exporter.stages.audio import F0N, Decoder, HarmonicSource, SpectrumDecoder
 from exporter.stages.text import Bert, Duration, TextEncoder
 
-STAGE_MODULES: dict[str, type[nn.Module]] = {
+STAGE_MODULES: dict[str, Callable[[Any], nn.Module]] = {
     "bert": Bert,
     "duration": Duration,
     "text_encoder": TextEncoder,
@@ -16,7 +19,16 @@ STAGE_MODULES: dict[str, type[nn.Module]] = {
     "decoder": Decoder,
 }
 
+_SOURCE_APART: dict[str, Callable[[Any], nn.Module]] = {
+    "source": lambda model: HarmonicSource(model.decoder.generator),
+    "decoder": SpectrumDecoder,
+}
 
-def make_stage(name: str, model: nn.Module) -> nn.Module:
-    """The stage `name` with the weights of `model` (a `kokoro.KModel`)."""
-    return STAGE_MODULES[name](model).eval()
+
+def make_stage(name: str, model: nn.Module, source_apart: bool = False) -> nn.Module:
+    """The stage `name` with the weights of `model` (a `kokoro.KModel`).
+
+    With `source_apart` the harmonic source is a stage of its own, and the decoder is one for a GPU.
+    """
+    modules = STAGE_MODULES | _SOURCE_APART if source_apart else STAGE_MODULES
+    return modules[name](model).eval()

@@ -50,10 +50,12 @@ class Snake(nn.Module):
 class GeneratorBlock(nn.Module):
     """kokoro's `AdaINResBlock1`: thrice AdaIN, Snake, convolution, AdaIN, Snake, convolution, residual."""
 
-    def __init__(self, block: Any) -> None:
+    def __init__(self, block: Any, winograd: bool) -> None:
         super().__init__()
-        self.convs1 = nn.ModuleList(map(WinogradConv, block.convs1))
-        self.convs2 = nn.ModuleList(map(WinogradConv, block.convs2))
+        self.winograd = winograd
+        convolution = WinogradConv if winograd else _direct
+        self.convs1 = nn.ModuleList(map(convolution, block.convs1))
+        self.convs2 = nn.ModuleList(map(convolution, block.convs2))
         self.norms1 = nn.ModuleList(AdaIN(norm, channels_last=True) for norm in block.adain1)
         self.norms2 = nn.ModuleList(AdaIN(norm, channels_last=True) for norm in block.adain2)
         self.snakes1 = nn.ModuleList(map(Snake, block.alpha1))
@@ -65,12 +67,19 @@ class GeneratorBlock(nn.Module):
         for index, conv1 in enumerate(self.convs1):
             h = conv1(x, self.norms1[index](x, style), self.snakes1[index].alpha)
             affine, alpha = self.norms2[index](h, style), self.snakes2[index].alpha
-            # Other blocks read the input as well; what this block made itself is overwritten.
-            added = {"residual": x, "in_place": index > 0}
+            added: dict[str, Any] = {"residual": x}
+            if self.winograd:
+                # Other blocks read the input as well; what this block made itself is overwritten.
+                added["in_place"] = index > 0
             if index == last:
                 added |= {"other": other, "scale": scale}
             x = self.convs2[index](h, affine, alpha, **added)
         return x
+
+
+def _direct(conv: nn.Conv1d) -> Conv:
+    """A convolution of a block for a GPU, which gains less from Winograd's few products than it costs."""
+    return Conv.of(conv, reads_channels_last=True, writes_channels_last=True)
 
 
 class Upsampler(nn.Module):
@@ -132,7 +141,7 @@ class Generator(nn.Module):
 
     SLOPE, LAST_SLOPE = 0.1, 0.01
 
-    def __init__(self, generator: Any) -> None:
+    def __init__(self, generator: Any, winograd: bool = True) -> None:
         super().__init__()
         ups, noise_convs = list(generator.ups), list(generator.noise_convs)
         self.ups = nn.ModuleList(
@@ -143,10 +152,9 @@ class Generator(nn.Module):
             Conv.of(conv, writes_channels_last=True) if conv.stride == (1,) else SourceDownsampler(conv)
             for conv in noise_convs
         )
-        self.source_blocks = nn.ModuleList(map(GeneratorBlock, generator.noise_res))
-        blocks = [GeneratorBlock(block) for block in generator.resblocks]
+        self.source_blocks = nn.ModuleList(GeneratorBlock(block, winograd) for block in generator.noise_res)
+        self.blocks = nn.ModuleList(GeneratorBlock(block, winograd) for block in generator.resblocks)
         self.kernels = int(generator.num_kernels)
-        self.blocks = nn.ModuleList(blocks)
         self.last = Conv.of(generator.conv_post, reads_channels_last=True)
 
     def forward(self, x: Tensor, style: Tensor, spectrum: Tensor) -> Tensor:
@@ -218,4 +226,21 @@ class Decoder(nn.Module):
         """24 kHz samples."""
         hidden = self.body(asr, f0, energy, decoder_style)
         result: Tensor = self.generator(hidden, decoder_style, self.source(f0, noise))
+        return result
+
+
+class SpectrumDecoder(nn.Module):
+    """The decoder behind its harmonic source, for a GPU: the source's spectrum takes the place of noise."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.body = DecoderBody(model.decoder)
+        self.generator = Generator(model.decoder.generator, winograd=False)
+
+    def forward(
+        self, asr: Tensor, f0: Tensor, energy: Tensor, decoder_style: Tensor, spectrum: Tensor
+    ) -> Tensor:
+        """24 kHz samples of asr [1, 512, m] and a spectrum [1, 22, 120 * m + 1]."""
+        hidden = self.body(asr, f0, energy, decoder_style)
+        result: Tensor = self.generator(hidden, decoder_style, spectrum)
         return result

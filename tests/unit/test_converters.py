@@ -11,10 +11,10 @@ from tvm.relax.frontend.torch.exported_program_translator import ExportedProgram
 
 from exporter import operators
 from exporter.converters import converters
-from exporter.distances import snr
 from exporter.pipeline import compile_module
 from exporter.stages.audio import Snake, Upsampler
 from exporter.stages.layers import AdaIN, Conv, WinogradConv
+from runtime_min.distances import snr
 from runtime_min.stages import StageSignature, TensorSignature
 from tests.unit import tiny_stage
 from tests.unit.kernel_testing import LEVELS, TILES

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from torch import Tensor, nn
 from tvm import IRModule, relax
 from tvm.ir.expr import GenericConst
 
@@ -11,6 +12,7 @@ from exporter.kernels.conv1d import LAYOUT
 from exporter.pipeline import compile_module
 from exporter.stages.audio import F0N
 from exporter.stages.layers import Conv
+from runtime_min.stages import StageSignature, TensorSignature
 from tests.unit import tiny_stage
 from tests.unit.kernel_testing import relative_error
 
@@ -87,6 +89,38 @@ def test_equal_kernels_are_in_the_module_once(module: IRModule) -> None:
     kernels = [body for _, body in module.functions_items() if not isinstance(body, relax.Function)]
     texts = {kernel.script() for kernel in kernels}
     assert len(texts) == len(kernels)
+
+
+class Halves(nn.Module):
+    """Two signals of twice and six times the length, the latter with one sample more."""
+
+    SIGNATURE = StageSignature(
+        "halves", "frames", 3,
+        (
+            TensorSignature("slow", "float32", (1, (2, "frames"))),
+            TensorSignature("fast", "float32", (1, (6, "frames", 1))),
+        ),
+        (),
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv = Conv(torch.ones(8, 1, 2), None)
+
+    def forward(self, slow: Tensor, fast: Tensor) -> tuple[Tensor, Tensor]:
+        """[1, 2 * n] and [1, 6 * n + 1] to [1, 8, 2 * n - 1] and [1, 8, 6 * n]."""
+        return self.conv(slow[:, None]), self.conv(fast[:, None])
+
+
+def test_lengths_may_start_at_twice_the_stages_and_have_an_offset() -> None:
+    stage = Halves().eval()
+    executable = compile_module(tiny_stage.imported(stage, "halves", Halves.SIGNATURE), tiny_stage.target())
+    weights = [weight.value for weight in stage_weights(stage)]
+    for length in (3, 4, tiny_stage.BUCKET):
+        signals = [np.arange(size, dtype=np.float32)[None] for size in (2 * length, 6 * length + 1)]
+        outputs = tiny_stage.run(executable, "halves", *signals, *weights)
+        for output, x in zip(outputs, signals, strict=True):
+            np.testing.assert_array_equal(output, np.repeat((x[:, 1:] + x[:, :-1])[:, None], 8, axis=1))
 
 
 def test_weights_have_the_names_values_and_layouts_of_the_parameters() -> None:

@@ -26,7 +26,7 @@ HIDDEN = 32
 
 def run(gates: Array, forward: Array, backward: Array, level: str) -> Array:
     hidden, length = forward.shape[1], gates.shape[2]
-    kernel = build(level, lstm.bidirectional_lstm, hidden, lanes=TILES[level].lanes)
+    kernel = build(level, lstm.bidirectional_lstm, hidden, TILES[level])
     return call(kernel, (1, 2 * hidden, length), gates, lstm.pack_recurrent(forward, backward))
 
 
@@ -128,4 +128,4 @@ def test_packing_loses_nothing(hidden: int, seed: int) -> None:
 @pytest.mark.parametrize("hidden", [0, 8, 24])
 def test_hidden_sizes_that_blocks_do_not_divide_are_refused(hidden: int) -> None:
     with pytest.raises(ValueError, match=f"multiple of 16 hidden units, found {hidden}"):
-        lstm.bidirectional_lstm(hidden, lanes=8)
+        lstm.bidirectional_lstm(hidden, TILES[LEVELS[0]])

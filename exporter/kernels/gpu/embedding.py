@@ -1,0 +1,37 @@
+"""Embedding lookup on a GPU, one thread for each output; see `kernels.embedding`."""
+
+from tvm.script import tirx as T
+from tvm.tirx import PrimFunc
+
+THREADS = 256
+
+
+def embedding(rows: int, channels: int, positions: int) -> PrimFunc:
+    """Table rows by token as [channels, time], with a table of positions added where `positions` > 0."""
+
+    @T.prim_func(private=True, s_tir=True)
+    def embed(
+        token_ids_handle: T.handle, table_handle: T.handle, position_table_handle: T.handle,
+        y_handle: T.handle,
+    ) -> None:  # fmt: skip
+        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
+        n = T.int64()
+        token_ids = T.match_buffer(token_ids_handle, (1, n), "int64")
+        table = T.match_buffer(table_handle, (rows, channels), "float32")
+        position_table = T.match_buffer(
+            position_table_handle, (positions, channels) if positions > 0 else (1,), "float32"
+        )
+        y = T.match_buffer(y_handle, (1, channels, n), "float32")
+        for channel in T.thread_binding(channels, thread="blockIdx.y"):
+            for block in T.thread_binding(T.floordiv(n + (THREADS - 1), THREADS), thread="blockIdx.x"):
+                for thread in T.thread_binding(THREADS, thread="threadIdx.x"):
+                    step: T.let[T.int32] = T.cast(block, "int32") * THREADS + thread
+                    if step < T.cast(n, "int32"):
+                        if positions > 0:
+                            y[0, channel, step] = (
+                                table[token_ids[0, step], channel] + position_table[step, channel]
+                            )
+                        else:
+                            y[0, channel, step] = table[token_ids[0, step], channel]
+
+    return embed
