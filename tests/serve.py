@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import pickle
 import runpy
+import subprocess
 import sys
 import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 
@@ -28,6 +31,34 @@ def receive(stream: BinaryIO) -> Any:
     """
     size = int.from_bytes(stream.read(8), "little")
     return pickle.loads(stream.read(size))
+
+
+@contextmanager
+def asking(python: Sequence[str], *arguments: object, **options: Any) -> Iterator[Callable[[Any], Any]]:
+    """Starts a process that answers, and yields how to ask it.
+
+    Args:
+        python: starts the process's Python.
+        arguments: the script and its arguments.
+        options: of `subprocess.Popen`.
+
+    Raises:
+        RuntimeError: with an error of the process as its text, where a question led to one.
+    """
+    command = [*python, __file__, *map(str, arguments)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options) as process:
+        assert process.stdin is not None and process.stdout is not None
+        questions, answers = process.stdin, process.stdout
+
+        def ask(question: Any) -> Any:
+            send(questions, question)
+            succeeded, answer = receive(answers)
+            if not succeeded:
+                raise RuntimeError(answer)
+            return answer
+
+        yield ask
+        questions.close()
 
 
 def main(script: str, *arguments: str) -> None:
