@@ -8,12 +8,15 @@ import pytest
 import torch
 import torch.nn.functional as F
 import tvm
+import tvm_ffi
 from tvm import relax, te
 from tvm.s_tir import Schedule, TensorIntrin
 from tvm.script import tirx as T
 
 from exporter.kernels import conv1d
 from exporter.kernels.tiles import AVX512
+from exporter.pipeline import compile_module
+from tests.unit.cuda_kernel import scaled
 from tests.upstream.reproduction import (
     BASELINE,
     SHORT,
@@ -184,3 +187,29 @@ def test_a_function_without_noalias_still_slows_down_the_others() -> None:
 
     assert sums_in_memory(length.with_attr("tirx.noalias", True)) == 0
     assert sums_in_memory(length) > 0, "works now: remove _mark_noalias from exporter/pipeline.py"
+
+
+def test_cuda_source_is_still_left_uncompiled_where_there_is_no_driver(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The environment variable makes this machine one without a driver, if it has one."""
+    monkeypatch.setenv("TVM_COMPILE_FORCE_FALLBACK", "1")
+    compiled = []
+
+    def compile_source(code: str) -> bytes:
+        compiled.append(code)
+        return b"compiled"
+
+    name = "tvm_callback_cuda_compile"
+    usual = tvm.get_global_func(name)
+    tvm_ffi.register_global_func(name, compile_source, override=True)
+    try:
+        target = tvm.target.Target({"kind": "cuda", "arch": "sm_80", "host": {"kind": "llvm"}})
+        module = compile_module(scaled(), target).mod
+    finally:
+        tvm_ffi.register_global_func(name, usual, override=True)
+    (device,) = (part for host in module.imports for part in host.imports)
+    assert not compiled, "works now: remove fatbins and mark_compiled from exporter/cuda.py"
+    assert "__global__" in device.inspect_source("cuda"), (
+        "works now: remove mark_compiled from exporter/cuda.py"
+    )
