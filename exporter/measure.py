@@ -2,7 +2,7 @@
 
 The bundle speaks in a process of its own, because the exporter's already holds TVM's compiler:
 ``python -m exporter.measure BUNDLE CHECKPOINT CONFIG`` prints one JSON object a line, ``{"progress": ...}``
-while it runs and ``{"waveforms": ...}`` at its end.
+while it runs and ``{"waveforms": ...}`` or ``{"why not": ...}`` at its end.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.jobs import Progress
-from exporter.parity import Figure, Utterance
+from exporter.parity import Utterance
 from exporter.plan import Plan
 from exporter.validate.e2e import (
     MOST_DECIBELS,
@@ -29,12 +29,18 @@ from exporter.validate.e2e import (
     verdict,
 )
 from exporter.validate.inputs import built_in, references
-from runtime_min.errors import KokoroError
+from runtime_min import Bundle
+from runtime_min.distances import Figure
+from runtime_min.errors import DeviceError, KokoroError
 from runtime_min.platform import this_machine
-from runtime_min.stages import FRAMES_PER_SECOND, STAGE_NAMES
+from runtime_min.self_test import EXTENSION, read_self_test
+from runtime_min.stages import FRAMES_PER_SECOND
 from runtime_min.verify import read_manifest
 
 Numbers = dict[str, str | int | float | bool]
+Measured = tuple[Waveform, ...] | str
+"""What was measured, or why nothing could be."""
+_OTHER_MACHINE = "it was made on a machine that cannot run it"
 
 
 def not_validated(why: str) -> Numbers:
@@ -59,8 +65,8 @@ def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
         progress.warning(f"The bundle is not validated: {why}.")
         return not_validated(why)
     waveforms = _measure(plan, progress, bundle)
-    if not waveforms:
-        why = "its buckets hold none of the built-in utterances"
+    if isinstance(waveforms, str) or not waveforms:
+        why = str(waveforms or "its buckets hold none of the built-in utterances")
         progress.warning(f"The bundle is not validated: {why}.")
         return not_validated(why)
     if not all(waveform.holds for waveform in waveforms):
@@ -73,18 +79,18 @@ def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
 
 def _cannot_be_validated(plan: Plan) -> str | None:
     machine = this_machine()
-    if set(plan.options.stages) != set(STAGE_NAMES):
+    if not plan.is_whole:
         return "it has only a part of the stages"
     if not plan.voices:
         return "it has no voices"
     if not plan.target.fits(machine) or not any(
         machine.features.issuperset(level.features) for level in plan.levels
     ):
-        return "it was made on a machine that cannot run it"
+        return _OTHER_MACHINE
     return None
 
 
-def _measure(plan: Plan, progress: Progress, bundle: Path) -> tuple[Waveform, ...]:
+def _measure(plan: Plan, progress: Progress, bundle: Path) -> Measured:
     files = (bundle, plan.checkpoint.path, plan.checkpoint.config_path)
     command = [sys.executable, "-m", "exporter.measure", *map(str, files)]
     # A file, and not a pipe, takes any amount of text while the other pipe is read.
@@ -105,12 +111,14 @@ def _measure(plan: Plan, progress: Progress, bundle: Path) -> tuple[Waveform, ..
     return waveforms
 
 
-def _read(lines: Iterator[str] | Sequence[str], progress: Progress) -> tuple[Waveform, ...] | None:
-    waveforms = None
+def _read(lines: Iterator[str] | Sequence[str], progress: Progress) -> Measured | None:
+    waveforms: Measured | None = None
     for line in lines:
         message = json.loads(line)
         if "progress" in message:
             progress.step(f"  {message['progress']}")
+        elif "why not" in message:
+            waveforms = str(message["why not"])
         else:
             waveforms = tuple(map(_waveform, message["waveforms"]))
     return waveforms
@@ -156,7 +164,18 @@ def main(bundle: str, checkpoint: str, config: str) -> None:
                     _tell({"progress": what})
 
             waveforms = validate_waveforms(bundles, reference, precise, utterances, progress)
-    _tell({"waveforms": [asdict(waveform) for waveform in waveforms]})
+        tested = [_self_test(bundle) for bundle in bundles if EXTENSION in bundle.manifest.extensions]
+    _tell({"waveforms": [asdict(waveform) for waveform in (*waveforms, *tested)]})
+
+
+def _self_test(bundle: Bundle) -> Waveform:
+    """What the bundle finds when it compares itself, by the name of each stage."""
+    test = read_self_test(bundle.manifest)
+    figures = tuple(
+        replace(figure, name=f"self-test, {stages}: {figure.name}") for stages, figure in bundle.self_test()
+    )
+    utterance = Utterance(test.phonemes, test.voice, seed=test.seed)
+    return Waveform(utterance, bundle.level.name, sum(test.frames), figures)
 
 
 def _tell(message: dict[str, Any]) -> None:
@@ -166,5 +185,7 @@ def _tell(message: dict[str, Any]) -> None:
 if __name__ == "__main__":
     try:
         main(*sys.argv[1:])
+    except DeviceError:
+        _tell({"why not": _OTHER_MACHINE})
     except KokoroError as error:
         sys.exit(str(error))

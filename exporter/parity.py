@@ -12,12 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.distances import level_difference, log_mel_distance, relative_maximum, relative_rms, snr
 from exporter.reference import SPREAD_SEEDS, Array, Reference, TextTrace, perturb
 from exporter.reference import Trace as ReferenceTrace
 from runtime_min import Bundle
+from runtime_min.distances import (
+    Figure,
+    level_difference,
+    log_mel_distance,
+    relative_maximum,
+    relative_rms,
+    snr,
+)
 from runtime_min.noise import gaussian_noise
 from runtime_min.pipeline import Trace
+from runtime_min.stages import SOURCE
 from runtime_min.voices import Style
 
 USUAL_DISTANCE = 10 ** (-115 / 20)
@@ -53,28 +61,6 @@ class Utterance:
     voice: str
     speed: float = 1.0
     seed: int = 0
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One measured number and what it must be."""
-
-    name: str
-    value: float
-    limit: float
-    at_least: bool = False
-    """Whether `limit` is the least allowed value, and not the greatest."""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the number is finite and within its limit."""
-        within = self.value >= self.limit if self.at_least else self.value <= self.limit
-        return bool(within and (np.isfinite(self.value) or self.at_least))
-
-    def __str__(self) -> str:
-        relation = ">=" if self.at_least else "<="
-        verdict = "" if self.holds else "  MISSED"
-        return f"{self.name}: {self.value:.4g} ({relation} {self.limit:.4g}){verdict}"
 
 
 @dataclass(frozen=True)
@@ -214,7 +200,7 @@ def compare(
         *duration_figures(spoken.durations, expected, utterance.speed, durations is not None),
         *_text_stages(bundle, spoken, style, expected, precise.text(given.token_ids, given.row)),
         *_f0n(bundle, style, expected, exact),
-        decoder_figure(bundle.stage("decoder").run(inputs)["audio"], expected.audio, spread),
+        decoder_figure(_decode(bundle, inputs), expected.audio, spread),
         *chain_figures(spoken.audio, expected.audio, spread),
     ]
     return Comparison(utterance, spoken.token_ids.size, expected.audio.size // 600, tuple(figures))
@@ -271,31 +257,45 @@ def duration_figures(
     spoken: NDArray[np.int64], expected: ReferenceTrace, speed: float, forced: bool = False
 ) -> Iterator[Figure]:
     """Durations are equal; one whose unrounded value is near a half may differ by one, and is counted."""
-    exact = expected.durations[0] / np.float32(speed)
-    near_half = np.abs(exact - np.floor(exact) - 0.5) < NEAR_A_HALF
+    near_half = near_a_half(expected, speed)
     other_way = near_half & (np.abs(spoken - expected.frames) == 1) & (not forced)
     wrong = (spoken != expected.frames) & ~other_way
     yield Figure("durations that differ", float(wrong.sum()), 0)
     yield Figure("durations rounded the other way", float(other_way.sum()), float(near_half.sum()))
 
 
-def text_figure(name: str, values: Array, reference: Array, exact: Array) -> Figure:
-    """An output of a stage along tokens on the reference's inputs, by greatest difference over RMS.
+def near_a_half(expected: ReferenceTrace, speed: float) -> NDArray[np.bool_]:
+    """Which of the reference's durations, [n], may be rounded either way."""
+    exact = expected.durations[0] / np.float32(speed)
+    near: NDArray[np.bool_] = np.abs(exact - np.floor(exact) - 0.5) < NEAR_A_HALF
+    return near
 
-    The limit is 1e-5, or twice the reference's own distance from float64 where that is more: two float32
-    programs that round equally well are that far apart.
+
+def text_figure(name: str, values: Array, reference: Array, exact: Array) -> Figure:
+    """An output of a stage along tokens on the reference's inputs, by greatest difference over RMS."""
+    return Figure(name, relative_maximum(values, reference), text_limit(reference, exact))
+
+
+def text_limit(reference: Array, exact: Array) -> float:
+    """1e-5, or twice the reference's own distance from float64 where that is more.
+
+    Two float32 programs that round equally well are that far apart.
     """
-    limit = max(1e-5, 2 * relative_maximum(reference, exact))
-    return Figure(name, relative_maximum(values, reference), limit)
+    return max(1e-5, 2 * relative_maximum(reference, exact))
 
 
 def f0n_figure(name: str, values: Array, reference: Array, exact: Array) -> Figure:
-    """F0 or N against float64, in units of what float32 PyTorch is off by, or usually is where that is more.
+    """F0 or N against float64, in units of what float32 PyTorch is off by."""
+    distance = relative_rms(values, exact) / f0n_unit(reference, exact)
+    return Figure(f"{name}, distance from float64 over PyTorch's", distance, 2)
+
+
+def f0n_unit(reference: Array, exact: Array) -> float:
+    """Relative distance from float64, twice of which is allowed.
 
     Rounding moves the F0 of a short utterance as a whole: PyTorch's own distance is now and then near 0.
     """
-    unit = max(relative_rms(reference, exact), USUAL_DISTANCE)
-    return Figure(f"{name}, distance from float64 over PyTorch's", relative_rms(values, exact) / unit, 2)
+    return max(relative_rms(reference, exact), USUAL_DISTANCE)
 
 
 def decoder_figure(decoded: Array, expected_audio: Array, spread: Spread) -> Figure:
@@ -313,10 +313,19 @@ def chain_figures(audio: Array, expected_audio: Array, spread: Spread) -> Iterat
     if audio.shape != expected_audio.shape:
         return
     distance, mel = relative_rms(audio, expected_audio), log_mel_distance(audio, expected_audio)
-    yield Figure("chain, dB", snr(audio, expected_audio), -20 * float(np.log10(2 * spread.distance)), True)
+    yield Figure("chain, dB", snr(audio, expected_audio), chain_limit(spread), at_least=True)
     yield Figure("chain, distance over own spread", distance / spread.distance, 2)
-    limit = max(0.1, 2 * spread.mel / spread.other_seed)
-    yield Figure("chain, log-mel over another seed's", mel / spread.other_seed, limit)
+    yield Figure("chain, log-mel over another seed's", mel / spread.other_seed, mel_limit(spread))
+
+
+def chain_limit(spread: Spread) -> float:
+    """Least decibels of the whole chain: twice as far as the reference is from itself."""
+    return -20 * float(np.log10(2 * spread.distance))
+
+
+def mel_limit(spread: Spread) -> float:
+    """Greatest log-mel distance of the whole chain, in units of another seed's."""
+    return max(0.1, 2 * spread.mel / spread.other_seed)
 
 
 def level_figure(audio: Array, expected_audio: Array, spread: Spread) -> Figure:
@@ -389,3 +398,12 @@ def _f0n(
     found = bundle.stage("f0n").run(inputs)
     yield f0n_figure("f0", found["f0"], expected.f0, exact[0])
     yield f0n_figure("energy", found["energy"], expected.energy, exact[1])
+
+
+def _decode(bundle: Bundle, inputs: dict[str, Array]) -> Array:
+    """Audio for a decoder's inputs, with the source where that is a stage of its own."""
+    if bundle.manifest.source_apart:
+        spectrum = bundle.stage(SOURCE).run({name: inputs[name] for name in ("f0", "noise")})
+        inputs = {name: values for name, values in (inputs | spectrum).items() if name != "noise"}
+    audio: Array = bundle.stage("decoder").run(inputs)["audio"]
+    return audio

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from .command import list_voices, speak
+from .command import list_voices, self_test, speak
 from .errors import KokoroError
 from .manifest import MANIFEST_NAME
 from .subtitles import SUFFIXES
@@ -36,6 +36,7 @@ Speak from a bundle that kokoro-export wrote; audio is written as it is produced
   --threads N, --level L   number of threads (default: all cores) and CPU level (default: the best)
   --manifest-sha256 D      digest that the bundle's manifest must have
   --list-voices            show the bundle's voices
+  --self-test              compare every stage with what kokoro's gave, which the bundle holds
   -q, --quiet              no progress on standard error
 
   python -m runtime_min bundles/kokoro --phonemes "həlˈO wˈɜɹld!" -o hello.wav
@@ -43,7 +44,8 @@ Speak from a bundle that kokoro-export wrote; audio is written as it is produced
   echo "¡Hola!" | python -m runtime_min bundles/kokoro --text - --voice ef_dora -o - | aplay
 
 Exit codes: 0 spoken; 1 the compiled code failed; 2 wrong usage; 3 input that cannot be spoken;
-4 damaged bundle; 5 another machine or TVM, or no G2P; 6 unwritable output; 130 interrupted.
+4 damaged bundle; 5 another machine or TVM, or no G2P; 6 unwritable output; 8 the self-test found
+something; 130 interrupted.
 """
 _INTERRUPTED = 130
 
@@ -59,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.list_voices:
             list_voices(options)
+        elif options.self_test:
+            self_test(options)
         else:
             speak(options)
     except KokoroError as error:
@@ -91,8 +95,10 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     given = (options.phonemes, options.phonemes_file, options.text, options.text_file)
     if options.bundle is None:
         made.error("the following arguments are required: BUNDLE")
-    if not options.list_voices and all(each is None for each in given):
-        made.error("one of --phonemes, --text, --phonemes-file, --text-file or --list-voices is required")
+    if not (options.list_voices or options.self_test) and all(each is None for each in given):
+        made.error(
+            "one of --phonemes, --text, --phonemes-file, --text-file, --list-voices, --self-test is required"
+        )
     if options.timings is not None and options.timings.suffix.lower() not in SUFFIXES:
         made.error(f"argument --timings: expected a name that ends with {', '.join(SUFFIXES)}")
     return options
@@ -103,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
     made = _Parser(prog="runtime_min", allow_abbrev=False)
     made.add_argument("bundle", nargs="?", default=_own_bundle(), type=Path, metavar="BUNDLE")
     made.add_argument("--list-voices", action="store_true")
+    made.add_argument("--self-test", action="store_true")
     spoken = made.add_mutually_exclusive_group()
     spoken.add_argument("--phonemes")
     spoken.add_argument("--phonemes-file", type=Path)

@@ -14,6 +14,8 @@ from typing import Any
 
 from .bundle import Bundle
 from .errors import InputError, OutputError, TextEncodingError
+from .platform import this_machine
+from .self_test import SelfTestFailedError
 from .subtitles import write_timings
 from .text import LANGUAGES, find_g2p
 from .timing import Audio, Timing
@@ -35,6 +37,28 @@ def list_voices(options: argparse.Namespace) -> None:
     with _load(options) as bundle:
         for voice in bundle.voices:
             print("\t".join((voice, voice.language or "", voice.sex or "")))
+
+
+def self_test(options: argparse.Namespace) -> None:
+    """Compares the bundle with what kokoro said, and prints a line for each figure.
+
+    Raises:
+        SelfTestFailedError: a figure misses its limit.
+        KokoroError: the bundle does not work here, or has nothing to compare with.
+    """
+    start, held, machine = time.perf_counter(), [], this_machine()
+    with _load(options) as bundle:
+        figures, manifest = bundle.self_test(), bundle.manifest
+        here = f"{machine.system} {machine.machine}, {machine.os_version}, {bundle.threads} threads"
+        print(f"{manifest.model.name} for {manifest.target.name}, {bundle.level.name}, on {here}")
+        for stages, figure in figures:
+            held.append(figure.holds)
+            relation, verdict = ">=" if figure.at_least else "<=", "ok" if figure.holds else "MISSED"
+            compared = f"{figure.value:>9.3g} {relation} {figure.limit:<9.3g}"
+            print(f"  {stages:<24}{figure.name:<34}{compared}{verdict}", flush=True)
+    if not all(held):
+        raise SelfTestFailedError(held.count(False), len(held))
+    print(f"This bundle says what kokoro says: {len(held)} figures, {time.perf_counter() - start:.1f} s.")
 
 
 def speak(options: argparse.Namespace) -> None:

@@ -17,7 +17,6 @@ from rich.table import Table
 from rich.text import Text
 
 from exporter.parity import (
-    Figure,
     Spread,
     Utterance,
     asked,
@@ -31,6 +30,7 @@ from exporter.parity import (
 from exporter.reference import Array, Reference
 from exporter.reference import Trace as ReferenceTrace
 from runtime_min import Bundle
+from runtime_min.distances import Figure
 from runtime_min.errors import ModelOutputError, OutputError
 from runtime_min.manifest import Manifest
 from runtime_min.pipeline import Trace

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from exporter.distances import snr
 from exporter.reference import Array
 from exporter.reference_static import Tail, padded, padding
 from exporter.validate.results import BUNDLE, DYNAMIC, STATIC, Plot, Series, Table, difference
 from exporter.validate.scene import PREFIX, Scene
+from runtime_min.distances import snr
 from runtime_min.stage_runner import StageRunner
 from runtime_min.vm import aligned
 

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from exporter.errors import ExportError
-from exporter.parity import Figure
 from exporter.reference import Array
 from exporter.staging import replace_directory
 from exporter.validate.report_html import page
 from exporter.validate.report_words import verdict
 from exporter.validate.results import DYNAMIC, Difference, Report, SpokenSteps, Step
+from runtime_min.distances import Figure
 from runtime_min.errors import OutputError
 from runtime_min.stages import SAMPLE_RATE
 from runtime_min.wav import write_wav

@@ -9,11 +9,11 @@ from itertools import cycle
 
 import numpy as np
 
-from exporter.parity import Figure
 from exporter.validate import report_words as words
 from exporter.validate.report_detail import KINDS, detail
 from exporter.validate.report_plots import Axis, Line, chart, range_axis
 from exporter.validate.results import BUNDLE, EQUAL, STATIC, Plot, Report, SpokenSteps, Step, Table, share
+from runtime_min.distances import Figure
 from runtime_min.stages import FRAMES_PER_SECOND
 
 _SERIES = ("fourth", "equal", "fifth", "reference")

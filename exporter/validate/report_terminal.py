@@ -10,9 +10,9 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
-from exporter.parity import Figure
 from exporter.validate import report_words as words
 from exporter.validate.results import BUNDLE, EQUAL, STATIC, Report, SpokenSteps, Step, Table
+from runtime_min.distances import Figure
 
 _WIDE = 92
 """Columns of a terminal that hold every column of the table of steps."""

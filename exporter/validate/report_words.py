@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from exporter.parity import Figure
 from exporter.validate.results import EQUAL, Report, SpokenSteps, Step, share
+from runtime_min.distances import Figure
 
 NONE = "–"
 """Stands where there is nothing to say."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.distances import snr
-from exporter.parity import Figure, Utterance
+from exporter.parity import Utterance
 from exporter.reference import Array
+from runtime_min.distances import Figure, snr
 
 DYNAMIC = "pt.dynamic"
 """`KModel` as its users run it: what everything is compared with."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from exporter import parity
-from exporter.distances import relative_rms
-from exporter.parity import Figure, Utterance
+from exporter.parity import Utterance
 from exporter.reference import Array, Reference, perturb
 from exporter.reference_static import Tail
 from exporter.validate import experiments
@@ -20,6 +19,7 @@ from exporter.validate.executions import STEPS, BundleSteps, StepName, Values, o
 from exporter.validate.probe import probe
 from exporter.validate.results import BUNDLE, EQUAL, STATIC, SpokenSteps, Step, Table, difference
 from exporter.validate.scene import LOGITS_TAP, Executions, Scene, set_scene
+from runtime_min.distances import Figure, relative_rms
 from runtime_min.noise import gaussian_noise
 
 _TURNED = 0.1

@@ -1,13 +1,38 @@
-"""How far two signals are from each other."""
+"""How far two signals are from each other, and whether that is near enough."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+NEAR_THE_CUT = 1e-5
+"""An imaginary part below this share of the spectrum's RMS is rounding, and so is its sign."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured number and what it must be."""
+
+    name: str
+    value: float
+    limit: float
+    at_least: bool = False
+    """Whether `limit` is the least allowed value, and not the greatest."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the number is finite and within its limit."""
+        within = self.value >= self.limit if self.at_least else self.value <= self.limit
+        return bool(within and (np.isfinite(self.value) or self.at_least))
+
+    def __str__(self) -> str:
+        relation = ">=" if self.at_least else "<="
+        verdict = "" if self.holds else "  MISSED"
+        return f"{self.name}: {self.value:.4g} ({relation} {self.limit:.4g}){verdict}"
 
 
 def relative_rms(values: Array, reference: Array) -> float:
@@ -46,6 +71,35 @@ def log_mel(audio: Array, bands: int = 80) -> NDArray[np.float64]:
 def log_mel_distance(one: Array, other: Array) -> float:
     """RMS difference of the log-mel spectra of two signals of one length."""
     return float(np.sqrt(np.square(log_mel(one) - log_mel(other)).mean()))
+
+
+def spectrum_snr(values: Array, reference: Array) -> float:
+    """Signal-to-noise ratio in dB of spectra as magnitudes and then phases, ``[1, 2 * bins, time]``.
+
+    They are compared as complex numbers: where a magnitude is next to nothing, any phase will do.
+    """
+    return snr(_parts(values), _parts(reference))
+
+
+def turned_phases(values: Array, reference: Array) -> float:
+    """Counts phases that lie on the other side of the cut at pi than the reference's; takes `spectrum_snr`'s.
+
+    Rounding decides about the side of those near the cut, which are not counted. The first and the last bin
+    are real: their phases are 0 or +pi, and all others are counted.
+    """
+    phases, expected = np.split(values, 2, axis=1)[1], np.split(reference, 2, axis=1)[1]
+    imaginary = np.abs(_parts(reference)[:, reference.shape[1] // 2 :])
+    size = np.sqrt(2 * np.square(_parts(reference)).mean())
+    turned = ~(np.abs(phases - expected) <= np.pi) & (imaginary > NEAR_THE_CUT * size)
+    ends = phases[:, [0, -1]]
+    turned[:, [0, -1]] = (ends != 0) & (ends != np.float32(np.pi))
+    return float(turned.sum())
+
+
+def _parts(spectrum: Array) -> NDArray[np.float64]:
+    """Real and then imaginary parts of magnitudes and then phases."""
+    magnitude, phase = np.split(spectrum.astype(np.float64), 2, axis=1)
+    return np.concatenate([magnitude * np.cos(phase), magnitude * np.sin(phase)], axis=1)
 
 
 def level_difference(audio: Array, reference: Array) -> float:

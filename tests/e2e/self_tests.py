@@ -1,0 +1,48 @@
+"""Gives a bundle that was exported without validation the self-test that it would have got."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from exporter.bundle import list_files, write_manifest
+from exporter.checkpoint import load
+from exporter.plan import ExportOptions, Plan
+from exporter.self_test import SelfTestFiles, make_self_test
+from exporter.targets import find_target
+from exporter.voices import load_voices
+from runtime_min.manifest import MANIFEST_NAME, Manifest
+from runtime_min.verify import read_manifest
+
+
+def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]) -> SelfTestFiles:
+    """What a bundle for `target` with synthetic weights and voices gets."""
+    checkpoint, found = load("synthetic"), find_target(target)
+    options = ExportOptions(
+        Path(),
+        "synthetic",
+        target=target,
+        text_buckets=tuple(text_buckets),
+        frame_buckets=tuple(frame_buckets),
+    )
+    progress: Any = SimpleNamespace(step=print, warning=print)
+    plan = Plan(options, checkpoint, found, found.levels, load_voices(None, checkpoint))
+    made = make_self_test(plan, progress)
+    assert made is not None
+    return made
+
+
+def give(bundle: Path, said: SelfTestFiles) -> None:
+    """Puts it into a bundle."""
+    for path, data in said.files.items():
+        (bundle / path).write_bytes(data)
+    rewrite(bundle, replace(read_manifest(bundle), extensions=said.extensions))
+
+
+def rewrite(bundle: Path, manifest: Manifest) -> None:
+    """Makes the manifest one of the files that are there."""
+    (bundle / MANIFEST_NAME).unlink()
+    write_manifest(bundle, replace(manifest, files=list_files(bundle)))

@@ -1,0 +1,105 @@
+"""A bundle of the real architecture compares itself with kokoro, and finds the stage with damaged weights."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter import measure
+from exporter.self_test import SelfTestFiles
+from exporter.targets import find_target
+from runtime_min import Bundle
+from runtime_min.manifest import Manifest, Tensor
+from runtime_min.platform import this_machine
+from runtime_min.self_test import EXTENSION, SelfTestFailedError, read_self_test
+from runtime_min.stages import STAGE_NAMES
+from runtime_min.verify import read_manifest
+from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, run_python
+from tests.e2e.self_tests import give, rewrite, self_test
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def tested(
+    directory: Path, kokoro_said: SelfTestFiles, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """The bundle with a self-test; who damages it repairs it."""
+    place = tmp_path_factory.mktemp("tested")
+    bundle = Path(shutil.copytree(directory, place / "bundle"))
+    give(bundle, kokoro_said)
+    yield bundle
+    shutil.rmtree(place)
+
+
+def test_a_sound_bundle_says_what_kokoro_says_in_every_stage(tested: Path) -> None:
+    with Bundle.load(tested) as bundle:
+        found = list(bundle.self_test())
+    assert [str(figure) for _, figure in found if not figure.holds] == []
+    assert list(dict.fromkeys(stages for stages, _ in found)) == [*STAGE_NAMES, "whole chain"]
+    # The limits are kokoro's own distances, not so wide that anything holds.
+    limits = {(stages, figure.name): figure.limit for stages, figure in found}
+    assert limits["bert", "hidden, max over RMS"] < 5e-5
+    assert limits["f0n", "f0, dB"] > 95
+    assert 40 < limits["decoder", "audio, dB"] <= 55
+    assert 20 < limits["whole chain", "audio, dB"] < 55
+
+
+def test_it_is_about_a_second_of_speech_and_small(tested: Path) -> None:
+    test = read_self_test(read_manifest(tested))
+    assert 20 <= sum(test.frames) <= 80
+    assert (tested / test.file).stat().st_size < 1 << 19
+
+
+def largest(manifest: Manifest, stage: str) -> Tensor:
+    """The largest parameter of a stage, which no other has."""
+    tensors = [tensor for tensor in manifest.parameters.tensors if tensor.name.startswith(f"{stage}.")]
+    return max(tensors, key=lambda tensor: tensor.bytes)
+
+
+@pytest.mark.parametrize("stage", STAGE_NAMES)
+def test_damaged_weights_are_found_in_the_row_of_their_stage(tested: Path, stage: str) -> None:
+    manifest = read_manifest(tested)
+    tensor = largest(manifest, stage)
+    weights = np.memmap(tested / manifest.parameters.file, "<f4", "r+", tensor.offset, (tensor.bytes // 4,))
+    sound = weights.copy()
+    try:
+        # As bfloat16 has them, 2e-3 off.
+        weights.view("<u4")[:] &= 0xFFFF0000
+        weights.flush()
+        rewrite(tested, manifest)
+        done = run_python("-m", "runtime_min", tested, "--self-test")
+    finally:
+        weights[:] = sound
+        weights.flush()
+        rewrite(tested, manifest)
+    assert done.returncode == SelfTestFailedError.exit_code, done.stdout + done.stderr
+    missed = {row.split()[0] for row in done.stdout.splitlines() if row.endswith("MISSED")}
+    assert missed - {"whole"} == {stage}
+
+
+def test_publishing_takes_the_figures_of_the_self_test_too(tested: Path) -> None:
+    with Bundle.load(tested) as bundle:
+        waveform = measure._self_test(bundle)
+    assert waveform.holds and len(waveform.figures) == 10
+    numbers = measure.numbers_of([waveform])
+    assert f"{waveform.level}: self-test, bert: hidden, max over RMS" in numbers
+
+
+def test_a_bundle_for_another_machine_gets_the_spectrum_of_its_source_too(tested: Path) -> None:
+    assert not find_target("metal-macos").fits(this_machine())
+    made = self_test("metal-macos", TEXT_BUCKETS, FRAME_BUCKETS)
+    document: Any = made.extensions[EXTENSION]
+    assert {check["stages"] for check in document["checks"]} >= {("source",), ("source", "decoder")}
+    own = read_self_test(read_manifest(tested))
+    # Besides, it is what a bundle for this machine gets.
+    assert (document["phonemes"], document["frames"]) == (own.phonemes, own.frames)
+    (data,) = made.files.values()
+    place = document["tensors"].index("spectrum")
+    assert own.tensors == document["tensors"][:place] + document["tensors"][place + 1 :]
+    assert len(data) - (tested / own.file).stat().st_size == 4 * 22 * (120 * sum(own.frames) + 1)
