@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.resources import files as package_files
 from pathlib import Path
+from typing import Any
 
 import msgpack
 import numpy as np
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from exporter.staging import check_replaceable, staged
 from runtime_min.manifest import (
     ALIGNMENT,
+    CPU,
+    DEVICES_REQUIRED,
     FORMAT,
     FORMAT_VERSION,
     ITEM_SIZES,
@@ -37,8 +40,10 @@ from runtime_min.manifest import (
     Tensor,
     Versions,
     Voice,
+    manifest_keys,
 )
 from runtime_min.parse import parse_manifest
+from runtime_min.self_test import EXTENSION as SELF_TEST
 from runtime_min.stages import StageSignature
 from runtime_min.verify import sha256_of, verify_files
 
@@ -53,6 +58,12 @@ import sys
 from runtime_min.__main__ import main
 
 sys.exit(main())
+"""
+
+_SELF_TEST = """
+Whether it computes on your machine what the original model does, this says in a few seconds:
+
+    python runtime_min.pyz --self-test
 """
 
 Parity = Mapping[str, str | int | float | bool]
@@ -78,6 +89,7 @@ class StageSource:
     """Names of tensors, in the order in which a call takes them after the inputs."""
     libraries: tuple[LibrarySource, ...]
     """By level as in the target, buckets ascending within each level."""
+    device: str = CPU
 
 
 @dataclass(frozen=True)
@@ -102,11 +114,23 @@ class BundleContents:
     voices: Mapping[str, NDArray[np.float32]]
     """Style rows by name, float32 ``[rows, 2 * style]``."""
     vocabulary: Mapping[str, int]
-    runtime_library: Path
-    """The platform's ``libtvm_runtime``."""
+    runtime_library: Path | None
+    """The platform's ``libtvm_runtime``; None where an app brings it."""
     max_phonemes: int = 510
     audio: AudioFormat = field(default_factory=AudioFormat)
     parity: Parity = field(default_factory=dict)
+    device_libraries: Mapping[str, Path] | None = None
+    """TVM's runtime for each device but the CPU (none where an app brings them); None for a bundle that
+    computes on the CPU alone."""
+    extensions: Mapping[str, Any] = field(default_factory=dict)
+    extension_files: Mapping[str, bytes] = field(default_factory=dict)
+    """Contents by path of what `extensions` name."""
+
+    @property
+    def runtimes(self) -> tuple[Path, ...]:
+        """All parts of TVM's runtime that go into the bundle."""
+        own = () if self.runtime_library is None else (self.runtime_library,)
+        return (*own, *(self.device_libraries or {}).values())
 
 
 def write_bundle(
@@ -139,33 +163,49 @@ def write_bundle(
 
 def encode_manifest(manifest: Manifest) -> bytes:
     """Returns the bytes of the manifest file."""
-    entries = {"format": FORMAT, "version": FORMAT_VERSION, **asdict(manifest)}
+    entries = {"format": FORMAT, "version": FORMAT_VERSION, **manifest_entries(manifest)}
     data: bytes = msgpack.packb(entries, use_bin_type=True)
     return data
 
 
+def manifest_entries(manifest: Manifest) -> dict[str, Any]:
+    """Returns what the manifest file says, by the keys of the format."""
+    entries = asdict(manifest)
+    return {key: entries[key] for key in manifest_keys(manifest.requires)}
+
+
 def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     """Writes everything but the manifest and returns the manifest that describes it."""
-    runtime = f"lib/{contents.runtime_library.name}"
-    _copy(contents.runtime_library, staging / runtime)
+    for runtime in contents.runtimes:
+        _copy(runtime, staging / _runtime_path(runtime))
+    devices = contents.device_libraries
     manifest = Manifest(
-        requires=(),
+        requires=() if devices is None else (DEVICES_REQUIRED,),
         model=contents.model,
         versions=contents.versions,
         materials=contents.materials,
         target=contents.target,
         audio=contents.audio,
-        runtime_library=runtime,
+        runtime_library=_runtime_path(contents.runtime_library) if contents.runtime_library else "",
         stages=tuple(_write_stage(staging, source) for source in contents.stages),
         parameters=_write_parameters(staging, contents.tensors),
         vocabulary=dict(contents.vocabulary),
         max_phonemes=contents.max_phonemes,
         voices=tuple(write_voice(staging, name, contents.voices[name]) for name in sorted(contents.voices)),
         parity=dict(contents.parity),
+        extensions=dict(contents.extensions),
+        device_libraries={name: _runtime_path(path) for name, path in (devices or {}).items()},
     )
     _write_texts(staging, manifest)
     _write_archive(staging / RUNTIME_ARCHIVE)
+    for path, data in contents.extension_files.items():
+        (staging / path).write_bytes(data)
     return replace(manifest, files=list_files(staging))
+
+
+def _runtime_path(runtime: Path) -> str:
+    """Returns a place beside the others: on macOS they look for each other there."""
+    return f"lib/{runtime.name}"
 
 
 def _write_stage(staging: Path, source: StageSource) -> Stage:
@@ -177,7 +217,7 @@ def _write_stage(staging: Path, source: StageSource) -> Stage:
         libraries.append(Library(library.level, library.bucket, file, library.function))
     return Stage(
         name=signature.name,
-        device="cpu",
+        device=source.device,
         axis=signature.axis,
         minimum=signature.minimum,
         inputs=signature.inputs,
@@ -233,6 +273,7 @@ def _write_texts(staging: Path, manifest: Manifest) -> None:
         tvm_ffi=manifest.versions.tvm_ffi,
         voice=_example_voice([voice.name for voice in manifest.voices]),
         warning=warning if manifest.model.synthetic else "",
+        self_test=_SELF_TEST if SELF_TEST in manifest.extensions else "",
     )
     (staging / "README.txt").write_bytes(text.encode())
 
@@ -280,7 +321,7 @@ def _needed_bytes(contents: BundleContents) -> int:
     libraries = [library.path for stage in contents.stages for library in stage.libraries]
     arrays = [tensor.values for tensor in contents.tensors] + list(contents.voices.values())
     return (
-        sum(path.stat().st_size for path in [*libraries, contents.runtime_library])
+        sum(path.stat().st_size for path in [*libraries, *contents.runtimes])
         + sum(array.nbytes + ALIGNMENT for array in arrays)
         + _HEADROOM
     )

@@ -16,11 +16,12 @@ from exporter.cache import CompiledLibrary
 from exporter.checkpoint import Checkpoint
 from exporter.errors import ExportError
 from exporter.jobs import Job, StageError
-from exporter.link import required_libc
+from exporter.link import minimum_os
 from exporter.materials import materials
 from exporter.plan import Plan
+from exporter.targets import RuntimeFile
 from runtime_min import manifest
-from runtime_min.stages import STAGE_NAMES, signatures
+from runtime_min.stages import signatures
 
 # The two boundary tokens take a place each in the model's context.
 _BOUNDARY_TOKENS = 2
@@ -41,8 +42,8 @@ def bundle_contents(plan: Plan, libraries: Mapping[Job, CompiledLibrary]) -> Bun
     """
     tensors: list[TensorSource] = []
     stages: list[StageSource] = []
-    for stage in (name for name in STAGE_NAMES if name in plan.options.stages):
-        parameters = _parameters(plan.checkpoint, stage)
+    for stage in plan.stages:
+        parameters = _parameters(plan, stage)
         stages.append(_stage(plan, stage, parameters, libraries))
         tensors.extend(parameters)
     return BundleContents(
@@ -54,17 +55,16 @@ def bundle_contents(plan: Plan, libraries: Mapping[Job, CompiledLibrary]) -> Bun
         tensors=tensors,
         voices=plan.voices,
         vocabulary=plan.checkpoint.vocabulary,
-        runtime_library=plan.runtime_library or _tvm_directory() / "lib" / plan.target.runtime_library,
+        runtime_library=_runtime(plan, plan.target.runtime),
+        device_libraries=_device_libraries(plan),
         max_phonemes=plan.positions - _BOUNDARY_TOKENS,
     )
 
 
-def _parameters(checkpoint: Checkpoint, stage: str) -> list[TensorSource]:
+def _parameters(plan: Plan, stage: str) -> list[TensorSource]:
     """Returns the parameters of a stage in call order; its name before theirs keeps them apart."""
-    return [
-        TensorSource(f"{stage}.{weight.name}", weight.value, weight.layout)
-        for weight in stage_parameters(checkpoint, stage)
-    ]
+    weights = stage_parameters(plan.checkpoint, stage, plan.target.source_apart)
+    return [TensorSource(f"{stage}.{weight.name}", weight.value, weight.layout) for weight in weights]
 
 
 def _stage(
@@ -85,8 +85,8 @@ def _stage(
             )
         sources.append(LibrarySource(job.level.name, job.bucket, library.library, library.function))
     config = plan.checkpoint.config
-    signature = signatures(config["hidden_dim"], config["style_dim"])[stage]
-    return StageSource(signature, tuple(name for name, _ in expected), tuple(sources))
+    signature = signatures(config["hidden_dim"], config["style_dim"], plan.target.source_apart)[stage]
+    return StageSource(signature, tuple(name for name, _ in expected), tuple(sources), plan.device_of(stage))
 
 
 def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
@@ -103,15 +103,29 @@ def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
 
 def _manifest_target(plan: Plan, libraries: Mapping[Job, CompiledLibrary]) -> manifest.Target:
     target = plan.target
-    libc = max(target.minimum_libc, required_libc(library.library for library in libraries.values()))
     return manifest.Target(
         name=target.name,
         triple=target.triple,
         system=target.system,
         machine=target.machine,
-        minimum_os=f"glibc {libc[0]}.{libc[1]}",
+        minimum_os=minimum_os(target, [library.library for library in libraries.values()]),
         levels=tuple(manifest.CpuLevel(level.name, level.features) for level in plan.levels),
     )
+
+
+def _runtime(plan: Plan, file: RuntimeFile | None) -> Path | None:
+    """Returns where a file of the target's TVM runtime is; None where there is no such file."""
+    if file is None:
+        return None
+    return plan.runtime_libraries.get(file.name, _tvm_directory() / "lib" / file.name)
+
+
+def _device_libraries(plan: Plan) -> dict[str, Path] | None:
+    """Returns TVM's runtime of the target's device; None where the target has but its CPU."""
+    if not plan.target.source_apart:
+        return None
+    runtime = _runtime(plan, plan.target.device_runtime)
+    return {} if runtime is None else {plan.target.device: runtime}
 
 
 def versions() -> manifest.Versions:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporter import cuda
 from exporter.cache import CompiledLibrary, LibraryCache, compiler_digest, entry_key
 from exporter.errors import ExportError
 from exporter.jobs import (
@@ -27,11 +28,11 @@ from exporter.jobs import (
 from exporter.link import find_linker
 from exporter.plan import ExportOptions, Plan, make_plan
 from exporter.staging import check_destination
-from exporter.targets import Target
 
 if TYPE_CHECKING:
     from exporter.build import BuildRequest
     from exporter.bundle import Parity
+    from exporter.self_test import SelfTestFiles
 
 
 class UnwritableError(ExportError):
@@ -45,6 +46,7 @@ def export_bundle(
     progress: Progress,
     *,
     measure: Callable[[Plan, Progress, Path], Parity] | None = None,
+    self_test: Callable[[Plan, Progress], SelfTestFiles | None] | None = None,
     build: Build | None = None,
     pool: Pool = worker_processes,
 ) -> Path:
@@ -55,6 +57,8 @@ def export_bundle(
         progress: told what happens.
         measure: validates the finished bundle, as `exporter.measure.measure_bundle` does; its numbers go
             into the manifest. None records that it was left out by option.
+        self_test: makes what the bundle compares itself with where it runs, as
+            `exporter.self_test.make_self_test` does. None leaves it out.
         build: compiles one library; by default `exporter.build.build_stage`.
         pool: makes the workers that compile.
 
@@ -73,6 +77,8 @@ def export_bundle(
     with _named_write_errors(options.output), tempfile.TemporaryDirectory(prefix="kokoro-export-") as work:
         libraries = _compile(plan, Path(work), progress, build, pool)
         contents = bundle_contents(plan, libraries)
+        if self_test is not None and (test := self_test(plan, progress)) is not None:
+            contents = replace(contents, extensions=test.extensions, extension_files=test.files)
         if measure is None:
             progress.step("write the bundle, and do not validate it")
             return write_bundle(options.output, replace(contents, parity=not_validated("--no-validate")))
@@ -98,12 +104,12 @@ def _compile(
     from exporter.build import build_stage
 
     options = plan.options
-    buckets = {"tokens": options.text_buckets, "frames": options.frame_buckets}
-    jobs = plan_jobs(options.stages, buckets, plan.levels)
+    buckets = {"tokens": options.text_buckets, "frames": plan.frame_buckets}
+    jobs = plan_jobs(plan.stages, buckets, plan.levels)
     progress.planned(jobs)
     return compile_libraries(
         {job: _request(job, plan, work) for job in jobs},
-        _cache_keys(jobs, plan.target, plan.checkpoint.config_sha256),
+        _cache_keys(jobs, plan),
         build or build_stage,
         workers=options.jobs,
         progress=progress,
@@ -117,6 +123,9 @@ def _request(job: Job, plan: Plan, work: Path) -> BuildRequest:
     from exporter.build import BuildRequest
 
     name = f"{job.level.name}-{job.stage}-{job.bucket}"
+    # Some systems' libraries bear their file's name, which is that in the bundle.
+    directory = work / job.level.name
+    directory.mkdir(exist_ok=True)
     return BuildRequest(
         checkpoint=str(plan.checkpoint.path),
         config=str(plan.checkpoint.config_path),
@@ -124,20 +133,32 @@ def _request(job: Job, plan: Plan, work: Path) -> BuildRequest:
         bucket=job.bucket,
         target=plan.target.name,
         level=job.level.name,
-        output=str(work / f"{name}{plan.target.library_suffix}"),
+        output=str(directory / f"{job.stage}-{job.bucket}{plan.target.library_suffix}"),
         dump_ir=str(plan.options.dump_ir / name) if plan.options.dump_ir else None,
+        device=plan.device_of(job.stage),
     )
 
 
-def _cache_keys(jobs: Sequence[Job], target: Target, config_sha256: str) -> dict[Job, str]:
+def _cache_keys(jobs: Sequence[Job], plan: Plan) -> dict[Job, str]:
     """Returns the name of every library in the cache: all that decides about its bytes."""
     common = {
         "compiler": compiler_digest(),
-        "config": config_sha256,
-        "linker": find_linker(target),
-        "target": target.name,
+        "config": plan.checkpoint.config_sha256,
+        "linker": find_linker(plan.target),
+        "device_compiler": [
+            f"{name}=={version}" for name, version in cuda.versions(plan.target.device).items()
+        ],
+        "target": plan.target.name,
     }
     return {
-        job: entry_key({**common, "stage": job.stage, "bucket": job.bucket, "level": job.level.name})
+        job: entry_key(
+            {
+                **common,
+                "stage": job.stage,
+                "bucket": job.bucket,
+                "level": job.level.name,
+                "device": plan.device_of(job.stage),
+            }
+        )
         for job in jobs
     }

@@ -10,19 +10,22 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from runtime_min.manifest import Manifest
-from runtime_min.stages import Dim
+from exporter.bundle import manifest_entries
+from runtime_min.errors import MachineError
+from runtime_min.manifest import Manifest, Target
+from runtime_min.platform import Machine, check_target, choose_level
+from runtime_min.stages import Dim, offset_of
 
 
 def as_json(manifest: Manifest) -> str:
     """Returns the manifest as JSON, with its keys as the format names them."""
-    return json.dumps(asdict(manifest), indent=2)
+    return json.dumps(manifest_entries(manifest), indent=2)
 
 
-def as_tables(manifest: Manifest) -> RenderableType:
-    """Returns the manifest as tables."""
+def as_tables(manifest: Manifest, machine: Machine) -> RenderableType:
+    """Returns the manifest as tables, with what `machine` would run of it."""
     parts: list[RenderableType] = [
-        _summary(manifest),
+        _summary(manifest, machine),
         *_validation(manifest),
         *(table(manifest) for table in (_stages, _tensors, _sizes)),
     ]
@@ -31,19 +34,20 @@ def as_tables(manifest: Manifest) -> RenderableType:
     return Group(*parts)
 
 
-def _summary(manifest: Manifest) -> Table:
+def _summary(manifest: Manifest, machine: Machine) -> Table:
     table = Table("", "", title="Bundle", show_header=False, title_justify="left")
-    for name, value in _facts(manifest):
+    for name, value in _facts(manifest, machine):
         # A name from a manifest is text, never rich's markup.
         table.add_row(Text(name), Text(value))
     return table
 
 
-def _facts(manifest: Manifest) -> Iterator[tuple[str, str]]:
+def _facts(manifest: Manifest, machine: Machine) -> Iterator[tuple[str, str]]:
     target, model, audio = manifest.target, manifest.model, manifest.audio
     yield "model", f"{model.name} ({model.source}), checkpoint {model.sha256[:16]}"
     yield "target", f"{target.name} ({target.triple}), {target.minimum_os} or later"
     yield "CPU levels", ", ".join(level.name for level in target.levels)
+    yield "this machine", _chosen(target, machine)
     materials = manifest.materials
     made_with = {**asdict(manifest.versions), **materials.packages, **materials.tools}
     yield "made with", ", ".join(f"{name} {value}" for name, value in made_with.items())
@@ -59,6 +63,15 @@ def _facts(manifest: Manifest) -> Iterator[tuple[str, str]]:
             yield f"parity: {name}", _readable(value)
     if not manifest.parity:
         yield "parity", "not measured"
+
+
+def _chosen(target: Target, machine: Machine) -> str:
+    """Returns the CPU level that `machine` takes, or why it takes none."""
+    try:
+        check_target(target, machine)
+        return f"takes {choose_level(target.levels, machine.features).name}"
+    except MachineError as error:
+        return str(error)
 
 
 def _level_of(name: str, manifest: Manifest) -> str | None:
@@ -89,13 +102,16 @@ def _validation(manifest: Manifest) -> Iterator[Table]:
 
 def _stages(manifest: Manifest) -> Table:
     table = Table(
-        "stage", "lengths", "buckets", "libraries", "parameters", title="Stages", title_justify="left"
+        *("stage", "device", "lengths", "buckets", "libraries", "parameters"),
+        title="Stages",
+        title_justify="left",
     )
     sizes = {tensor.name: tensor.bytes for tensor in manifest.parameters.tensors}
     for stage in manifest.stages:
         buckets = sorted({library.bucket for library in stage.libraries})
         table.add_row(
             stage.name,
+            stage.device,
             f"{stage.minimum} to {buckets[-1]} {stage.axis}",
             ", ".join(map(str, buckets)),
             str(len(stage.libraries)),
@@ -138,8 +154,9 @@ def _group(path: str) -> str:
 def _dim(dim: Dim) -> str:
     if isinstance(dim, int):
         return str(dim)
-    scale, axis = dim
-    return axis if scale == 1 else f"{scale}·{axis}"
+    scale, axis = dim[:2]
+    growing = axis if scale == 1 else f"{scale}·{axis}"
+    return f"{growing} + {offset}" if (offset := offset_of(dim)) else growing
 
 
 def readable_bytes(count: int) -> str:

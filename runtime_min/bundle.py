@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .alignment import check_speed
+from .devices import load_devices
 from .errors import ClosedBundleError, MissingStagesError, ModelOutputError
 from .files import BundleFiles
 from .manifest import CpuLevel, Manifest
@@ -20,7 +22,7 @@ from .platform import check_target, choose_level, this_machine
 from .speech import Manner, Section, Synthesise, check_pauses, piece_seed, plan_ends, speak
 from .split import find_breaks
 from .stage_runner import StageRunner
-from .stages import STAGE_NAMES
+from .stages import stage_names
 from .stream import Stream
 from .timing import Audio
 from .tokens import BOUNDARIES, tokenise
@@ -28,6 +30,9 @@ from .verify import manifest_of
 from .vm import Worker, choose_threads, load_tvm, map_parameters
 from .voices import Style, VoiceLike, VoiceName, VoiceTables, style_row
 from .words import G2P, Spoken, check_phonemes, read_spoken
+
+if TYPE_CHECKING:
+    from .self_test import StageFigure
 
 
 class Bundle:
@@ -43,10 +48,13 @@ class Bundle:
         """Style rows of every voice, float32 ``[rows, columns]``."""
         self._files = files
         tvm_ffi = load_tvm(files, manifest.runtime_library, manifest.versions)
+        devices = load_devices(tvm_ffi, files, manifest)
         parameters = map_parameters(tvm_ffi, files, manifest.parameters)
         self._worker = Worker(tvm_ffi, threads)
         self._stages = {
-            stage.name: StageRunner(stage, stage.buckets(level.name), files, parameters, self._worker)
+            stage.name: StageRunner(
+                stage, stage.buckets(level.name), files, parameters, self._worker, devices[stage.device]
+            )
             for stage in manifest.stages
         }
 
@@ -201,7 +209,7 @@ class Bundle:
             InputError: as in `synthesize`, or an array or bucket does not fit.
             MissingStagesError: this is a partial bundle.
         """
-        self._require(STAGE_NAMES)
+        self._require(stage_names(self.manifest.source_apart))
         checked_speed, checked_seed = check_speed(speed), check_seed(seed)
         token_ids = tokenise(phonemes, self.manifest.vocabulary, self.max_phonemes)
         style = style_row(self.voice_tables, voice, len(phonemes))
@@ -217,6 +225,24 @@ class Bundle:
         self._require((name,))
         return self._stages[name]
 
+    def self_test(self) -> Iterator[StageFigure]:
+        """Compares every stage, and then the whole chain, with what kokoro said when the bundle was exported.
+
+            assert all(each.figure.holds for each in bundle.self_test())
+
+        Yields:
+            Every figure with its limit, as soon as it is measured.
+
+        Raises:
+            MissingStagesError: this is a partial bundle.
+            NoSelfTestError: the bundle has nothing to compare with.
+            BundleError: what it has is damaged.
+        """
+        from .self_test import run_self_test
+
+        self._require(stage_names(self.manifest.source_apart))
+        return run_self_test(self.manifest, self._files, dict(self._stages))
+
     def close(self) -> None:
         """Lets go of the bundle's thread, memory and files; afterwards it cannot speak any more."""
         self._worker.close()
@@ -228,7 +254,7 @@ class Bundle:
         self, spoken: Spoken, voice: VoiceLike, speed: float, seed: int, g2p: G2P | None, *, whole: bool
     ) -> list[Section]:
         """Checks everything that is asked for, and plans its pieces."""
-        self._require(STAGE_NAMES)
+        self._require(stage_names(self.manifest.source_apart))
         checked_seed, limit, given = check_seed(seed), self.max_phonemes, 0
         sections: list[Section] = []
         for passage in read_spoken(spoken, g2p):

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from .errors import ManifestError
 from .manifest import (
     ALIGNMENT,
+    CPU,
+    DEVICES,
     ITEM_SIZES,
     MANIFEST_NAME,
     TOKEN_IDS,
@@ -18,7 +20,10 @@ from .manifest import (
     Stage,
     Tensor,
 )
-from .stages import STAGE_NAMES, signatures
+from .stages import SOURCE, signatures, stage_names
+
+_ALWAYS_ON_CPU = ("f0n", SOURCE)
+"""The phase is as good as chaotic in F0, so what decides it rounds as PyTorch does."""
 
 
 def check_consistency(manifest: Manifest) -> None:
@@ -31,10 +36,11 @@ def check_consistency(manifest: Manifest) -> None:
         raise ManifestError("audio", str(AudioFormat()), manifest.audio)
     _check_paths(manifest.files)
     sizes = {entry.path: entry.bytes for entry in manifest.files}
-    _check_listed(sizes, "runtime_library", manifest.runtime_library)
+    _check_runtimes(manifest, sizes)
     _check_unique("target.levels", (level.name for level in manifest.target.levels))
     _check_parameters(manifest.parameters, sizes)
     _check_stages(manifest, sizes)
+    _check_devices(manifest)
     _check_voices(manifest, sizes)
     if "" in manifest.vocabulary:
         raise ManifestError("vocabulary", "phonemes of at least one character", "")
@@ -59,11 +65,33 @@ def _check_paths(files: Iterable[FileEntry]) -> None:
                 raise ManifestError("files", expected, name)
 
 
+def _check_runtimes(manifest: Manifest, sizes: Mapping[str, int]) -> None:
+    """An app brings all of TVM's runtime or nothing of it."""
+    for device, path in manifest.device_libraries.items():
+        if device not in DEVICES:
+            raise ManifestError("device_libraries", f"some of {', '.join(DEVICES)}", device)
+        _check_listed(sizes, f"device_libraries[{device!r}]", path)
+    if manifest.runtime_library or not manifest.source_apart:
+        _check_listed(sizes, "runtime_library", manifest.runtime_library)
+    elif manifest.device_libraries:
+        raise ManifestError("runtime_library", "a path beside those of device_libraries", "")
+
+
+def _check_devices(manifest: Manifest) -> None:
+    """Every device is one for which the bundle, or the app, has a runtime."""
+    for index, stage in enumerate(manifest.stages):
+        brought = (CPU, *(manifest.device_libraries if manifest.runtime_library else DEVICES))
+        expected = (CPU,) if stage.name in _ALWAYS_ON_CPU else brought
+        if stage.device not in expected:
+            raise ManifestError(f"stages[{index}].device", f"one of {', '.join(expected)}", stage.device)
+
+
 def _check_stages(manifest: Manifest, sizes: Mapping[str, int]) -> None:
     names = [stage.name for stage in manifest.stages]
-    if names != [name for name in STAGE_NAMES if name in names]:
-        raise ManifestError("stages", f"stages once each, in the order {', '.join(STAGE_NAMES)}", names)
-    expected = signatures(manifest.model.hidden, manifest.model.style)
+    known = stage_names(manifest.source_apart)
+    if names != [name for name in known if name in names]:
+        raise ManifestError("stages", f"stages once each, in the order {', '.join(known)}", names)
+    expected = signatures(manifest.model.hidden, manifest.model.style, manifest.source_apart)
     tensors = {tensor.name: tensor for tensor in manifest.parameters.tensors}
     levels = [level.name for level in manifest.target.levels]
     for index, stage in enumerate(manifest.stages):

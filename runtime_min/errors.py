@@ -297,6 +297,10 @@ class LibraryLoadError(MachineError):
     """A compiled library passed all checks and yet could not be loaded."""
 
 
+class DeviceError(MachineError):
+    """A device that a stage computes on is not there, or cannot be used."""
+
+
 class ForkError(MachineError):
     """The bundle was loaded in a parent process."""
 

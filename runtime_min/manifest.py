@@ -5,7 +5,7 @@ Field names are the keys of the file, in the order of the file; `bundles/FORMAT.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from .msgpack import Value
@@ -13,8 +13,13 @@ from .stages import FRAMES_PER_SECOND, SAMPLE_RATE, SAMPLES_PER_FRAME, StageSign
 
 FORMAT = "kokoro-bundle"
 FORMAT_VERSION = 1
-REQUIREMENTS: frozenset[str] = frozenset()
-"""What a manifest of this version may require of its reader: nothing yet."""
+CPU = "cpu"
+DEVICES = ("metal", "cuda")
+"""Where a stage may compute other than on the CPU."""
+DEVICES_REQUIRED = "devices"
+"""Required by bundles that compute on other devices than the CPU, with the harmonic source as a stage."""
+REQUIREMENTS: Mapping[str, tuple[str, ...]] = {DEVICES_REQUIRED: ("device_libraries",)}
+"""What a manifest of this version may require of its reader, and the keys that come with it."""
 MANIFEST_NAME = "manifest.msgpack"
 ALIGNMENT = 64
 """Bytes: generated code assumes that every tensor starts at a multiple of this."""
@@ -83,7 +88,7 @@ class Target:
     name: str
     triple: str
     system: str
-    """``linux``, ``macos`` or ``windows``."""
+    """``linux``, ``macos``, ``windows`` or ``ios``."""
     machine: str
     """``x86_64``, ``aarch64`` or ``arm64``, as the system itself says."""
     minimum_os: str
@@ -119,6 +124,7 @@ class Stage:
 
     name: str
     device: str
+    """``cpu``, or one of `DEVICES`."""
     axis: str
     minimum: int
     inputs: tuple[TensorSignature, ...]
@@ -189,6 +195,7 @@ class Manifest:
     target: Target
     audio: AudioFormat
     runtime_library: str
+    """Path of the TVM runtime; empty where the app brings one."""
     stages: tuple[Stage, ...]
     parameters: Parameters
     vocabulary: Mapping[str, int]
@@ -199,6 +206,13 @@ class Manifest:
     files: tuple[FileEntry, ...] = ()
     extensions: Mapping[str, Value] = field(default_factory=dict)
     """What readers may ignore, by names that are theirs who wrote it."""
+    device_libraries: Mapping[str, str] = field(default_factory=dict)
+    """Path of TVM's runtime for each of `DEVICES` that the target has; empty where the app brings them."""
+
+    @property
+    def source_apart(self) -> bool:
+        """Whether the harmonic source is a stage of its own."""
+        return DEVICES_REQUIRED in self.requires
 
     def loaded_files(self, level: str) -> frozenset[str]:
         """Returns the paths of all files that a process loads which computes with the CPU level `level`."""
@@ -206,4 +220,11 @@ class Manifest:
             library.file for stage in self.stages for library in stage.libraries if library.level == level
         }
         voices = {voice.file for voice in self.voices}
-        return frozenset({self.runtime_library, self.parameters.file, *libraries, *voices})
+        runtimes = {self.runtime_library, *self.device_libraries.values()}
+        return frozenset({self.parameters.file, *runtimes, *libraries, *voices})
+
+
+def manifest_keys(requires: Collection[str]) -> tuple[str, ...]:
+    """Returns the keys of a manifest, in their order: all fields but those of what it does not require."""
+    absent = {key for name, keys in REQUIREMENTS.items() if name not in requires for key in keys}
+    return tuple(name for name in Manifest.__dataclass_fields__ if name not in absent)

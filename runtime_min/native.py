@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from itertools import count
 from pathlib import Path
 
 _DESCRIPTORS = "/proc/self/fd/"
+_PREFIX = "kokoro-library-"
+_DAY = 86_400.0
 _numbers = count(1)
 
 
 @contextmanager
-def library_file(path: str, content: Iterable[bytes]) -> Iterator[str]:
+def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> Iterator[str]:
     """Yields a path under which the system's loader finds `content`, within the context.
 
     On Linux that is a file in memory that can no longer be written to, elsewhere (or where the system
@@ -23,14 +28,18 @@ def library_file(path: str, content: Iterable[bytes]) -> Iterator[str]:
     Args:
         path: shown in /proc/self/maps and in debuggers.
         content: a shared library in pieces; raises after the last one if they are not what they should be.
+        kept: a copy stays as long as the process, under its own name beside the others that stay: libraries
+            of macOS find each other by their places.
 
     Raises:
         OSError: there is no room for it.
     """
     handle = _memory(path)
     if handle is None:
-        with tempfile.TemporaryDirectory(prefix="kokoro-", ignore_cleanup_errors=True) as directory:
-            copy = Path(directory, path.replace("/", "-"))
+        with nullcontext(_kept_directory().name) if kept else _private_directory() as directory:
+            copy = Path(directory, Path(path).name)
+            # A first attempt to load it may have left it.
+            copy.unlink(missing_ok=True)
             with copy.open("xb") as file:
                 file.writelines(content)
             yield str(copy)
@@ -42,6 +51,32 @@ def library_file(path: str, content: Iterable[bytes]) -> Iterator[str]:
         yield f"{_DESCRIPTORS}{_spelling(next(_numbers))}{handle}"
     finally:
         os.close(handle)
+
+
+def _private_directory() -> tempfile.TemporaryDirectory[str]:
+    if os.name == "nt":
+        remove_forgotten(Path(tempfile.gettempdir()), time.time())
+    return tempfile.TemporaryDirectory(prefix=_PREFIX, ignore_cleanup_errors=True)
+
+
+def remove_forgotten(directory: Path, now: float) -> None:
+    """Removes copies older than a day: Windows lets no process remove the libraries that it has loaded.
+
+    Args:
+        directory: where temporary files are.
+        now: in seconds, as files' times are.
+    """
+    for place in directory.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            if now - place.stat().st_mtime > _DAY:
+                # What another process has loaded stays.
+                shutil.rmtree(place, ignore_errors=True)
+
+
+@cache
+def _kept_directory() -> tempfile.TemporaryDirectory[str]:
+    """Returns the directory of the copies that stay; it is removed when the interpreter ends."""
+    return _private_directory()
 
 
 def _memory(path: str) -> int | None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from .consistency import check_consistency
 from .errors import FormatVersionError, RequirementError
 from .manifest import (
+    CPU,
+    DEVICES,
+    DEVICES_REQUIRED,
     FORMAT,
     FORMAT_VERSION,
     ITEM_SIZES,
@@ -26,10 +29,11 @@ from .manifest import (
     Tensor,
     Versions,
     Voice,
+    manifest_keys,
 )
 from .msgpack import unpack
 from .schema import Node
-from .stages import AXES, STAGE_NAMES, Dim, TensorSignature
+from .stages import AXES, Dim, TensorSignature, stage_names
 
 _LARGEST = (1 << 63) - 1
 _LARGEST_LENGTH = 1 << 16
@@ -56,8 +60,10 @@ def parse_manifest(data: bytes) -> Manifest:
     requires = tuple(part.text() for part in root.child("requires").elements(0, 64))
     if unknown := [name for name in requires if name not in REQUIREMENTS]:
         raise RequirementError(unknown, REQUIREMENTS)
-    names = ("format", "version", *Manifest.__dataclass_fields__)
+    names = ("format", "version", *manifest_keys(requires))
     node = dict(zip(names, root.fields(*names), strict=True))
+    with_devices = DEVICES_REQUIRED in requires
+    devices = node["device_libraries"].named() if with_devices else []
     manifest = Manifest(
         requires=requires,
         model=_model(node["model"]),
@@ -65,8 +71,8 @@ def parse_manifest(data: bytes) -> Manifest:
         materials=_materials(node["materials"]),
         target=_target(node["target"]),
         audio=_audio(node["audio"]),
-        runtime_library=node["runtime_library"].relative_path(),
-        stages=tuple(_stage(part) for part in node["stages"].elements(1, len(STAGE_NAMES))),
+        runtime_library=_runtime_library(node["runtime_library"], with_devices),
+        stages=_stages(node["stages"], with_devices),
         parameters=_parameters(node["parameters"]),
         vocabulary={key: part.integer(0, 1 << 20) for key, part in node["vocabulary"].entries()},
         max_phonemes=node["max_phonemes"].integer(1, _LARGEST_LENGTH),
@@ -74,6 +80,7 @@ def parse_manifest(data: bytes) -> Manifest:
         parity={key: part.scalar() for key, part in node["parity"].named()},
         files=tuple(_file(part) for part in node["files"].elements(1, _MOST_FILES)),
         extensions={key: part.value for key, part in node["extensions"].named()},
+        device_libraries={key: part.relative_path() for key, part in devices},
     )
     check_consistency(manifest)
     return manifest
@@ -123,13 +130,23 @@ def _audio(node: Node) -> AudioFormat:
     return AudioFormat(*(part.integer(1, 1 << 20) for part in node.fields(*AudioFormat.__dataclass_fields__)))
 
 
-def _stage(node: Node) -> Stage:
+def _runtime_library(node: Node, with_devices: bool) -> str:
+    return "" if with_devices and node.value == "" else node.relative_path()
+
+
+def _stages(node: Node, with_devices: bool) -> tuple[Stage, ...]:
+    names = stage_names(with_devices)
+    devices = (CPU, *DEVICES) if with_devices else (CPU,)
+    return tuple(_stage(part, names, devices) for part in node.elements(1, len(names)))
+
+
+def _stage(node: Node, names: tuple[str, ...], devices: tuple[str, ...]) -> Stage:
     name, device, axis, minimum, inputs, outputs, parameters, libraries = node.fields(
         *Stage.__dataclass_fields__
     )
     return Stage(
-        name.one_of(STAGE_NAMES),
-        device.one_of(("cpu",)),
+        name.one_of(names),
+        device.one_of(devices),
         axis.one_of(AXES),
         minimum.integer(1, _LARGEST_LENGTH),
         tuple(_signature(tensor) for tensor in inputs.elements(1, 16)),
@@ -148,8 +165,9 @@ def _signature(node: Node) -> TensorSignature:
 
 def _dim(node: Node) -> Dim:
     if isinstance(node.value, list):
-        scale, axis = node.elements(2, 2)
-        return scale.integer(1, 1 << 16), axis.one_of(AXES)
+        scale, axis, *offset = node.elements(2, 3)
+        growing = scale.integer(1, 1 << 16), axis.one_of(AXES)
+        return (*growing, offset[0].integer(1, 1 << 16)) if offset else growing
     return node.integer(1, 1 << 31)
 
 

@@ -12,7 +12,7 @@ from .alignment import align, round_durations
 from .errors import TensorInputError, UtteranceTooLongError
 from .noise import gaussian_noise
 from .stage_runner import StageRunner
-from .stages import FRAMES_PER_SECOND, SAMPLES_PER_FRAME
+from .stages import FRAMES_PER_SECOND, SAMPLES_PER_FRAME, SOURCE
 from .voices import Style
 
 Floats = NDArray[np.float32]
@@ -47,6 +47,8 @@ class Trace:
     """``[1, 600 * frames]``."""
     audio: Floats
     """``[1, 600 * frames]``, output of `decoder`."""
+    spectrum: Floats | None = None
+    """``[1, 22, 120 * frames + 1]``, output of `source` where that is a stage of its own."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def run_chain(
     seed: int,
     choices: Choices,
 ) -> Trace:
-    """Speaks tokens through all five stages.
+    """Speaks tokens through all stages.
 
     Args:
         stages: a runner for every stage.
@@ -102,7 +104,13 @@ def run_chain(
     noise = choices.noise
     if noise is None:
         noise = gaussian_noise(seed, SAMPLES_PER_FRAME * frames)[None]
-    (audio,) = run("decoder", asr=asr, f0=f0, energy=energy, decoder_style=style.decoder, noise=noise)
+    decoded = {"asr": asr, "f0": f0, "energy": energy, "decoder_style": style.decoder}
+    spectrum = None
+    if SOURCE in stages:
+        (spectrum,) = run(SOURCE, f0=f0, noise=noise)
+        (audio,) = run("decoder", **decoded, spectrum=spectrum)
+    else:
+        (audio,) = run("decoder", **decoded, noise=noise)
     return Trace(
         token_ids,
         style,
@@ -117,18 +125,19 @@ def run_chain(
         energy,
         noise,
         audio,
+        spectrum,
     )
 
 
 def _check_frames(stages: Mapping[str, StageRunner], durations: NDArray[np.int64], tokens: int) -> int:
-    """Returns the number of frames, which both stages along the frames must hold."""
+    """Returns the number of frames, which all stages along the frames must hold."""
     if durations.dtype != np.int64 or durations.shape != (tokens,) or durations.min() < 1:
         raise TensorInputError(
             f"Expected durations as int64 [{tokens}] of at least 1, "
             f"found {durations.dtype} {list(durations.shape)}: {durations!r}."
         )
     frames = int(durations.sum())
-    capacity = min(stages[name].buckets[-1] for name in ("f0n", "decoder"))
+    capacity = min(runner.buckets[-1] for runner in stages.values() if runner.stage.axis == "frames")
     if frames > capacity:
         raise UtteranceTooLongError(frames, capacity, FRAMES_PER_SECOND)
     return frames

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import platform
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import CpuLevelError, PlatformError
 from .manifest import CpuLevel, Target
+
+_NUMPY_NAMES = {
+    **{"SSE3": "pni", "SSE41": "sse4_1", "SSE42": "sse4_2", "FMA3": "fma"},
+    **{"LAHF": "lahf_lm", "LZCNT": "abm", "BMI": "bmi1"},
+}
+"""Features that /proc/cpuinfo spells in another way than numpy in small letters."""
+_WITH_AVX2_AND_FMA = frozenset({"abm", "bmi1", "bmi2", "cx16", "lahf_lm", "movbe", "xsave"})
+"""What every processor with AVX2 and FMA has, and not every numpy asks for."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,7 @@ class Machine:
     os_version: str
     """Such as ``glibc 2.36`` or ``macos 14.1``."""
     features: frozenset[str]
-    """Processor features as /proc/cpuinfo spells them, on macOS as ``sysctl hw.optional`` does."""
+    """Processor features as Linux's /proc/cpuinfo spells them, on macOS as ``sysctl hw.optional`` does."""
 
 
 def this_machine() -> Machine:
@@ -73,10 +82,13 @@ def choose_level(levels: Sequence[CpuLevel], features: frozenset[str], forced: s
     lacking = "; ".join(
         f"{level.name} needs {', '.join(sorted(set(level.features) - features))}" for level in candidates
     )
-    raise CpuLevelError(
-        f"This processor lacks features that the bundle's libraries use: {lacking}. "
-        "Export a bundle with a lower CPU level."
+    runs = [level.name for level in levels if features.issuperset(level.features)]
+    advice = (
+        f"Ask for {runs[0]}, or leave the choice to the runtime."
+        if runs
+        else "Export with a lower --cpu-level where the target has one, or speak on a newer processor."
     )
+    raise CpuLevelError(f"This processor lacks features that the bundle's libraries use: {lacking}. {advice}")
 
 
 def _at_least(found: str, required: str) -> bool:
@@ -110,7 +122,9 @@ def _cpu_features(system: str) -> frozenset[str]:
             ["/usr/sbin/sysctl", "hw.optional"], capture_output=True, text=True, check=False
         )
         return _parse_sysctl(listed.stdout)
-    return frozenset()
+    # Windows tells of AVX2, but of nothing else that came with it; numpy asks the processor itself.
+    found = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
+    return _parse_numpy(found)
 
 
 def _parse_cpuinfo(text: str) -> frozenset[str]:
@@ -127,3 +141,9 @@ def _parse_sysctl(text: str) -> frozenset[str]:
     """Returns the last part of every name that ``sysctl hw.optional`` gives the value 1."""
     lines = (line.partition(": ") for line in text.splitlines())
     return frozenset(name.rsplit(".", 1)[-1] for name, _, value in lines if value.strip() == "1")
+
+
+def _parse_numpy(found: Mapping[str, bool]) -> frozenset[str]:
+    """Returns numpy's features of an x86-64 processor as /proc/cpuinfo spells them."""
+    features = frozenset(_NUMPY_NAMES.get(name, name.lower()) for name, has in found.items() if has)
+    return features | _WITH_AVX2_AND_FMA if features >= {"avx2", "fma"} else features

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ExecutionError, TensorInputError
+from .devices import Device
+from .errors import DeviceError, ExecutionError, TensorInputError
 from .files import BundleFiles
 from .manifest import TOKEN_IDS, Library, Stage
-from .stages import TensorSignature
+from .stages import GrowingDim, TensorSignature, offset_of
 from .vm import Instrument, Worker, load_function, to_tvm
 
 
@@ -25,15 +26,22 @@ class StageRunner:
         files: BundleFiles,
         parameters: Mapping[str, Any],
         worker: Worker,
+        device: Device,
     ) -> None:
-        """Takes the stage, its libraries by ascending bucket, and what is needed to load and call them."""
+        """Takes the stage, its libraries by ascending bucket, and what is needed to load and call them.
+
+        Raises:
+            DeviceError: the device has no room for the parameters.
+        """
         self.stage = stage
         self.buckets = tuple(libraries)
         """Largest length of each library, ascending."""
         self._libraries = libraries
         self._files = files
-        self._parameters = [parameters[name] for name in stage.parameters]
         self._worker = worker
+        self._device = device
+        own_parameters = [parameters[name] for name in stage.parameters]
+        self._parameters = worker.call(self._place_parameters, own_parameters)
         self._functions: dict[int, Callable[..., Any]] = {}
 
     def run(
@@ -57,8 +65,14 @@ class StageRunner:
 
         Raises:
             TensorInputError: a name, type, shape or length does not fit.
+            DeviceError: the stage computes on a device into which no instrument can look.
             ExecutionError: the library failed.
         """
+        if instrument is not None and not self._device.is_cpu:
+            raise DeviceError(
+                f"The stage {self.stage.name!r} computes on {self._device.name}, and instruments look into "
+                "stages on the CPU only: use a bundle that was exported for the CPU."
+            )
         length = self._check(inputs)
         chosen = self.choose_bucket(length, bucket)
         arrays = [inputs[tensor.name] for tensor in self.stage.inputs]
@@ -115,9 +129,9 @@ class StageRunner:
 
     def _length(self, inputs: Mapping[str, NDArray[Any]]) -> int:
         """Reads the length off the first input that carries it."""
-        tensor, position, scale = _length_carrier(self.stage.inputs)
+        tensor, position, dim = _length_carrier(self.stage.inputs)
         shape = inputs[tensor.name].shape
-        return shape[position] // scale if len(shape) > position else 0
+        return (shape[position] - offset_of(dim)) // dim[0] if len(shape) > position else 0
 
     def _call(
         self,
@@ -128,20 +142,30 @@ class StageRunner:
     ) -> list[NDArray[Any]]:
         """Runs on the worker's thread."""
         self._files.check_unchanged()
-        tvm_ffi = self._worker.tvm_ffi
+        tvm_ffi, place = self._worker.tvm_ffi, self._device.place
         function = self._function(bucket) if instrument is None else self._load(bucket, instrument)
         parameters = self._parameters
         if replaced:
             parameters = [
-                to_tvm(tvm_ffi, replaced[name]) if name in replaced else parameter
+                place(to_tvm(tvm_ffi, replaced[name])) if name in replaced else parameter
                 for name, parameter in zip(self.stage.parameters, self._parameters, strict=True)
             ]
         try:
-            result = function(*(to_tvm(tvm_ffi, array) for array in arrays), *parameters)
+            result = function(*(place(to_tvm(tvm_ffi, array)) for array in arrays), *parameters)
+            tensors = [result] if len(self.stage.outputs) == 1 else list(result)
+            return [self._device.fetch(tensor) for tensor in tensors]
         except Exception as failure:
             raise ExecutionError(self.stage.name, str(failure)) from failure
-        tensors = [result] if len(self.stage.outputs) == 1 else list(result)
-        return [np.from_dlpack(tensor) for tensor in tensors]
+
+    def _place_parameters(self, parameters: list[Any]) -> list[Any]:
+        """Moves the parameters to the stage's device, once, on the worker's thread."""
+        try:
+            return [self._device.place(parameter) for parameter in parameters]
+        except Exception as failure:
+            raise DeviceError(
+                f"The parameters of the stage {self.stage.name!r} could not be moved to {self._device.name}: "
+                f"{failure}. Free memory there, or use a bundle that was exported for the CPU."
+            ) from failure
 
     def _function(self, bucket: int) -> Callable[..., Any]:
         if bucket not in self._functions:
@@ -150,13 +174,20 @@ class StageRunner:
 
     def _load(self, bucket: int, instrument: Instrument | None = None) -> Callable[..., Any]:
         library = self._libraries[bucket]
-        return load_function(self._worker.tvm_ffi, self._files, library.file, library.function, instrument)
+        return load_function(
+            self._worker.tvm_ffi,
+            self._files,
+            library.file,
+            library.function,
+            self._device.types,
+            instrument,
+        )
 
 
-def _length_carrier(tensors: tuple[TensorSignature, ...]) -> tuple[TensorSignature, int, int]:
-    """Returns the first tensor with a growing dimension, that dimension's position and its scale."""
+def _length_carrier(tensors: tuple[TensorSignature, ...]) -> tuple[TensorSignature, int, GrowingDim]:
+    """Returns the first tensor with a growing dimension, that dimension's position and the dimension."""
     for tensor in tensors:
         for position, dim in enumerate(tensor.shape):
             if not isinstance(dim, int):
-                return tensor, position, dim[0]
+                return tensor, position, dim
     raise ValueError("no input carries the length")

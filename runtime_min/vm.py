@@ -8,12 +8,13 @@ hundred callers do not make a hundred pools.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,7 +34,9 @@ from .manifest import ALIGNMENT, Parameters, Versions
 from .native import library_file
 from .worker_thread import leave_thread, take_thread
 
-_CPU, _POOLED_ALLOCATOR = 1, 2
+CPU_TYPE = 1
+"""DLPack's number of the CPU."""
+_POOLED_ALLOCATOR = 2
 _SHARE_ALL_CORES = -3
 """TVM's affinity mode in which every thread of a pool may run on every core given."""
 _MAXIMUM_THREADS = 1_024
@@ -69,8 +72,7 @@ def load_tvm(files: BundleFiles, library: str, versions: Versions) -> Any:
         _check_tvm_ffi(tvm_ffi.__version__, versions.tvm_ffi)
         if tvm_ffi.get_global_func("runtime.NumThreads", allow_missing=True) is None:
             try:
-                with library_file(library, files.blocks(library)) as path:
-                    ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
+                load_runtime(files, library)
             except OSError as failure:
                 raise LibraryLoadError(
                     f"{files.directory / library} could not be loaded: {failure}."
@@ -84,6 +86,17 @@ def load_tvm(files: BundleFiles, library: str, versions: Versions) -> Any:
                 "load the bundle in a process of its own, or export it with that version."
             )
         return tvm_ffi
+
+
+def load_runtime(files: BundleFiles, library: str) -> None:
+    """Loads a part of TVM's runtime into the process, visible to what is loaded later; it stays there.
+
+    Raises:
+        OSError: it cannot be loaded.
+        BundleError: the file is not the one that was checked.
+    """
+    with library_file(library, files.blocks(library), kept=True) as path:
+        ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
 
 
 def map_parameters(tvm_ffi: Any, files: BundleFiles, parameters: Parameters) -> dict[str, Any]:
@@ -112,15 +125,26 @@ def aligned(array: NDArray[Any]) -> NDArray[Any]:
     """Returns `array`, or a copy if it is not contiguous, writable and at a multiple of `ALIGNMENT`."""
     if array.flags.c_contiguous and array.flags.writeable and array.ctypes.data % ALIGNMENT == 0:
         return array
-    memory = np.empty(array.nbytes + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    copy = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
+    copy = aligned_memory(array.shape, array.dtype)
     copy[...] = array
     return copy
 
 
+def aligned_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Returns an array at a multiple of `ALIGNMENT` that is not filled yet."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
 def load_function(
-    tvm_ffi: Any, files: BundleFiles, library: str, name: str, instrument: Instrument | None = None
+    tvm_ffi: Any,
+    files: BundleFiles,
+    library: str,
+    name: str,
+    device_types: Sequence[int] = (CPU_TYPE,),
+    instrument: Instrument | None = None,
 ) -> Callable[..., Any]:
     """Returns the entry function `name` of a compiled library.
 
@@ -129,6 +153,8 @@ def load_function(
         files: of the bundle.
         library: path of the file; it leaves the process with the last reference to the function.
         name: of the function.
+        device_types: DLPack's number of the device on which it computes, and after it the CPU's, which
+            computes shapes.
         instrument: called before and after each kernel of this function.
 
     Raises:
@@ -140,7 +166,8 @@ def load_function(
             # tvm_ffi.load_module goes by the path's suffix, and keeps what it has loaded for ever.
             module = tvm_ffi.get_global_func(_LOADER)(path, "so")
         machine = module["vm_load_executable"]()
-        machine["vm_initialization"](_CPU, 0, _POOLED_ALLOCATOR)
+        devices = [(device_type, 0, _POOLED_ALLOCATOR) for device_type in device_types]
+        machine["vm_initialization"](*chain.from_iterable(devices))
         if instrument is not None:
             machine["set_instrument"](tvm_ffi.convert(instrument))
         function: Callable[..., Any] = machine[name]

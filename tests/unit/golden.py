@@ -15,7 +15,14 @@ import pytest
 import exporter.bundle
 from exporter.bundle import BundleContents, TensorSource, write_bundle
 from runtime_min.manifest import CpuLevel, Materials, Target, Versions
-from tests.unit.tiny_bundle import MAX_PHONEMES, STYLE, dummy_contents, tensors, with_levels
+from tests.unit.tiny_bundle import (
+    MAX_PHONEMES,
+    STYLE,
+    dummy_contents,
+    dummy_contents_on,
+    tensors,
+    with_levels,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
 LEVELS = (CpuLevel("x86-64-v4", ("avx2", "avx512f")), CpuLevel("x86-64-v3", ("avx2",)))
@@ -30,13 +37,17 @@ def write(name: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         exporter.bundle, "_write_texts", lambda staging, manifest: (staging / "LICENSE").write_bytes(b"none")
     )
-    made = {"whole": whole, "part": part}[name]
+    made = {"whole": whole, "part": part, "devices": devices, "devices-of-app": devices_of_app}[name]
     return write_bundle(place / name, made(work))
 
 
 def whole(work: Path) -> BundleContents:
     """All five stages, one CPU level, three voices, numbers of every kind in the parity."""
-    made = dummy_contents(work)
+    return _fixed(dummy_contents(work))
+
+
+def _fixed(made: BundleContents) -> BundleContents:
+    """The same with values that depend neither on this machine nor on what is installed."""
     voices = {
         name: np.arange(MAX_PHONEMES * 2 * STYLE, dtype=np.float32).reshape(MAX_PHONEMES, -1) / 8 + first
         for first, name in enumerate(("af_heart", "am_adam", "zf_xiaobei"))
@@ -63,3 +74,20 @@ def part(work: Path) -> BundleContents:
     stages = tuple(stage for stage in made.stages if stage.signature.name in ("bert", "decoder"))
     two = with_levels(replace(made, stages=stages), LEVELS)
     return replace(two, voices={}, parity={}, materials=replace(made.materials, commit=""))
+
+
+def devices(work: Path) -> BundleContents:
+    """The source as a stage of its own, the decoder and the encoders on a GPU."""
+    made = _fixed(dummy_contents_on("cuda", work))
+    moved = ("duration", "text_encoder", "decoder")
+    stages = tuple(
+        replace(stage, device="cuda" if stage.signature.name in moved else "cpu") for stage in made.stages
+    )
+    return replace(made, stages=stages, target=replace(made.target, name="cuda-linux"))
+
+
+def devices_of_app(work: Path) -> BundleContents:
+    """Libraries for an app that brings TVM's runtimes itself."""
+    made = _fixed(dummy_contents_on("metal", work))
+    target = Target("metal-ios", "arm64-apple-ios15.0", "ios", "arm64", "ios 15.0", made.target.levels)
+    return replace(made, target=target, runtime_library=None, device_libraries={})
