@@ -27,6 +27,7 @@ from exporter.validate.cli import app as validate_app
 if TYPE_CHECKING:
     from exporter.bundle import Parity
     from exporter.plan import Plan
+    from exporter.self_test import SelfTestFiles
 
 DigestOption = Annotated[str | None, typer.Option(help="SHA-256 that the manifest must have.")]
 KeyOption = Annotated[
@@ -62,6 +63,9 @@ def bundle(
     target: Annotated[
         str, typer.Option(help="System that the bundle is for (see targets); host is this one.")
     ] = "host",
+    lstm_device: Annotated[
+        str, typer.Option(help="Where the encoders' LSTMs compute: cpu, or the target's device.")
+    ] = "cpu",
     cpu_level: Annotated[
         str, typer.Option(help="CPU levels: all, host (this machine's best), or names joined by commas.")
     ] = "all",
@@ -101,7 +105,7 @@ def bundle(
     """Export a bundle."""
     from exporter.cache import default_directory
     from exporter.export import export_bundle
-    from exporter.plan import FRAME_BUCKETS, TEXT_BUCKETS, ExportOptions
+    from exporter.plan import TEXT_BUCKETS, ExportOptions
     from runtime_min.stages import STAGE_NAMES
 
     options = ExportOptions(
@@ -110,10 +114,11 @@ def bundle(
         config=config,
         voices=voices,
         target=target,
+        lstm_device=lstm_device,
         cpu_level=cpu_level,
         stages=tuple(parts(stages)) if stages is not None else STAGE_NAMES,
         text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
-        frame_buckets=lengths("--frame-buckets", frame_buckets) or FRAME_BUCKETS,
+        frame_buckets=lengths("--frame-buckets", frame_buckets) or None,
         runtime_library=runtime_library,
         jobs=jobs,
         cache=None if no_cache else cache_dir or default_directory(),
@@ -121,7 +126,8 @@ def bundle(
     )
     with reported_errors("interrupted: no bundle was written; what was compiled is kept for the next time"):
         progress = ConsoleProgress(Console(stderr=True))
-        typer.echo(export_bundle(options, progress, measure=None if no_validate else _measure))
+        measure, self_test = (None, None) if no_validate else (_measure, _self_test)
+        typer.echo(export_bundle(options, progress, measure=measure, self_test=self_test))
 
 
 @app.command(epilog=EPILOG)
@@ -131,6 +137,7 @@ def inspect(
 ) -> None:
     """Show what a bundle's manifest says, without checking the other files."""
     from exporter.inspect_bundle import as_json, as_tables
+    from runtime_min.platform import this_machine
     from runtime_min.verify import read_manifest
 
     with reported_errors():
@@ -138,7 +145,7 @@ def inspect(
         if json:
             typer.echo(as_json(manifest))
         else:
-            Console().print(as_tables(manifest))
+            Console().print(as_tables(manifest, this_machine()))
 
 
 @app.command(epilog=EPILOG)
@@ -289,6 +296,12 @@ def _measure(plan: Plan, progress: Progress, bundle: Path) -> Parity:
     from exporter.measure import measure_bundle
 
     return measure_bundle(plan, progress, bundle)
+
+
+def _self_test(plan: Plan, progress: Progress) -> SelfTestFiles | None:
+    from exporter.self_test import make_self_test
+
+    return make_self_test(plan, progress)
 
 
 class ConsoleProgress:

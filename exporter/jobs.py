@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Protocol
 from exporter.cache import CompiledLibrary, LibraryCache
 from exporter.errors import ExportError
 from exporter.targets import CpuLevel
-from runtime_min.stages import STAGE_NAMES, signatures
+from runtime_min.stages import signatures
 
 if TYPE_CHECKING:
     from exporter.build import BuildRequest, BuildResult
@@ -28,7 +28,7 @@ Attempt = Future["BuildResult | Failure"]
 Pool = Callable[[int], AbstractContextManager[Executor]]
 
 # Longest first, so that no worker is left alone with the decoder at the end.
-_BY_COST = ("decoder", "f0n", "bert", "duration", "text_encoder")
+_BY_COST = ("decoder", "f0n", "bert", "duration", "text_encoder", "source")
 # A worker holds torch, TVM and the model: about 2 GB.
 _MOST_WORKERS = 4
 
@@ -91,17 +91,13 @@ def plan_jobs(
     """Returns the libraries to compile, those that take longest first.
 
     Args:
-        stages: names of the stages.
+        stages: names of the stages, in the order in which they run.
         buckets: for each length axis the largest lengths of the libraries.
         levels: the CPU levels, best first.
     """
-    axes = {name: stage.axis for name, stage in signatures(hidden=1, style=1).items()}
+    axes = {name: stage.axis for name, stage in signatures(1, 1, source_apart=True).items()}
     jobs = [
-        Job(stage, bucket, level)
-        for stage in STAGE_NAMES
-        if stage in stages
-        for bucket in buckets[axes[stage]]
-        for level in levels
+        Job(stage, bucket, level) for stage in stages for bucket in buckets[axes[stage]] for level in levels
     ]
     return sorted(jobs, key=lambda job: (_BY_COST.index(job.stage), -job.bucket))
 

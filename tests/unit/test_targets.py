@@ -21,10 +21,19 @@ from exporter.targets import (
     find_target,
 )
 from runtime_min.platform import Machine
+from runtime_min.stages import stage_names
 
 LINUX = find_target("linux-x86_64")
-# What every processor of a family has, in LLVM's words.
-BASELINES = {"x86_64": "x86-64", "aarch64": "generic"}
+# What every processor on which the target's system runs has, in LLVM's words.
+BASELINES = {
+    "linux-x86_64": "x86-64",
+    "linux-aarch64": "generic",
+    "macos-arm64": "apple-m1",
+    "metal-macos": "apple-m1",
+    "metal-ios": "apple-a12",
+    "cuda-linux": "x86-64",
+    "windows-x86_64": "x86-64",
+}
 # LLVM's names of the instruction sets that the levels add, and /proc/cpuinfo's.
 CPUINFO_NAMES = {
     **{
@@ -44,7 +53,7 @@ CPUINFO_NAMES = {
 
 
 def machine(target: Target, *features: str) -> Machine:
-    return Machine(target.system, target.machine, "glibc 2.36", frozenset(features))
+    return Machine(target.system, target.machine, target.minimum_os, frozenset(features))
 
 
 def llvm_features(target: Target, mcpu: str) -> set[str]:
@@ -64,7 +73,7 @@ class TestRow:
             assert better.lanes >= common.lanes
 
     def test_levels_ask_for_exactly_the_instructions_that_llvm_may_emit(self, target):
-        baseline = llvm_features(target, BASELINES[target.machine])
+        baseline = llvm_features(target, BASELINES[target.name])
         for level in target.levels:
             added = llvm_features(target, level.mcpu) - baseline
             assert {CPUINFO_NAMES[name] for name in added & CPUINFO_NAMES.keys()} == set(level.features)
@@ -73,12 +82,38 @@ class TestRow:
         for level in target.levels:
             assert level.name.replace("-", "").isalnum()
 
-    def test_zig_links_for_the_oldest_libc_that_is_promised(self, target):
-        assert target.zig_target == f"{target.triple}.{'.'.join(map(str, target.minimum_libc))}"
+    def test_zig_links_for_the_machine_and_the_oldest_system_that_is_promised(self, target):
+        machine, system, *version = target.zig_target.replace("-gnu", "").replace(".", "-", 1).split("-")
+        name, _, oldest = target.minimum_os.partition(" ")
+        assert machine == target.machine.replace("arm64", "aarch64")
+        assert (system, name) in {("linux", "glibc"), *((each, each) for each in ("macos", "ios", "windows"))}
+        assert version == [] if system == "windows" else version == [oldest]
+        assert target.triple.split("-")[0] == target.machine
 
-    def test_wheels_are_those_of_the_same_machine_and_libc(self, target):
-        libc = "_".join(map(str, target.minimum_libc))
-        assert target.wheel_platform == f"manylinux_{libc}_{target.machine}"
+    def test_wheels_are_those_of_the_same_machine_and_no_newer_system(self, target):
+        name, _, oldest = target.minimum_os.partition(" ")
+        if not target.runs:
+            assert target.wheel_platform == "" and target.needs
+        elif name == "glibc":
+            assert target.wheel_platform == f"manylinux_{oldest.replace('.', '_')}_{target.machine}"
+        elif name == "macos":
+            major, minor = map(int, target.wheel_platform.split("_")[1:3])
+            assert target.wheel_platform == f"macosx_{major}_{minor}_{target.machine}"
+            assert (major, minor) <= tuple(map(int, oldest.split(".")))
+        else:
+            assert (name, target.wheel_platform) == ("windows", "win_amd64")
+
+    def test_only_the_decoder_leaves_the_cpu_unless_the_lstms_are_asked_to(self, target):
+        device = target.device
+        assert target.source_apart == (device != "cpu")
+        for stage in stage_names(target.source_apart):
+            assert target.device_of(stage) == (device if stage == "decoder" else "cpu")
+            moved = ("decoder", "duration", "text_encoder")
+            assert target.device_of(stage, device) == (device if stage in moved else "cpu")
+
+    def test_a_device_has_a_runtime_of_its_own_where_there_is_a_runtime(self, target):
+        assert (target.device_runtime is not None) == (target.runs and target.device != "cpu")
+        assert all(len(file.sha256) == 64 for file in target.runtime_files)
 
     def test_every_level_has_register_tiles_of_its_vectors(self, target):
         for level in target.levels:
@@ -87,16 +122,24 @@ class TestRow:
     def test_it_is_shown_with_all_that_is_known_of_it(self, target, capsys):
         Console(width=80).print(as_tables(machine(target)))
         shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
-        for fact in (target.name, target.triple, target.runtime_library, target.verified):
+        names = (file.name for file in target.runtime_files)
+        for fact in (target.name, target.triple, target.verified, target.needs, *names):
             assert fact in shown
         assert ", ".join(level.name for level in target.levels) in shown
-        assert "glibc 2.28 or newer" in shown and "of this machine's TVM" in shown
+        assert f"{target.minimum_os} or newer" in shown
+        assert ("of this machine's TVM" in shown) == target.runs
 
     def test_it_is_found_by_its_name_on_every_machine(self, target):
         assert find_target(target.name, Machine("plan9", "mips", "", frozenset())) is target
 
-    def test_it_is_the_host_of_its_own_machines(self, target):
-        assert find_target("host", machine(target)) is target
+    def test_the_host_of_its_own_machines_computes_on_the_cpu(self, target):
+        if target.system == "ios":
+            with pytest.raises(UnknownTargetError):
+                find_target("host", machine(target))
+            return
+        host = find_target("host", machine(target))
+        assert host.device == "cpu" and host.fits(machine(target))
+        assert host is target or target.device != "cpu"
 
 
 def test_an_unknown_target_names_all_and_the_nearest():

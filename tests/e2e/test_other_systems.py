@@ -1,0 +1,78 @@
+"""Bundles for macOS and Windows, made here: every library is checked, and those of Windows speak in Wine."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter.parity import Utterance, compare
+from exporter.reference import Reference
+from exporter.targets import Target, find_target
+from runtime_min.verify import read_manifest
+from tests.e2e.conftest import ROOT, Export, environment
+from tests.e2e.test_fidelity import assert_all_hold
+from tests.e2e.utterances import HELLO
+from tests.other_systems import check_library, exported_by_wheels
+from tests.windows import WindowsBundle, make_windows
+
+pytestmark = pytest.mark.e2e
+
+# One level is enough: those of Linux show that the others compute the same.
+LEVELS = {"macos-arm64": "apple-m1", "windows-x86_64": "x86-64-v3"}
+
+
+@pytest.fixture(scope="module")
+def bundles(export: Export, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A bundle for each target, by its name."""
+    made = {}
+    for name, level in LEVELS.items():
+        made[name] = tmp_path_factory.mktemp(name) / "bundle"
+        buckets = ("--text-buckets", "32", "--frame-buckets", "64")
+        done = export(made[name], "--target", name, "--cpu-level", level, *buckets)
+        assert done.returncode == 0, done.stderr
+    return made
+
+
+@pytest.fixture(params=LEVELS)
+def target(request: pytest.FixtureRequest) -> Target:
+    return find_target(request.param)
+
+
+def test_every_library_loads_there_beside_what_is_installed_there(
+    bundles: dict[str, Path], target: Target, tmp_path: Path
+) -> None:
+    bundle, wheels = bundles[target.name], exported_by_wheels(target, tmp_path)
+    manifest = read_manifest(bundle)
+    libraries = [library.file for stage in manifest.stages for library in stage.libraries]
+    assert len(libraries) == 5
+    for file in libraries:
+        check_library(bundle / file, target, wheels)
+    assert target.runtime is not None
+    assert manifest.runtime_library == f"lib/{target.runtime.name}"
+    runtime = {entry.path: entry.sha256 for entry in manifest.files}[manifest.runtime_library]
+    assert runtime == target.runtime.sha256
+    assert manifest.target.minimum_os == target.minimum_os
+
+
+def test_this_machine_says_in_one_sentence_that_the_bundle_is_for_another(
+    bundles: dict[str, Path], target: Target, tmp_path: Path
+) -> None:
+    output = tmp_path / "hello.wav"
+    command = [sys.executable, "-m", "runtime_min", bundles[target.name], "--phonemes", HELLO, "-o", output]
+    done = subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 5
+    (line,) = done.stderr.splitlines()
+    expected = f"for {target.name} ({target.system} on {target.machine}) and this machine is linux on x86_64"
+    assert expected in line
+    assert not output.exists()
+
+
+def test_windows_libraries_compute_there_what_kokoro_computes(
+    bundles: dict[str, Path], reference: Reference, precise: Reference, tmp_path: Path
+) -> None:
+    path = bundles["windows-x86_64"]
+    bundle = WindowsBundle(path, read_manifest(path), make_windows(tmp_path))
+    assert_all_hold(compare(bundle, reference, precise, Utterance(HELLO, "af_heart")))
