@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis searches, and an emulated machine."""
+"""What all tests share: how hypothesis searches, and emulated machines."""
 
 import signal
 
@@ -18,4 +18,10 @@ settings.load_profile("kokoro-export")
 @pytest.fixture(scope="session")
 def aarch64(tmp_path_factory: pytest.TempPathFactory) -> EmulatedMachine:
     """A machine to ship to, which is not this one."""
-    return make_machine(tmp_path_factory.mktemp("aarch64"))
+    return make_machine("aarch64", tmp_path_factory.mktemp("aarch64"))
+
+
+@pytest.fixture(scope="session")
+def x86_64(tmp_path_factory: pytest.TempPathFactory) -> EmulatedMachine:
+    """A machine whose processor can be chosen."""
+    return make_machine("x86_64", tmp_path_factory.mktemp("x86_64"))

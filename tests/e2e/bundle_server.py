@@ -20,6 +20,8 @@ def answers(bundle: str) -> Callable[[Any], Any]:
         stage, method, arguments, options = question
         if method == "modules":
             return sorted(sys.modules)
+        if method == "level":
+            return loaded.level.name
         return getattr(loaded.stage(stage) if stage else loaded, method)(*arguments, **options)
 
     return answer
@@ -41,6 +43,11 @@ class EmulatedBundle:
         """Names of all that is imported there."""
         names: list[str] = self.ask((None, "modules", (), {}))
         return names
+
+    def level(self) -> str:
+        """Name of the CPU level that the machine took."""
+        name: str = self.ask((None, "level", (), {}))
+        return name
 
     def stage(self, name: str) -> EmulatedStage:
         """A stage there."""

@@ -17,8 +17,10 @@ import pytest
 
 from exporter.checkpoint import OFFICIAL_CONFIG
 from exporter.reference import Reference
+from exporter.self_test import SelfTestFiles
 from exporter.synthetic import ensure_file
 from runtime_min import Bundle
+from tests.e2e.self_tests import self_test
 from tests.e2e.utterances import REAL_VOICES
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +76,15 @@ def directory(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def all_levels(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with every CPU level of this machine's target."""
+    output = tmp_path_factory.mktemp("levels") / "bundle"
+    done = export(output, "--cpu-level", "all", "--text-buckets", "512", "--frame-buckets", "5120")
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.fixture(scope="session")
 def bundle(directory: Path) -> Iterator[Bundle]:
     """The bundle with synthetic voices, loaded."""
     with Bundle.load(directory) as loaded:
@@ -99,6 +110,12 @@ def bundles(
 def checkpoint_file() -> Path:
     """The synthetic checkpoint, which belongs to `OFFICIAL_CONFIG`."""
     return ensure_file(OFFICIAL_CONFIG)
+
+
+@pytest.fixture(scope="session")
+def kokoro_said() -> SelfTestFiles:
+    """What the bundle with synthetic voices compares itself with."""
+    return self_test("host", TEXT_BUCKETS, FRAME_BUCKETS)
 
 
 @contextmanager

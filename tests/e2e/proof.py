@@ -6,7 +6,8 @@ import datetime
 import os
 from pathlib import Path
 
-from exporter.parity import Comparison, Figure
+from exporter.parity import Comparison
+from runtime_min.distances import Figure
 from runtime_min.platform import this_machine
 
 _COMPARISONS: list[Comparison] = []

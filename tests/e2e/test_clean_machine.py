@@ -17,8 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.self_test import SelfTestFiles
 from runtime_min import Bundle
+from runtime_min.stages import STAGE_NAMES
 from tests.e2e.conftest import ROOT, environment
+from tests.e2e.self_tests import give
 from tests.e2e.utterances import HELLO
 
 pytestmark = pytest.mark.e2e
@@ -128,6 +131,18 @@ def test_the_command_speaks_and_leaves_the_bundle_as_it_was(machine: Machine) ->
         samples = np.frombuffer(file.readframes(file.getnframes()), "<i2") / 32767
     assert 0.02 < np.sqrt(np.square(samples).mean()) < 0.2
     assert state(machine.bundle) == before
+
+
+def test_the_command_compares_every_stage_with_what_kokoro_said(
+    machine: Machine, kokoro_said: SelfTestFiles
+) -> None:
+    give(machine.bundle, kokoro_said)
+    done = machine.run(machine.bundle / "runtime_min.pyz", "--self-test")
+    assert done.returncode == 0, done.stdout + done.stderr
+    _, *table, verdict = done.stdout.splitlines()
+    assert {row.split()[0] for row in table} == {*STAGE_NAMES, "whole"}
+    assert all(row.endswith(" ok") for row in table)
+    assert verdict.startswith(f"This bundle says what kokoro says: {len(table)} figures, ")
 
 
 APP = """

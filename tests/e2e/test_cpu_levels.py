@@ -11,7 +11,6 @@ from exporter.reference import Reference
 from exporter.targets import find_target
 from runtime_min import Bundle
 from runtime_min.platform import this_machine
-from tests.e2e.conftest import Export
 from tests.e2e.test_fidelity import assert_all_hold
 from tests.e2e.utterances import phonemes_of
 
@@ -21,14 +20,6 @@ MACHINE = this_machine()
 LEVELS = [
     level.name for level in find_target("host", MACHINE).levels if MACHINE.features.issuperset(level.features)
 ]
-
-
-@pytest.fixture(scope="module")
-def all_levels(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    output = tmp_path_factory.mktemp("levels") / "bundle"
-    done = export(output, "--cpu-level", "all", "--text-buckets", "512", "--frame-buckets", "5120")
-    assert done.returncode == 0, done.stderr
-    return output
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -9,10 +9,10 @@ import pytest
 from numpy.typing import NDArray
 
 from exporter.checkpoint import OFFICIAL_CONFIG
-from exporter.distances import snr
 from exporter.parity import Comparison, Utterance, compare
 from exporter.reference import Reference
 from runtime_min import Bundle
+from runtime_min.distances import snr
 from runtime_min.noise import gaussian_noise
 from tests.e2e import proof
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, VOICE_SOURCES, run_python

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from exporter.distances import relative_rms
 from runtime_min import Bundle
+from runtime_min.distances import relative_rms
 from runtime_min.pipeline import Trace
 from tests.e2e.utterances import BROWN_FOX
 

@@ -18,7 +18,7 @@ from exporter.cli import app
 from exporter.errors import CheckpointUnreachableError, ValidationFailedError, VoiceError
 from exporter.jobs import Job, StageError
 from exporter.link import LinkerMissingError
-from exporter.plan import FRAME_BUCKETS, TEXT_BUCKETS, ExportOptions, OptionError
+from exporter.plan import TEXT_BUCKETS, ExportOptions, OptionError
 from exporter.targets import TARGETS
 from runtime_min.errors import DiskFullError
 from runtime_min.stages import STAGE_NAMES
@@ -42,7 +42,7 @@ def exported(monkeypatch):
     """Replaces the export; what it was asked for is in the list."""
     asked = []
 
-    def record(options, progress, measure):
+    def record(options, progress, measure, self_test):
         asked.append(options)
         return options.output
 
@@ -92,7 +92,7 @@ class TestBundle:
         assert (options.stages, options.text_buckets, options.frame_buckets) == (
             STAGE_NAMES,
             TEXT_BUCKETS,
-            FRAME_BUCKETS,
+            None,
         )
         assert options.cache is not None and options.dump_ir is None
 
@@ -133,13 +133,15 @@ class TestBundle:
         ]
 
     def test_a_bundle_is_validated_unless_it_must_not_be(self, monkeypatch, tmp_path):
-        measures = []
-        monkeypatch.setattr(
-            export, "export_bundle", lambda options, progress, measure: measures.append(measure)
-        )
+        compared = []
+        monkeypatch.setattr(export, "export_bundle", lambda *_, **given: compared.append(given))
         run("bundle", "-o", tmp_path / "demo")
         run("bundle", "-o", tmp_path / "demo", "--no-validate")
-        assert [measure is None for measure in measures] == [False, True]
+        for given, left_out in zip(compared, (False, True), strict=True):
+            assert {name: value is None for name, value in given.items()} == {
+                "measure": left_out,
+                "self_test": left_out,
+            }
 
     def test_without_a_cache_nothing_is_kept(self, exported, tmp_path):
         run("bundle", "-o", tmp_path / "demo", "--no-cache", "--cache-dir", "kept")
@@ -180,7 +182,7 @@ class TestBundle:
         ],
     )
     def test_every_family_of_errors_has_its_code_and_no_traceback(self, monkeypatch, tmp_path, error, code):
-        def fail(options, progress, measure):
+        def fail(options, progress, measure, self_test):
             raise error
 
         monkeypatch.setattr(export, "export_bundle", fail)
@@ -190,7 +192,7 @@ class TestBundle:
         assert result.stdout == ""
 
     def test_an_interruption_says_what_is_kept(self, monkeypatch, tmp_path):
-        def interrupt(options, progress, measure):
+        def interrupt(options, progress, measure, self_test):
             raise KeyboardInterrupt
 
         monkeypatch.setattr(export, "export_bundle", interrupt)
@@ -202,7 +204,7 @@ class TestBundle:
         )
 
     def test_a_termination_is_an_interruption(self, monkeypatch, tmp_path):
-        def terminate(options, progress, measure):
+        def terminate(options, progress, measure, self_test):
             signal.raise_signal(signal.SIGTERM)
 
         before = signal.getsignal(signal.SIGTERM)

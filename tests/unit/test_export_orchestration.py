@@ -29,7 +29,7 @@ from exporter.jobs import ExportDiskFullError, Job, StageError, compile_librarie
 from exporter.plan import ExportOptions, OptionError
 from exporter.targets import find_target
 from runtime_min.errors import DiskFullError
-from runtime_min.stages import STAGE_NAMES, signatures
+from runtime_min.stages import STAGE_NAMES, signatures, stage_names
 from runtime_min.verify import read_manifest, verify_files
 
 LEVELS = find_target("linux-x86_64").levels
@@ -291,7 +291,7 @@ def stand_ins(monkeypatch, tmp_path):
     monkeypatch.setattr(contents, "_tvm_directory", lambda: tmp_path / "tvm")
 
 
-def parameters(checkpoint, stage):
+def parameters(checkpoint, stage, source_apart):
     return [
         Weight("weight", np.arange(6, dtype=np.float32).reshape(2, 3), "row-major"),
         Weight("bias", np.zeros(3, np.float32), "row-major"),
@@ -308,6 +308,16 @@ def left_behind(options):
 
 
 class TestExport:
+    @pytest.mark.parametrize(("target", "expected"), [("linux-x86_64", (5120,)), ("cuda-linux", (512, 5120))])
+    def test_a_gpu_whose_memory_is_taken_whole_gets_a_small_bucket_too(
+        self, options, tmp_path, target, expected
+    ):
+        (tmp_path / "tvm" / "lib" / "libtvm_runtime_cuda.so").write_bytes(b"the runtime of CUDA")
+        path = run(replace(options, target=target, frame_buckets=None))
+        for stage in read_manifest(path).stages:
+            if stage.axis == "frames":
+                assert {library.bucket for library in stage.libraries} == set(expected)
+
     def test_the_bundle_holds_what_was_asked_for(self, options):
         path = run(options)
         manifest = read_manifest(path)
@@ -344,7 +354,9 @@ class TestExport:
         found.write_bytes(b"another machine's runtime")
         given = tmp_path / "wheel"
         monkeypatch.setattr(
-            plan_module, "runtime_library", lambda target, named: found if named == given else None
+            plan_module,
+            "runtime_libraries",
+            lambda target, named: {found.name: found} if named == given else None,
         )
         path = run(replace(options, target="linux-aarch64", runtime_library=given))
         manifest = read_manifest(path)
@@ -352,8 +364,55 @@ class TestExport:
         assert (manifest.target.name, manifest.target.machine) == ("linux-aarch64", "aarch64")
         assert [level.name for level in manifest.target.levels] == ["armv8-a"]
 
+    @pytest.mark.parametrize(
+        ("lstm_device", "moved"),
+        [("cpu", {"decoder"}), ("cuda", {"duration", "text_encoder", "decoder"})],
+    )
+    def test_a_bundle_for_a_gpu_has_its_source_apart_and_that_gpus_runtime(
+        self, options, tmp_path, lstm_device, moved
+    ):
+        runtime = tmp_path / "tvm" / "lib" / "libtvm_runtime_cuda.so"
+        runtime.write_bytes(b"the runtime of CUDA")
+        asked = {}
+
+        def remembering(request):
+            asked[request.stage] = request.device
+            return build(request)
+
+        path = run(replace(options, target="cuda-linux", lstm_device=lstm_device), remembering)
+        manifest = read_manifest(path)
+        assert tuple(stage.name for stage in manifest.stages) == stage_names(source_apart=True)
+        assert {stage.name for stage in manifest.stages if stage.device == "cuda"} == moved
+        assert asked == {stage.name: stage.device for stage in manifest.stages}
+        assert set(manifest.device_libraries) == {"cuda"}
+        assert (path / manifest.device_libraries["cuda"]).read_bytes() == runtime.read_bytes()
+
+    def test_libraries_for_other_devices_are_other_entries_of_the_cache(self, options, tmp_path):
+        (tmp_path / "tvm" / "lib" / "libtvm_runtime_cuda.so").write_bytes(b"the runtime of CUDA")
+        options = replace(options, target="cuda-linux")
+        run(options)
+        progress = Recorder()
+        run(replace(options, lstm_device="cuda"), progress=progress)
+        assert {job.split()[0] for job in progress.all("compiled")} == {"duration", "text_encoder"}
+
+    def test_libraries_for_an_app_that_brings_the_runtime_come_without_one(self, options):
+        path = run(replace(options, target="metal-ios", stages=("bert", "decoder")))
+        manifest = read_manifest(path)
+        assert (manifest.runtime_library, manifest.device_libraries) == ("", {})
+        assert [(stage.name, stage.device) for stage in manifest.stages] == [
+            ("bert", "cpu"),
+            ("source", "cpu"),
+            ("decoder", "metal"),
+        ]
+
+    def test_lstms_go_to_no_device_that_the_target_has_not(self, options):
+        with pytest.raises(OptionError, match=r"--lstm-device: expected cpu or cuda for .*, found 'metal'"):
+            run(replace(options, target="cuda-linux", lstm_device="metal"))
+        with pytest.raises(OptionError, match="expected cpu for linux-x86_64, found 'cuda'"):
+            run(replace(options, target="linux-x86_64", lstm_device="cuda"))
+
     def test_a_bundle_for_this_machine_needs_neither_zig_nor_a_wheel(self, options, monkeypatch):
-        monkeypatch.setattr(plan_module, "runtime_library", None)
+        monkeypatch.setattr(plan_module, "runtime_libraries", None)
         monkeypatch.setattr(link.importlib.util, "find_spec", None)
         assert read_manifest(run(options)).runtime_library == "lib/libtvm_runtime.so"
 

@@ -16,7 +16,7 @@ import runtime_min.parse
 from exporter.bundle import encode_manifest
 from runtime_min.errors import FormatVersionError, ManifestError, MsgpackError, RequirementError
 from runtime_min.parse import parse_manifest
-from runtime_min.stages import STAGE_NAMES
+from runtime_min.stages import STAGE_NAMES, stage_names
 from runtime_min.verify import read_manifest, verify_files
 from tests.unit import golden
 from tests.unit.test_bundle_write import bytes_of
@@ -24,6 +24,8 @@ from tests.unit.test_bundle_write import bytes_of
 DIGESTS = {
     "whole": "a4b73dbd8cbecba29531e8691eca0edcfb331d8ee3c969eb0b6ac902d898eabd",
     "part": "0bf0a443fc94062b6a48befd63545c0a6fbfb83fb15ceedca8af99e2e281bb16",
+    "devices": "498c81a4d052ac05570c6ece3b5b9563c63c47879b463b44329e4fb223b487a2",
+    "devices-of-app": "47ead785fe57caf4c3a3981244f2460ccd61e7e3ef3eb3edd80b1064a0736b91",
 }
 """Of the manifests. They never change: another one is another version of the format."""
 
@@ -53,7 +55,7 @@ def test_every_golden_bundle_is_pinned() -> None:
 def test_the_reader_accepts_the_golden_bundles(name: str) -> None:
     manifest = read_manifest(golden.GOLDEN / name, sha256=DIGESTS[name])
     verify_files(golden.GOLDEN / name, manifest)
-    expected = STAGE_NAMES if name == "whole" else ("bert", "decoder")
+    expected = {"whole": STAGE_NAMES, "part": ("bert", "decoder")}.get(name, stage_names(source_apart=True))
     assert tuple(stage.name for stage in manifest.stages) == expected
     assert encode_manifest(manifest) == (golden.GOLDEN / name / "manifest.msgpack").read_bytes()
 
@@ -83,6 +85,14 @@ def test_the_version_comes_before_what_another_version_may_have_changed(changes:
         parse_manifest(msgpack.packb(entries))
 
 
+def test_the_keys_of_a_requirement_come_only_with_it() -> None:
+    libraries = {"metal": raw()["runtime_library"]}
+    with pytest.raises(ManifestError, match=r"unknown \['device_libraries'\]"):
+        parse_manifest(packed(device_libraries=libraries))
+    with pytest.raises(ManifestError, match=r"missing \['device_libraries'\]"):
+        parse_manifest(packed(requires=["devices"]))
+
+
 def test_a_new_key_is_refused_wherever_it_stands() -> None:
     with pytest.raises(ManifestError, match=r"unknown \['streaming'\]"):
         parse_manifest(packed(streaming=True))
@@ -93,7 +103,7 @@ def test_a_new_key_is_refused_wherever_it_stands() -> None:
 
 
 def test_an_unknown_requirement_is_refused_by_name() -> None:
-    with pytest.raises(RequirementError, match=r"requires 'gpu', '\\u0259' .* knows none: install a newer"):
+    with pytest.raises(RequirementError, match=r"requires 'gpu', '\\u0259' .* knows devices: install"):
         parse_manifest(packed(requires=["gpu", "ə"]))
     # What it brings may stand anywhere, and the name says more than the place.
     with pytest.raises(RequirementError):
@@ -101,7 +111,7 @@ def test_an_unknown_requirement_is_refused_by_name() -> None:
 
 
 def test_a_known_requirement_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime_min.parse, "REQUIREMENTS", frozenset({"gpu"}))
+    monkeypatch.setattr(runtime_min.parse, "REQUIREMENTS", {"gpu": ()})
     assert parse_manifest(packed(requires=["gpu"])).requires == ("gpu",)
     with pytest.raises(RequirementError, match="requires 'tpu' of its reader, this runtime knows gpu"):
         parse_manifest(packed(requires=["gpu", "tpu"]))

@@ -17,7 +17,7 @@ from runtime_min.manifest import CpuLevel, Manifest
 from runtime_min.parse import parse_manifest
 from runtime_min.stages import STAGE_NAMES, signatures
 from runtime_min.verify import read_manifest
-from tests.unit.tiny_bundle import HIDDEN, STYLE, dummy_contents, with_levels
+from tests.unit.tiny_bundle import HIDDEN, STYLE, dummy_contents, dummy_contents_on, with_levels
 
 LEVELS = (CpuLevel("v4", ("avx512f",)), CpuLevel("v3", ("avx2",)))
 
@@ -64,6 +64,16 @@ def test_outputs_feed_inputs_of_the_same_name_with_the_same_shape() -> None:
     for stage in stages:
         for tensor in stage.inputs:
             assert produced.get(tensor.name, tensor) == tensor
+
+
+def test_the_source_is_a_stage_of_its_own_where_the_decoder_is_on_a_device() -> None:
+    apart, together = signatures(512, 128, source_apart=True), signatures(512, 128)
+    assert tuple(apart) == (*STAGE_NAMES[:-1], "source", "decoder")
+    assert {name: apart[name] for name in STAGE_NAMES[:-1]} == {n: together[n] for n in STAGE_NAMES[:-1]}
+    spectrum, noise = apart["source"].outputs[0], apart["source"].inputs[1]
+    assert spectrum.concrete(7) == (1, 22, 841)
+    assert noise == together["decoder"].inputs[-1]
+    assert apart["decoder"].inputs == (*together["decoder"].inputs[:-1], spectrum)
 
 
 def changed(raw: dict[str, Any], change: Callable[[dict[str, Any]], object]) -> bytes:
@@ -283,6 +293,83 @@ BREAKS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         r"files\[0\].bytes: expected an integer from 0",
     ),
 }
+
+
+@pytest.fixture(scope="module")
+def raw_on_device(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    directory = tmp_path_factory.mktemp("device")
+    bundle = write_bundle(directory / "bundle", dummy_contents_on("cuda", directory))
+    decoded: dict[str, Any] = msgpack.unpackb(encode_manifest(read_manifest(bundle)))
+    return decoded
+
+
+DEVICE_BREAKS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
+    "unknown device": (
+        assign("stages", 5, "device", "npu"),
+        r"stages\[5\].device: expected one of cpu, metal, cuda",
+    ),
+    "device without a runtime": (
+        assign("stages", 5, "device", "metal"),
+        r"stages\[5\].device: expected one of cpu, cuda, found 'metal'",
+    ),
+    "source on a device": (
+        assign("stages", 4, "device", "cuda"),
+        r"stages\[4\].device: expected one of cpu, found 'cuda'",
+    ),
+    "F0 on a device": (assign("stages", 3, "device", "cuda"), r"stages\[3\].device: expected one of cpu"),
+    "runtime of an unknown device": (
+        assign("device_libraries", {"npu": "lib/libtvm_runtime_cuda.so"}),
+        "device_libraries: expected some of metal, cuda, found 'npu'",
+    ),
+    "runtime of a device that is not listed": (
+        assign("device_libraries", "cuda", "lib/x.so"),
+        r"device_libraries\['cuda'\]: expected a file of the list",
+    ),
+    "runtime of a device that leaves the directory": (
+        assign("device_libraries", "cuda", "../x.so"),
+        r"device_libraries\['cuda'\]: expected a relative path",
+    ),
+    "half of the runtime": (
+        assign("runtime_library", ""),
+        "runtime_library: expected a path beside those of device_libraries",
+    ),
+    "decoder that takes noise": (
+        assign(
+            "stages", 5, "inputs", 4, {"name": "noise", "dtype": "float32", "shape": [1, [600, "frames"]]}
+        ),
+        r"stages\[5\]: expected StageSignature",
+    ),
+    "offset of zero": (
+        assign("stages", 5, "inputs", 4, "shape", 2, [120, "frames", 0]),
+        r"shape\[2\]\[2\]: expected an integer from 1",
+    ),
+    "another offset": (
+        assign("stages", 5, "inputs", 4, "shape", 2, [120, "frames", 2]),
+        r"stages\[5\]: expected StageSignature",
+    ),
+    "source after the decoder": (
+        lambda m: m["stages"].reverse(),
+        "stages: expected stages once each, in the order bert, duration, text_encoder, f0n, source, decoder",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DEVICE_BREAKS)
+def test_every_broken_manifest_with_devices_is_refused_by_place(
+    raw_on_device: dict[str, Any], name: str
+) -> None:
+    parse_manifest(changed(raw_on_device, lambda entries: None))
+    change, message = DEVICE_BREAKS[name]
+    with pytest.raises(ManifestError, match=message):
+        parse_manifest(changed(raw_on_device, change))
+
+
+@pytest.mark.parametrize("change", [assign("stages", 0, "device", "metal"), assign("runtime_library", "")])
+def test_a_bundle_for_the_cpu_has_neither_devices_nor_an_empty_runtime(
+    raw: dict[str, Any], change: Callable[[dict[str, Any]], object]
+) -> None:
+    with pytest.raises(ManifestError):
+        parse_manifest(changed(raw, change))
 
 
 @pytest.mark.parametrize("name", BREAKS)

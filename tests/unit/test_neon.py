@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from exporter.kernels.tiles import tiles_of
-from exporter.runtime_wheel import runtime_library
+from exporter.runtime_wheel import runtime_libraries
 from exporter.targets import find_target
 from tests.emulation import EmulatedMachine
 from tests.unit import (
@@ -74,7 +74,7 @@ SAME_BITS = (test_adain, test_conv1d, test_harmonic_source, test_spectrum, test_
 def emulated(aarch64: EmulatedMachine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Makes the level of aarch64 one that kernels can be built and called for."""
     place = tmp_path_factory.mktemp("libraries")
-    serving = aarch64.serving(Path(guarded.__file__), runtime_library(TARGET))
+    serving = aarch64.serving(Path(guarded.__file__), runtime_libraries(TARGET)["libtvm_runtime.so"])
     with serving as ask, pytest.MonkeyPatch.context() as patch:
         level = EmulatedLevel(TARGET, LEVEL, place, ask)
         patch.setitem(kernel_testing.EMULATED, LEVEL.name, level.build)

@@ -9,9 +9,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from exporter import parity
-from exporter.distances import level_difference, log_mel, log_mel_distance, relative_maximum, snr
-from exporter.parity import NEAR_A_HALF, Comparison, Figure, Utterance
+from exporter.parity import NEAR_A_HALF, Comparison, Utterance
 from exporter.reference import Trace
+from runtime_min.distances import (
+    Figure,
+    level_difference,
+    log_mel,
+    log_mel_distance,
+    relative_maximum,
+    snr,
+    spectrum_snr,
+    turned_phases,
+)
 
 RATE = 24_000
 finite = st.floats(-1e6, 1e6)
@@ -193,3 +202,59 @@ def test_forced_durations_have_to_be_equal() -> None:
     differ, other_way = durations([3], [2.5], forced=True)
     assert not differ.holds
     assert other_way.value == 0
+
+
+# Spectra as magnitudes and phases.
+
+
+def spectrum(seed: int) -> np.ndarray:
+    """Magnitudes and phases of 11 bins, the outer ones real, as the harmonic source's."""
+    random = np.random.default_rng(seed)
+    values = random.standard_normal((1, 11, 40)) + 1j * random.standard_normal((1, 11, 40))
+    values[:, [0, -1]] = values[:, [0, -1]].real
+    phase = np.angle(values).astype(np.float32)
+    return np.concatenate([np.abs(values).astype(np.float32), phase], axis=1)
+
+
+@given(seed=st.integers(0, 1000), angle=st.floats(1e-4, 1.0))
+def test_a_turn_of_all_phases_is_heard_as_its_angle(seed: int, angle: float) -> None:
+    reference = spectrum(seed)
+    turned = reference.copy()
+    turned[:, 11:] += np.float32(angle)
+    assert spectrum_snr(turned, reference) == pytest.approx(-20 * np.log10(2 * np.sin(angle / 2)), abs=0.1)
+
+
+@given(seed=st.integers(0, 1000), row=st.integers(1, 9), column=st.integers(0, 39))
+def test_a_phase_beyond_the_cut_is_counted_though_it_is_the_same_number(
+    seed: int, row: int, column: int
+) -> None:
+    reference = spectrum(seed)
+    other = reference.copy()
+    other[0, 11 + row, column] -= np.copysign(np.float32(2 * np.pi), other[0, 11 + row, column])
+    assert spectrum_snr(other, reference) > 110
+    assert turned_phases(reference, reference) == 0
+    assert turned_phases(other, reference) == 1
+
+
+def test_rounding_decides_about_the_side_of_a_phase_next_to_the_cut() -> None:
+    reference = spectrum(0)
+    reference[0, 16, 7] = np.float32(np.pi)
+    other = reference.copy()
+    other[0, 16, 7] *= -1
+    assert turned_phases(other, reference) == 0
+
+
+@pytest.mark.parametrize("row", [11, 21])
+def test_the_real_bins_never_have_the_phase_of_minus_pi(row: int) -> None:
+    reference = spectrum(0)
+    reference[0, row, 7] = np.float32(np.pi)
+    other = reference.copy()
+    other[0, row, 7] *= -1
+    assert turned_phases(other, reference) == 1
+
+
+def test_a_phase_that_is_no_number_is_counted() -> None:
+    reference = spectrum(0)
+    other = reference.copy()
+    other[0, 15, 3] = np.nan
+    assert turned_phases(other, reference) == 1

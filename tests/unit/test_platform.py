@@ -7,11 +7,14 @@ import platform
 
 import pytest
 
+from exporter.targets import find_target
 from runtime_min.errors import CpuLevelError, PlatformError
 from runtime_min.manifest import CpuLevel, Target
 from runtime_min.platform import (
     Machine,
+    _cpu_features,
     _parse_cpuinfo,
+    _parse_numpy,
     _parse_sysctl,
     check_target,
     choose_level,
@@ -60,11 +63,11 @@ def test_a_level_can_be_forced() -> None:
 def test_a_processor_without_any_level_is_told_what_it_lacks() -> None:
     with pytest.raises(CpuLevelError) as refusal:
         choose_level(LEVELS, frozenset({"fma", "sse2"}))
-    assert "x86-64-v4 needs avx2, avx512f; x86-64-v3 needs avx2" in str(refusal.value)
+    assert "x86-64-v4 needs avx2, avx512f; x86-64-v3 needs avx2. Export with a lower" in str(refusal.value)
 
 
 def test_a_forced_level_is_checked_too() -> None:
-    with pytest.raises(CpuLevelError, match="x86-64-v4 needs avx512f"):
+    with pytest.raises(CpuLevelError, match=r"x86-64-v4 needs avx512f\. Ask for x86-64-v3, or leave"):
         choose_level(LEVELS, frozenset({"avx2", "fma"}), "x86-64-v4")
     with pytest.raises(CpuLevelError, match="no CPU level 'x86-64-v5': it has x86-64-v4, x86-64-v3"):
         choose_level(LEVELS, frozenset({"avx2"}), "x86-64-v5")
@@ -81,6 +84,17 @@ def test_features_are_those_that_every_core_has() -> None:
 def test_features_of_macos_are_those_with_the_value_1() -> None:
     text = "hw.optional.floatingpoint: 1\nhw.optional.arm.FEAT_DotProd: 1\nhw.optional.arm.FEAT_SME: 0\n"
     assert _parse_sysctl(text) == {"floatingpoint", "FEAT_DotProd"}
+
+
+def test_what_came_with_avx2_and_fma_is_there_with_both() -> None:
+    found = {"SSE3": True, "LAHF": True, "AVX2": True, "FMA3": False, "AVX512F": False}
+    assert _parse_numpy(found) == {"pni", "lahf_lm", "avx2"}
+    assert {"fma", "bmi2", "abm", "movbe", "xsave"} <= _parse_numpy(found | {"FMA3": True})
+
+
+def test_where_the_system_tells_no_features_numpy_tells_the_same() -> None:
+    asked = {feature for level in find_target("windows-x86_64").levels for feature in level.features}
+    assert _cpu_features("windows") & asked == this_machine().features & asked
 
 
 def test_this_machine_is_described_in_the_formats_words() -> None:

@@ -12,10 +12,10 @@ import torch
 
 from exporter import checkpoint
 from exporter.checkpoint import Checkpoint
-from exporter.distances import relative_rms
 from exporter.errors import ReferenceProcessError
 from exporter.reference import SPREAD_SEEDS, Reference, Trace, perturb
 from exporter.voices import synthetic_voice
+from runtime_min.distances import relative_rms
 from runtime_min.noise import gaussian_noise
 
 TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])

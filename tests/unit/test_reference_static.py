@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from exporter import checkpoint
-from exporter.distances import snr
 from exporter.errors import ReferenceProcessError
 from exporter.reference import Reference, Trace
 from exporter.reference_static import TAILS, padded, padding
 from exporter.voices import synthetic_voice
+from runtime_min.distances import snr
 from runtime_min.noise import gaussian_noise
 
 TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])

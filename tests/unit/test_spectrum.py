@@ -60,7 +60,7 @@ def decibels(reference: NDArray[np.inexact], value: NDArray[np.inexact]) -> floa
 
 
 def test_the_window_is_torchs_to_the_bit() -> None:
-    np.testing.assert_array_equal(np.array(spectrum._HANN, np.float32), WINDOW.numpy())
+    np.testing.assert_array_equal(np.array(spectrum.HANN, np.float32), WINDOW.numpy())
 
 
 @every_level

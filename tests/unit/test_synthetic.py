@@ -15,8 +15,8 @@ import torch
 
 from exporter import checkpoint, synthetic
 from exporter.checkpoint import OFFICIAL_CONFIG, Checkpoint
-from exporter.distances import relative_rms
 from exporter.voices import load_voices, synthetic_voice
+from runtime_min.distances import relative_rms
 from runtime_min.stages import SAMPLES_PER_FRAME
 
 REAL_VOICES = Path(__file__).parents[3] / "shared" / "kokoro" / "voices"

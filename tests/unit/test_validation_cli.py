@@ -17,11 +17,12 @@ import runtime_min
 from exporter.bundle import write_bundle
 from exporter.cli import app
 from exporter.errors import CheckpointError
-from exporter.parity import Figure, Utterance
+from exporter.parity import Utterance
 from exporter.validate import calls, e2e, inputs, report, steps
 from exporter.validate.e2e import Waveform
 from exporter.validate.results import SpokenSteps
 from exporter.validate.steps import Wanted
+from runtime_min.distances import Figure
 from runtime_min.errors import UnknownPhonemesError
 from runtime_min.verify import read_manifest
 from tests.unit.tiny_bundle import dummy_contents

@@ -19,14 +19,14 @@ from rich.console import Console
 from exporter import measure
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.measure import measure_bundle, not_validated, numbers_of
-from exporter.parity import Figure, Spread, Utterance
+from exporter.parity import Spread, Utterance
 from exporter.targets import TARGETS
 from exporter.validate import e2e
 from exporter.validate.e2e import Waveform, as_json, as_tables, levels_here, validate_waveforms, verdict
+from runtime_min.distances import Figure
 from runtime_min.errors import CpuLevelError, ModelOutputError, OutputError
 from runtime_min.manifest import CpuLevel
 from runtime_min.platform import Machine
-from runtime_min.stages import STAGE_NAMES
 
 SAID = Utterance("abc", "af_heart", seed=7)
 SPREAD = Spread(distance=0.01, mel=0.02, level=0.001, other_seed=0.2, source_decibels=60)
@@ -265,7 +265,8 @@ class TestPublishing:
     def plan(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE)
         return SimpleNamespace(
-            options=SimpleNamespace(stages=STAGE_NAMES, output=tmp_path / "demo"),
+            options=SimpleNamespace(output=tmp_path / "demo"),
+            is_whole=True,
             voices={"af_heart": None},
             target=self.TARGET,
             levels=self.TARGET.levels,
@@ -303,7 +304,7 @@ class TestPublishing:
     @pytest.mark.parametrize(
         ("change", "why"),
         [
-            (lambda plan: setattr(plan.options, "stages", ("bert",)), "it has only a part of the stages"),
+            (lambda plan: setattr(plan, "is_whole", False), "it has only a part of the stages"),
             (lambda plan: setattr(plan, "voices", {}), "it has no voices"),
             (lambda plan: setattr(plan, "levels", plan.levels[:1]), "cannot run it"),
             (
@@ -334,6 +335,16 @@ class TestPublishing:
         found = measure._read(map(json.dumps, messages), progress)
         assert found == (waveform(math.inf),)
         assert progress.steps == ["  utterance 1 of 1"]
+
+    def test_a_machine_without_the_bundles_device_is_no_failure(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any
+    ) -> None:
+        progress: Any = Progress()
+        told = measure._read(['{"why not": "it was made on a machine that cannot run it"}'], progress)
+        assert isinstance(told, str)
+        monkeypatch.setattr(measure, "_measure", lambda *arguments: told)
+        assert measure_bundle(plan, progress, Path("staged")) == not_validated(told)
+        assert len(progress.warnings) == 1 and told in progress.warnings[0]
 
     def test_a_process_that_fails_is_an_error_with_its_last_words(self, plan: Any, tmp_path: Path) -> None:
         progress: Any = Progress()

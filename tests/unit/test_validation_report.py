@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from exporter.parity import Figure
 from exporter.validate import report as report_module
 from exporter.validate.report import NotAReportError, as_json, save
 from exporter.validate.report_detail import busiest_channel, drawn_limit
@@ -27,6 +26,7 @@ from exporter.validate.report_spectrogram import palette, png
 from exporter.validate.report_terminal import show
 from exporter.validate.report_words import verdict
 from exporter.validate.results import BUNDLE, DYNAMIC, EQUAL, Report, Table
+from runtime_min.distances import Figure
 from runtime_min.errors import OutputError
 from tests.unit.validation_report_example import STEPS, report, step
 

@@ -12,7 +12,7 @@ import numpy as np
 from exporter.bundle import BundleContents, LibrarySource, StageSource, TensorSource
 from runtime_min.manifest import CpuLevel, Materials, ModelInfo, Target, Versions
 from runtime_min.platform import this_machine
-from runtime_min.stages import STAGE_NAMES, signatures
+from runtime_min.stages import STAGE_NAMES, signatures, stage_names
 
 HIDDEN = 4
 STYLE = 2
@@ -24,6 +24,7 @@ PARAMETERS = {
     "duration": ("table", "lengths"),
     "text_encoder": ("table",),
     "f0n": ("gain",),
+    "source": ("gain",),
     "decoder": ("gain",),
 }
 
@@ -68,15 +69,24 @@ def dummy_libraries(directory: Path, stages: tuple[str, ...] = STAGE_NAMES) -> d
     return paths
 
 
-def contents(libraries: Mapping[str, Path], runtime_library: Path) -> BundleContents:
-    """A bundle of the tiny model; every bucket of a stage has the same library."""
+def contents(
+    libraries: Mapping[str, Path],
+    runtime_library: Path,
+    device_libraries: Mapping[str, Path] | None = None,
+    devices: Mapping[str, str] = {},
+) -> BundleContents:
+    """A bundle of the tiny model; every bucket of a stage has the same library.
+
+    With `device_libraries` the source is apart, and `devices` names the stages that compute on them.
+    """
     sources = []
-    for name, signature in signatures(HIDDEN, STYLE).items():
+    for name, signature in signatures(HIDDEN, STYLE, device_libraries is not None).items():
         if name in libraries:
             found = (
                 LibrarySource("baseline", bucket, libraries[name], name) for bucket in BUCKETS[signature.axis]
             )
-            sources.append(StageSource(signature, PARAMETERS[name], tuple(found)))
+            device = devices.get(name, "cpu")
+            sources.append(StageSource(signature, PARAMETERS[name], tuple(found), device))
     return BundleContents(
         model=ModelInfo("tiny", "synthetic", "0" * 64, "1" * 64, True, HIDDEN, STYLE),
         versions=versions(),
@@ -87,6 +97,7 @@ def contents(libraries: Mapping[str, Path], runtime_library: Path) -> BundleCont
         voices=voices(),
         vocabulary=VOCABULARY,
         runtime_library=runtime_library,
+        device_libraries=device_libraries,
         max_phonemes=MAX_PHONEMES,
         parity={"decoder.db": 101.5, "utterances": 3, "reference": "pt.dynamic"},
     )
@@ -98,6 +109,15 @@ def dummy_contents(directory: Path, stages: tuple[str, ...] = STAGE_NAMES) -> Bu
     libraries = dummy_libraries(directory / "libraries", stages)
     runtime.write_bytes(b"not the runtime")
     return contents(libraries, runtime)
+
+
+def dummy_contents_on(device: str, directory: Path) -> BundleContents:
+    """The same with its decoder on `device`."""
+    runtimes = [directory / "libtvm_runtime.so", directory / f"libtvm_runtime_{device}.so"]
+    libraries = dummy_libraries(directory / "libraries", stage_names(source_apart=True))
+    for runtime in runtimes:
+        runtime.write_bytes(f"not the runtime: {runtime.name}".encode())
+    return contents(libraries, runtimes[0], {device: runtimes[1]}, {"decoder": device})
 
 
 def with_levels(made: BundleContents, levels: tuple[CpuLevel, ...]) -> BundleContents:

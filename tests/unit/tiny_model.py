@@ -1,4 +1,4 @@
-"""A model of five one-line stages, compiled by TVM with symbolic lengths, and the same in numpy.
+"""A model of one-line stages, compiled by TVM with symbolic lengths, and the same in numpy.
 
 Every output depends on every input and parameter, so that a swapped argument, a wrong half of a style row
 or a wrong alignment changes the samples.
@@ -6,7 +6,7 @@ or a wrong alignment changes the samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,20 @@ import numpy as np
 
 from exporter.link import link_library
 from exporter.targets import find_target
-from runtime_min.stages import F0_PER_FRAME, SAMPLES_PER_FRAME, STAGE_NAMES, TensorSignature, signatures
+from runtime_min.stages import (
+    F0_PER_FRAME,
+    SAMPLES_PER_FRAME,
+    SPECTRA_PER_FRAME,
+    SPECTRUM_CHANNELS,
+    TensorSignature,
+    offset_of,
+    signatures,
+    stage_names,
+)
 from tests.unit.tiny_bundle import HIDDEN, PARAMETERS, STYLE, tensors
 
 SAMPLES_PER_F0 = SAMPLES_PER_FRAME // F0_PER_FRAME
+SAMPLES_PER_SPECTRUM = SAMPLES_PER_FRAME // SPECTRA_PER_FRAME
 
 
 def bert(token_ids: Any, table: Any) -> tuple[Any, ...]:
@@ -76,41 +86,102 @@ def decoder(asr: Any, f0: Any, energy: Any, style: Any, noise: Any, gain: Any) -
     return (audio,)
 
 
+def source(f0: Any, noise: Any, gain: Any) -> tuple[Any, ...]:
+    """Puts the noise of a spectrum's samples into its first channels, and F0 into the last one."""
+    from tvm import te, tirx
+
+    columns = noise.shape[1] // SAMPLES_PER_SPECTRUM + 1
+    f0_columns = SAMPLES_PER_F0 // SAMPLES_PER_SPECTRUM
+    spectrum = te.compute(
+        (1, SPECTRUM_CHANNELS, columns),
+        lambda _, c, t: tirx.if_then_else(
+            c < SPECTRUM_CHANNELS - 1,
+            noise[
+                0,
+                tirx.min(t, columns - 2) * SAMPLES_PER_SPECTRUM + tirx.min(c, SAMPLES_PER_SPECTRUM - 1),
+            ],
+            f0[0, tirx.min(t, columns - 2) // f0_columns] * gain[0],
+        ),
+    )
+    return (spectrum,)
+
+
+def decoder_of_source(
+    asr: Any, f0: Any, energy: Any, style: Any, spectrum: Any, gain: Any
+) -> tuple[Any, ...]:
+    """The decoder where the source is apart."""
+    from tvm import te
+
+    shape = (1, asr.shape[2] * SAMPLES_PER_FRAME)
+    audio = te.compute(
+        shape,
+        lambda _, i: (
+            asr[0, 0, i // SAMPLES_PER_FRAME]
+            + f0[0, i // SAMPLES_PER_F0]
+            + spectrum[0, SPECTRUM_CHANNELS - 1, i // SAMPLES_PER_SPECTRUM] / gain[0]
+            + energy[0, i // SAMPLES_PER_F0] * 3.0
+            + style[0, 1] * gain[0]
+            + spectrum[0, i % SAMPLES_PER_SPECTRUM, i // SAMPLES_PER_SPECTRUM] * 0.125
+        ),
+    )
+    return (audio,)
+
+
 STAGES: dict[str, Callable[..., tuple[Any, ...]]] = {
     "bert": bert,
     "duration": duration,
     "text_encoder": text_encoder,
     "f0n": f0n,
+    "source": source,
     "decoder": decoder,
 }
 
 
-def compile_stages(directory: Path) -> dict[str, Path]:
-    """Compiles every stage into a library of its own and returns where they are."""
+def compile_stages(directory: Path, devices: Mapping[str, str] | None = None) -> dict[str, Path]:
+    """Compiles every stage into a library of its own and returns where they are.
+
+    With `devices`, device by stage, the source is apart.
+    """
     import tvm
     from tvm import relax
 
-    target = tvm.target.Target({"kind": "llvm", "mtriple": "x86_64-linux-gnu"})
+    host = {"kind": "llvm", "mtriple": "x86_64-linux-gnu"}
     paths = {}
-    for name in STAGE_NAMES:
+    for name in stage_names(devices is not None):
+        device = (devices or {}).get(name)
+        target = tvm.target.Target({"kind": device, "host": host} if device else host)
+        module = _module(name, devices is not None)
+        if device:
+            module = _on_gpu(module, target)
         paths[name] = directory / f"{name}.so"
-        link_library(relax.build(_module(name), target=target), paths[name], find_target("host"))
+        link_library(relax.build(module, target=target), paths[name], find_target("host"))
     return paths
 
 
-def _module(name: str) -> Any:
+def _on_gpu(module: Any, target: Any) -> Any:
+    """Gives every element a thread of its own."""
+    from tvm.s_tir import dlight
+
+    with target:
+        return dlight.ApplyDefaultSchedule(dlight.gpu.Fallback())(module)
+
+
+def _module(name: str, source_apart: bool) -> Any:
     from tvm import relax, tirx
 
-    length = tirx.Var("length", "int64")
-    signature = signatures(HIDDEN, STYLE)[name]
+    signature = signatures(HIDDEN, STYLE, source_apart)[name]
+    stage = decoder_of_source if source_apart and name == "decoder" else STAGES[name]
     values = tensors()
-    arguments = [_variable(tensor, length) for tensor in signature.inputs] + [
+    # TVM takes a length from an input that has it bare, so the unit is the smallest multiple that one has.
+    scales = [dim[0] for tensor in signature.inputs for dim in tensor.shape if not isinstance(dim, int)]
+    unit, length = min(scales), tirx.Var("length", "int64")
+    arguments = [_variable(tensor, length, unit) for tensor in signature.inputs] + [
         relax.Var(key, relax.TensorType(values[key].shape, "float32")) for key in PARAMETERS[name]
     ]
     builder = relax.BlockBuilder()
     with builder.function(name, arguments):
         with builder.dataflow():
-            outputs = builder.emit_te(STAGES[name], *arguments)
+            outputs = builder.emit_te(stage, *arguments)
             outputs = (
                 [outputs[i] for i in range(len(signature.outputs))] if len(signature.outputs) > 1 else outputs
             )
@@ -119,10 +190,12 @@ def _module(name: str) -> Any:
     return builder.get()
 
 
-def _variable(tensor: TensorSignature, length: Any) -> Any:
+def _variable(tensor: TensorSignature, length: Any, unit: int) -> Any:
     from tvm import relax
 
-    shape = [dim if isinstance(dim, int) else dim[0] * length for dim in tensor.shape]
+    shape = [
+        dim if isinstance(dim, int) else dim[0] // unit * length + offset_of(dim) for dim in tensor.shape
+    ]
     return relax.Var(tensor.name, relax.TensorType(shape, tensor.dtype))
 
 
@@ -147,4 +220,5 @@ if __name__ == "__main__":
     import sys
 
     # A process of its own: what compiled has TVM's compiler loaded, what speaks must not.
-    compile_stages(Path(sys.argv[1]))
+    apart = dict(argument.split("=") for argument in sys.argv[2:])
+    compile_stages(Path(sys.argv[1]), apart or None)

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.distances import relative_maximum, snr
-from exporter.parity import Figure, Utterance
+from exporter.parity import Utterance
 from exporter.validate.results import (
     BUNDLE,
     EQUAL,
@@ -21,6 +20,7 @@ from exporter.validate.results import (
     Table,
     difference,
 )
+from runtime_min.distances import Figure, relative_maximum, snr
 
 CHANNELS = 6
 STEPS = (

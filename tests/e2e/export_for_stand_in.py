@@ -1,0 +1,91 @@
+"""Exports a bundle for a GPU whose host is this machine: KIND LSTM_DEVICE DEVICE_LIBRARY CPU_BUNDLE OUTPUT.
+
+What a bundle for a Mac or a CUDA machine computes on its GPU is exported as it is for them. DEVICE_LIBRARY
+plays the GPU. The CPU's stages are those of CPU_BUNDLE, which was exported for this machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from exporter import build, link, plan, targets
+from exporter.build import BuildRequest, BuildResult, build_stage
+from exporter.cli import ConsoleProgress
+from exporter.export import export_bundle
+from exporter.plan import ExportOptions
+from exporter.self_test import make_self_test
+from exporter.targets import RuntimeFile, Target, find_target
+from runtime_min.manifest import Manifest
+from runtime_min.verify import read_manifest
+
+SHIPPED = {"metal": "metal-macos", "cuda": "cuda-linux"}
+TEXT_BUCKET, FRAME_BUCKET = 32, 64
+
+
+def with_this_host(shipped: Target, library: Path) -> Target:
+    """The target as if its host were this machine, and `library` TVM's runtime of its device."""
+    device_runtime = RuntimeFile(library.name, hashlib.sha256(library.read_bytes()).hexdigest())
+    host = find_target("host")
+    return replace(host, name=shipped.name, device=shipped.device, device_runtime=device_runtime)
+
+
+def builder(cpu: Path) -> Any:
+    """Compiles the stages that a bundle for this machine does not have as they are, and copies the others."""
+    manifest: Manifest = read_manifest(cpu)
+    layouts = {tensor.name: tensor.layout for tensor in manifest.parameters.tensors}
+    stages = {stage.name: stage for stage in manifest.stages}
+
+    def made(request: BuildRequest) -> BuildResult:
+        if request.device != "cpu" or request.stage not in stages:
+            return build_stage(request)
+        stage = stages[request.stage]
+        library = stage.buckets(request.level)[request.bucket]
+        shutil.copyfile(cpu / library.file, request.output)
+        parameters = tuple((name.partition(".")[2], layouts[name]) for name in stage.parameters)
+        return BuildResult(
+            request.stage, request.bucket, request.level, request.output, library.function, parameters, 0
+        )
+
+    return made
+
+
+def main(kind: str, lstm_device: str, device_library: str, cpu: str, output: str) -> None:
+    """Exports as the command does, in this process."""
+    library = Path(device_library)
+    target = with_this_host(find_target(SHIPPED[kind]), library)
+    targets.TARGETS = tuple(target if row.name == target.name else row for row in targets.TARGETS)
+    plan.runtime_libraries = lambda *_: {library.name: library}
+    if kind == "cuda":
+        # The stand-in takes the source that the fatbin is made of.
+        build.fatbins, link.mark_compiled = nullcontext, lambda objects: None
+    options = ExportOptions(
+        output=Path(output),
+        checkpoint="synthetic",
+        target=target.name,
+        cpu_level=read_manifest(Path(cpu)).target.levels[0].name,
+        lstm_device=lstm_device,
+        text_buckets=(TEXT_BUCKET,),
+        frame_buckets=(FRAME_BUCKET,),
+        runtime_library=library,
+        cache=None,
+    )
+    export_bundle(
+        options,
+        ConsoleProgress(Console(stderr=True)),
+        self_test=make_self_test,
+        build=builder(Path(cpu)),
+        pool=lambda _: ThreadPoolExecutor(1),
+    )
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

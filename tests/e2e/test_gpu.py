@@ -1,0 +1,79 @@
+"""Bundles for Metal and CUDA speak on a GPU that the CPU plays, with this machine as their host.
+
+The stand-in runs the kernels' own source: for Metal with functions and divisions off by what its fast math
+allows, for CUDA what the fatbin is compiled from.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exporter.parity import Utterance, compare
+from exporter.reference import Reference
+from runtime_min.verify import read_manifest
+from tests import serve, stand_in
+from tests.e2e import bundle_server
+from tests.e2e.bundle_server import EmulatedBundle
+from tests.e2e.conftest import Export, environment, run_python
+from tests.e2e.export_for_stand_in import FRAME_BUCKET, SHIPPED, TEXT_BUCKET
+from tests.e2e.test_fidelity import assert_all_hold
+from tests.e2e.utterances import HELLO, phonemes_of
+
+pytestmark = pytest.mark.e2e
+
+# By kind: whether its compiler uses fast math, and where the encoders' LSTMs compute.
+KINDS = {"metal": (True, "metal"), "cuda": (False, "cpu")}
+
+
+@pytest.fixture(scope="module")
+def bundles(export: Export, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A bundle for each kind of device."""
+    place = tmp_path_factory.mktemp("gpu")
+    buckets = ("--text-buckets", str(TEXT_BUCKET), "--frame-buckets", str(FRAME_BUCKET))
+    done = export(place / "cpu", *buckets)
+    assert done.returncode == 0, done.stderr
+    for kind, (fast_math, lstm_device) in KINDS.items():
+        library = stand_in.build(kind, place / "stand_in", fast_math)
+        module, paths = "tests.e2e.export_for_stand_in", (library, place / "cpu", place / kind)
+        done = run_python("-m", module, kind, lstm_device, *paths)
+        assert done.returncode == 0, done.stderr
+    return {kind: place / kind for kind in KINDS}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def on_gpu(request: pytest.FixtureRequest, bundles: dict[str, Path]) -> Iterator[EmulatedBundle]:
+    """A bundle loaded by a process that has nothing of TVM's compiler."""
+    path = bundles[request.param]
+    with serve.asking([sys.executable], bundle_server.__file__, path, env=environment()) as ask:
+        yield EmulatedBundle(path, read_manifest(path), ask)
+
+
+def test_a_gpu_speaks_as_kokoro_speaks(
+    on_gpu: EmulatedBundle, reference: Reference, precise: Reference
+) -> None:
+    for phonemes, voice, speed in ((HELLO, "af_heart", 1.0), (phonemes_of(3), "am_michael", 2.0)):
+        assert_all_hold(compare(on_gpu, reference, precise, Utterance(phonemes, voice, speed)))
+
+
+def test_its_self_test_holds(on_gpu: EmulatedBundle) -> None:
+    done = run_python("-m", "runtime_min", str(on_gpu.directory), "--self-test")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "source" in done.stdout
+
+
+def test_only_what_the_target_says_is_on_the_gpu(on_gpu: EmulatedBundle) -> None:
+    (kind,) = {stage.device for stage in on_gpu.manifest.stages} - {"cpu"}
+    moved = {stage.name for stage in on_gpu.manifest.stages if stage.device == kind}
+    lstm_stages = {"duration", "text_encoder"} if KINDS[kind][1] == kind else set()
+    assert moved == {"decoder"} | lstm_stages
+    assert on_gpu.manifest.target.name == SHIPPED[kind]
+
+
+def test_the_same_input_gives_the_same_bits_again(on_gpu: EmulatedBundle) -> None:
+    first, second = (on_gpu.trace(HELLO, "af_heart") for _ in range(2))
+    np.testing.assert_array_equal(first.audio, second.audio)
