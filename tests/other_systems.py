@@ -36,10 +36,10 @@ def exported_by_wheels(target: Target, place: Path) -> dict[str, set[str]]:
     For iOS, which has no wheels, those of macOS stand: an app builds them from the same sources.
     """
     installed = target if target.runs else find_target("macos-arm64")
-    (runtime,) = runtime_libraries(installed).values()
+    runtimes = runtime_libraries(installed).values()
     name = "tvm_ffi.dll" if installed.system == "windows" else "libtvm_ffi.dylib"
     ffi = unpacked_ffi(installed.wheel_platform, place) / "tvm_ffi" / "lib" / name
-    return {path.name: exported(path) for path in (ffi, runtime)}
+    return {path.name: exported(path) for path in (ffi, *runtimes)}
 
 
 def exported(path: Path) -> set[str]:
