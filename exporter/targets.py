@@ -144,7 +144,8 @@ _LINUX_X86_64 = Target(
     device_runtime=None,
     library_suffix=".so",
     zig_target="x86_64-linux-gnu.2.28",
-    verified="run: every CPU level speaks within the thresholds of kokoro",
+    verified="run: every CPU level speaks within the thresholds of kokoro, and x86-64-v3 on an emulated "
+    "Haswell",
 )
 _LINUX_AARCH64 = Target(
     name="linux-aarch64",
@@ -187,6 +188,8 @@ _METAL_MACOS = replace(
     device_runtime=RuntimeFile(
         "libtvm_runtime_metal.dylib", "4631a88cb2243219c1f5e12dcefb7c56a4899366a96733d197adebdd1b7d2be0"
     ),
+    verified="run: its kernels, on a stand-in for Metal, speak within the thresholds of kokoro; checked, not "
+    "run: headers, signature and symbols against the macOS wheels",
     needs="Metal and Foundation, which macOS has",
 )
 _METAL_IOS = Target(
@@ -202,19 +205,20 @@ _METAL_IOS = Target(
     device_runtime=None,
     library_suffix=".dylib",
     zig_target="aarch64-ios.15.0",
-    verified="checked, not run: headers, signature and symbols against the macOS wheels",
+    verified="checked, not run: headers and symbols against the macOS wheels",
     needs="an app with TVM's runtime and its Metal part built for iOS, and a reader of FORMAT.md",
 )
 _CUDA_LINUX = replace(
     _LINUX_X86_64,
     name="cuda-linux",
     device="cuda",
-    needs="an NVIDIA GPU from Ampere on with a driver for CUDA 13, and libcudart.so.13, which "
+    verified="run: its kernels' source, on a stand-in for CUDA, speaks within the thresholds of kokoro; "
+    "checked, not run: machine code for each architecture, loaded by TVM's runtime of CUDA",
+    needs="an NVIDIA GPU from Ampere on with a driver for CUDA 13 (580 or newer), and libcudart.so.13, which "
     "pip install nvidia-cuda-runtime brings",
     device_runtime=RuntimeFile(
         "libtvm_runtime_cuda.so", "38782fe727adf51a82fa93de2a003044e16cd421564864a340dbd7f341215ffe"
     ),
-    verified="not run: the stages on the CPU are those of linux-x86_64",
 )
 _WINDOWS_X86_64 = Target(
     name="windows-x86_64",
