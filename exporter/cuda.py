@@ -109,6 +109,12 @@ def fatbin(source: str) -> bytes:
     return _pack(list(zip(names, codes, strict=True)))
 
 
+@lru_cache(maxsize=4)
+def compiled_once(source: str) -> bytes:
+    """`fatbin`, but the libraries of another bucket or CPU level have the same kernels."""
+    return fatbin(source)
+
+
 def _resident(threads: int) -> str:
     return f"__launch_bounds__({threads}, {max(1, _RESIDENT_THREADS // threads)})"
 
@@ -131,7 +137,7 @@ def fatbins() -> Iterator[None]:
 
     def compile_source(source: str, _: Any) -> bytes:
         try:
-            return fatbin(source)
+            return compiled_once(source)
         except ExportError as error:
             failures.append(error)
             raise

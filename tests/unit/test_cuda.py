@@ -133,7 +133,7 @@ def test_a_refused_kernel_is_an_error_with_the_compilers_log():
 
 def test_a_kernel_refused_while_tvm_builds_is_the_same_error(monkeypatch):
     fatbin = cuda.fatbin
-    monkeypatch.setattr(cuda, "fatbin", lambda source: fatbin(source.replace("expf", "banana")))
+    monkeypatch.setattr(cuda, "compiled_once", lambda source: fatbin(source.replace("expf", "banana")))
     with pytest.raises(CudaCompileError, match='identifier "banana" is undefined'), cuda.fatbins():
         compile_module(scaled(), TARGET)
 
