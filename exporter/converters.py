@@ -2,7 +2,7 @@
 
 Every entry is an operator of `exporter.operators` that stands for a TIR kernel: TVM 0.27 has no kernel
 of its own that is fast or exact enough (docs/upstream.md tells of each). All other operators in the stages
-(cat, expand, linear on one row, sigmoid, sum, repeat_interleave, slices of channels) are TVM's own to import
+(cat, expand, squeeze, sigmoid, sum, repeat_interleave, slices of channels) are TVM's own to import
 and to lower.
 """
 

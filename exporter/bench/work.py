@@ -50,10 +50,12 @@ def work_of(name: str, arguments: Sequence[tuple[Shape, int]]) -> Work:
     kind = family(name)
     shapes = [shape for shape, _ in arguments]
     touched = [math.prod(shape) * size for shape, size in arguments]
-    if kind in ("embedding", "take"):
+    if kind == "embedding":
         # As much of the tables is read as is written.
-        looked_up = sum(len(shape) == 2 and kind == "embedding" for shape in shapes[1:3]) or 1
-        moved = touched[0] * (kind == "embedding") + (looked_up + 1) * touched[-1]
+        looked_up = sum(len(shape) == 2 for shape in shapes[1:3])
+        moved = touched[0] + (looked_up + 1) * touched[-1]
+    elif kind == "fused_strided_slice_squeeze":
+        moved = 2 * touched[-1]
     else:
         moved = sum(touched)
     count = _COUNTS.get(kind)
@@ -150,11 +152,6 @@ def _moves(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
     return 0.0, 0.0
 
 
-def _matmul(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Input [rows, in], weight [in, out]."""
-    return _products(math.prod(shapes[0]) * shapes[1][1])
-
-
 def _sigmoid_sum(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
     """A sigmoid and an addition for each element of the input."""
     return 2.0 * math.prod(shapes[0]), 0.0
@@ -179,10 +176,10 @@ _COUNTS: dict[str, Count] = {
     # What TVM generates itself.
     "concatenate": _moves,
     "reshape": _moves,
-    "take": _moves,
-    "transpose": _moves,
+    "expand_dims": _moves,
+    "squeeze": _moves,
     "fused_expand_dims_broadcast_to": _moves,
-    "fused_matmul_add": _matmul,
+    "fused_strided_slice_squeeze": _moves,
     "fused_strided_slice_tir_sigmoid_sum": _sigmoid_sum,
 }
 EFFECTIVE = frozenset({"winograd"})

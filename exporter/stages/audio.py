@@ -35,7 +35,7 @@ class F0N(nn.Module):
             f0 = block(f0, prosody_style)
         for block in self.energy_blocks:
             energy = block(energy, prosody_style)
-        return self.f0_project(f0)[:, 0], self.energy_project(energy)[:, 0]
+        return self.f0_project(f0)[:, :1].squeeze(1), self.energy_project(energy)[:, :1].squeeze(1)
 
 
 class Snake(nn.Module):

@@ -81,7 +81,7 @@ class AdaptiveLayerNorm(nn.Module):
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """[1, channels, n] and [1, style] to [1, channels, n]."""
-        condition = self.fc(style[:, :, None])[:, :, 0]
+        condition = self.fc(style[:, :, None]).squeeze(2)
         result: Tensor = operators.adaptive_channel_norm(x, condition, self.epsilon)
         return result
 
