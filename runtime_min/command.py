@@ -55,7 +55,7 @@ def self_test(options: argparse.Namespace) -> None:
             held.append(figure.holds)
             relation, verdict = ">=" if figure.at_least else "<=", "ok" if figure.holds else "MISSED"
             compared = f"{figure.value:>9.3g} {relation} {figure.limit:<9.3g}"
-            print(f"  {stages:<24}{figure.name:<34}{compared}{verdict}", flush=True)
+            print(f"  {stages:<26}{figure.name:<34}{compared}{verdict}", flush=True)
     if not all(held):
         raise SelfTestFailedError(held.count(False), len(held))
     print(f"This bundle says what kokoro says: {len(held)} figures, {time.perf_counter() - start:.1f} s.")
