@@ -15,7 +15,6 @@ from typing import Any
 from .bundle import Bundle
 from .errors import InputError, OutputError, TextEncodingError
 from .platform import this_machine
-from .self_test import SelfTestFailedError
 from .subtitles import write_timings
 from .text import LANGUAGES, find_g2p
 from .timing import Audio, Timing
@@ -46,6 +45,8 @@ def self_test(options: argparse.Namespace) -> None:
         SelfTestFailedError: a figure misses its limit.
         KokoroError: the bundle does not work here, or has nothing to compare with.
     """
+    from .self_test import SelfTestFailedError
+
     start, held, machine = time.perf_counter(), [], this_machine()
     with _load(options) as bundle:
         figures, manifest = bundle.self_test(), bundle.manifest

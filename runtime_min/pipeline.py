@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,8 @@ from .stages import FRAMES_PER_SECOND, SAMPLES_PER_FRAME, SOURCE
 from .voices import Style
 
 Floats = NDArray[np.float32]
+Run = Callable[..., list[Floats]]
+"""Called with a stage's name and its inputs by name, returns its outputs in order."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +106,8 @@ def run_chain(
     noise = choices.noise
     if noise is None:
         noise = gaussian_noise(seed, SAMPLES_PER_FRAME * frames)[None]
-    decoded = {"asr": asr, "f0": f0, "energy": energy, "decoder_style": style.decoder}
-    spectrum = None
-    if SOURCE in stages:
-        (spectrum,) = run(SOURCE, f0=f0, noise=noise)
-        (audio,) = run("decoder", **decoded, spectrum=spectrum)
-    else:
-        (audio,) = run("decoder", **decoded, noise=noise)
+    curves = {"asr": asr, "f0": f0, "energy": energy, "decoder_style": style.decoder}
+    audio, spectrum = decode(run, curves, noise, source_apart=SOURCE in stages)
     return Trace(
         token_ids,
         style,
@@ -127,6 +124,25 @@ def run_chain(
         audio,
         spectrum,
     )
+
+
+def decode(
+    run: Run, curves: Mapping[str, Floats], noise: Floats, *, source_apart: bool
+) -> tuple[Floats, Floats | None]:
+    """Returns the samples of the decoder, and the spectrum of its source where that is a stage of its own.
+
+    Args:
+        run: runs a stage.
+        curves: the decoder's inputs but for the noise or the spectrum.
+        noise: ``[1, 600 * frames]``.
+        source_apart: the harmonic source is a stage of its own.
+    """
+    if not source_apart:
+        (audio,) = run("decoder", **curves, noise=noise)
+        return audio, None
+    (spectrum,) = run(SOURCE, f0=curves["f0"], noise=noise)
+    (audio,) = run("decoder", **curves, spectrum=spectrum)
+    return audio, spectrum
 
 
 def _check_frames(stages: Mapping[str, StageRunner], durations: NDArray[np.int64], tokens: int) -> int:

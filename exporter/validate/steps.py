@@ -14,6 +14,7 @@ from exporter import parity
 from exporter.parity import Utterance
 from exporter.reference import Array, Reference, perturb
 from exporter.reference_static import Tail
+from exporter.source_spectrum import phase_figure
 from exporter.validate import experiments
 from exporter.validate.executions import STEPS, BundleSteps, StepName, Values, of_decoder, of_kokoro
 from exporter.validate.probe import probe
@@ -209,7 +210,7 @@ def judged(scene: Scene, found: Values, expected: Values, spread: parity.Spread)
         "sines": at_least("sines", parity.SINES_DECIBELS),
         "source": at_least("source", parity.SOURCE_DECIBELS),
         "magnitude": at_least("magnitude", parity.SPECTRUM_DECIBELS),
-        "phase": Verdict((parity.phase_figure(found["phase"], trace.source),), _TURNED),
+        "phase": Verdict((phase_figure(found["phase"], trace.source),), _TURNED),
         "generator": at_least("generator", parity.GENERATOR_DECIBELS),
         "audio": by_decibels(parity.decoder_figure(found["audio"], trace.audio, spread)),
     }

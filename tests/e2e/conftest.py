@@ -19,9 +19,10 @@ from exporter.checkpoint import OFFICIAL_CONFIG
 from exporter.reference import Reference
 from exporter.self_test import SelfTestFiles
 from exporter.synthetic import ensure_file
+from exporter.targets import Target
 from runtime_min import Bundle
 from tests.e2e.self_tests import self_test
-from tests.e2e.utterances import REAL_VOICES
+from tests.e2e.utterances import HELLO, REAL_VOICES
 
 ROOT = Path(__file__).parents[2]
 TEXT_BUCKETS = (32, 512)
@@ -42,6 +43,16 @@ def run_python(*arguments: str | Path, **changes: str) -> subprocess.CompletedPr
     """Runs this Python in a process of its own; `changes` are variables of its environment."""
     command = [sys.executable, *map(str, arguments)]
     return subprocess.run(command, env=environment(**changes), cwd=ROOT, capture_output=True, text=True)
+
+
+def assert_refused_here(bundle: Path, target: Target, output: Path) -> None:
+    """This machine says in one sentence that a bundle for `target` is for another, and writes nothing."""
+    done = run_python("-m", "runtime_min", bundle, "--phonemes", HELLO, "-o", output)
+    assert done.returncode == 5
+    (line,) = done.stderr.splitlines()
+    expected = f"for {target.name} ({target.system} on {target.machine}) and this machine is linux on x86_64"
+    assert expected in line
+    assert not output.exists()
 
 
 @pytest.fixture(scope="session")

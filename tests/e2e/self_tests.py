@@ -8,14 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from exporter.bundle import list_files, write_manifest
 from exporter.checkpoint import load
 from exporter.plan import ExportOptions, Plan
 from exporter.self_test import SelfTestFiles, make_self_test
 from exporter.targets import find_target
 from exporter.voices import load_voices
-from runtime_min.manifest import MANIFEST_NAME, Manifest
 from runtime_min.verify import read_manifest
+from tests.rewritten import rewrite
 
 
 def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]) -> SelfTestFiles:
@@ -40,9 +39,3 @@ def give(bundle: Path, said: SelfTestFiles) -> None:
     for path, data in said.files.items():
         (bundle / path).write_bytes(data)
     rewrite(bundle, replace(read_manifest(bundle), extensions=said.extensions))
-
-
-def rewrite(bundle: Path, manifest: Manifest) -> None:
-    """Makes the manifest one of the files that are there."""
-    (bundle / MANIFEST_NAME).unlink()
-    write_manifest(bundle, replace(manifest, files=list_files(bundle)))

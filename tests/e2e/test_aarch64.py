@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import lief
@@ -15,7 +13,7 @@ from exporter.targets import find_target
 from runtime_min.verify import read_manifest
 from tests.e2e import bundle_server
 from tests.e2e.bundle_server import EmulatedBundle
-from tests.e2e.conftest import ROOT, Export, environment
+from tests.e2e.conftest import Export, assert_refused_here
 from tests.e2e.test_clean_machine import HEAVY
 from tests.e2e.test_fidelity import assert_all_hold
 from tests.e2e.utterances import HELLO
@@ -59,13 +57,7 @@ def test_the_libraries_are_for_aarch64_with_an_old_glibc(shipped: Path) -> None:
 def test_this_machine_says_in_one_sentence_that_the_bundle_is_for_another(
     shipped: Path, tmp_path: Path
 ) -> None:
-    output = tmp_path / "hello.wav"
-    command = [sys.executable, "-m", "runtime_min", shipped, "--phonemes", HELLO, "-o", output]
-    done = subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 5
-    (line,) = done.stderr.splitlines()
-    assert "for linux-aarch64 (linux on aarch64) and this machine is linux on x86_64" in line
-    assert not output.exists()
+    assert_refused_here(shipped, TARGET, tmp_path / "hello.wav")
 
 
 def test_it_speaks_there_as_kokoro_speaks(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from exporter.parity import Utterance, compare
 from exporter.reference import Reference
 from exporter.targets import Target, find_target
 from runtime_min.verify import read_manifest
-from tests.e2e.conftest import ROOT, Export, environment
+from tests.e2e.conftest import Export, assert_refused_here
 from tests.e2e.test_fidelity import assert_all_hold
 from tests.e2e.utterances import HELLO
 from tests.other_systems import check_library, exported_by_wheels
@@ -60,14 +58,7 @@ def test_every_library_loads_there_beside_what_is_installed_there(
 def test_this_machine_says_in_one_sentence_that_the_bundle_is_for_another(
     bundles: dict[str, Path], target: Target, tmp_path: Path
 ) -> None:
-    output = tmp_path / "hello.wav"
-    command = [sys.executable, "-m", "runtime_min", bundles[target.name], "--phonemes", HELLO, "-o", output]
-    done = subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 5
-    (line,) = done.stderr.splitlines()
-    expected = f"for {target.name} ({target.system} on {target.machine}) and this machine is linux on x86_64"
-    assert expected in line
-    assert not output.exists()
+    assert_refused_here(bundles[target.name], target, tmp_path / "hello.wav")
 
 
 def test_windows_libraries_compute_there_what_kokoro_computes(

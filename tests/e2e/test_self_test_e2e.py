@@ -20,7 +20,8 @@ from runtime_min.self_test import EXTENSION, SelfTestFailedError, read_self_test
 from runtime_min.stages import STAGE_NAMES
 from runtime_min.verify import read_manifest
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, run_python
-from tests.e2e.self_tests import give, rewrite, self_test
+from tests.e2e.self_tests import give, self_test
+from tests.rewritten import rewrite
 
 pytestmark = pytest.mark.e2e
 

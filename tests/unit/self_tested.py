@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from exporter.bundle import list_files, write_manifest
 from exporter.self_test import FILE
-from runtime_min.manifest import MANIFEST_NAME, Manifest
+from runtime_min.manifest import Manifest
 from runtime_min.self_test import EXTENSION, Check
 from runtime_min.stages import SAMPLES_PER_FRAME, signatures
 from runtime_min.verify import read_manifest
+from tests.rewritten import rewrite
 from tests.unit.tiny_bundle import HIDDEN, STYLE
 
 PHONEMES = "abc a"
@@ -74,9 +74,5 @@ def stored(tensors: Tensors) -> bytes:
 
 def give(bundle: Path, document: Any, data: bytes) -> Manifest:
     """Puts a self-test into a bundle, and returns its new manifest."""
-    manifest = read_manifest(bundle)
     (bundle / FILE).write_bytes(data)
-    (bundle / MANIFEST_NAME).unlink()
-    made = replace(manifest, extensions={EXTENSION: document}, files=list_files(bundle))
-    write_manifest(bundle, made)
-    return made
+    return rewrite(bundle, replace(read_manifest(bundle), extensions={EXTENSION: document}))

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.bundle import list_files, write_bundle, write_manifest
+from exporter.bundle import write_bundle
 from runtime_min.errors import ManifestError
-from runtime_min.manifest import MANIFEST_NAME, Manifest
+from runtime_min.manifest import Manifest
 from runtime_min.self_test import EXTENSION, NoSelfTestError, SelfTestFailedError, read_self_test
 from runtime_min.verify import read_manifest
+from tests.rewritten import rewrite
 from tests.unit.fuzzing import damaged_document
 from tests.unit.self_tested import PHONEMES, extension, give, made_up, stored
 from tests.unit.test_speaking import ROOT, environment, run_alone
@@ -258,8 +259,7 @@ def test_damaged_parameters_end_the_command_with_a_code_of_their_own(tested: Pat
     # Only the stage duration has it; the digests are those of the damaged file.
     parameters[lengths.offset // 4] += 2
     parameters.tofile(bundle / manifest.parameters.file)
-    (bundle / MANIFEST_NAME).unlink()
-    write_manifest(bundle, replace(manifest, files=list_files(bundle)))
+    rewrite(bundle, manifest)
     done = command(bundle)
     assert done.returncode == SelfTestFailedError.exit_code == 8
     missed = [row.split()[0] for row in done.stdout.splitlines() if row.endswith("MISSED")]

@@ -10,10 +10,8 @@ from typing import Any
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
-THREADS = 256
-LANES = 32
-"""Channels that a block of threads reads side by side where the channels are last."""
-ROWS = THREADS // LANES
+from exporter.kernels.gpu.rows import LANES, ROWS, THREADS, sum_rows
+
 SEGMENTS = 128
 """Parts of the time axis where the channels are last, as many for every length."""
 
@@ -116,18 +114,7 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
     return adain
 
 
-@T.inline
-def _sum_rows(sums: Any, row: Any, lane: Any) -> None:
-    """Replaces each thread's two sums by those over all rows of its lane."""
-    parts = T.alloc_buffer((2, ROWS, LANES), "float32", scope="shared")
-    T.tvm_storage_sync("shared")
-    for column in T.unroll(2):
-        parts[column, row, lane] = sums[column]
-        sums[column] = T.float32(0)
-    T.tvm_storage_sync("shared")
-    for other in T.serial(ROWS):
-        for column in T.unroll(2):
-            sums[column] = sums[column] + parts[column, other, lane]
+_sum_rows = sum_rows(2)
 
 
 @T.inline
