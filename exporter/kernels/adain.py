@@ -9,6 +9,7 @@ gamma, beta = fc(style); y = (1 + gamma) * (weight * (x - mean) / sqrt(var + eps
 biased variance over the n time steps, is kokoro's `AdaIN1d`. Here it is y = (x - mean) * scale + shift.
 """
 
+import math
 from typing import Any
 
 from tvm.script import tirx as T
@@ -17,8 +18,10 @@ from tvm.tirx import PrimFunc
 _LANES = 32
 _SEGMENTS = 32
 """Parts of the time axis that are summed apart, on all cores."""
-_ROWS = 32
+_ROWS = 64
 """Time steps that are read twice, the second time from the cache."""
+_SIDE_BY_SIDE = 128
+"""Channels that are summed together where they are last; fewer sums would wait for each other."""
 
 
 def _write_affine(channels: int, style: int, epsilon: float) -> Any:
@@ -183,11 +186,9 @@ def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> Pri
     """
     if channels % _LANES:
         raise ValueError(f"{channels} channels are not a multiple of {_LANES}")
-    write_affine, sum_block, merge = (
-        _write_affine(channels, style, epsilon),
-        _sum_block(_LANES),
-        _merge(_LANES),
-    )
+    side = math.gcd(channels, _SIDE_BY_SIDE)
+    write_affine, sum_block = _write_affine(channels, style, epsilon), _sum_block(side)
+    merge_block, merge_segment = _merge(side), _merge(_LANES)
 
     @T.prim_func(private=True, s_tir=True)
     def adain(
@@ -206,19 +207,19 @@ def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> Pri
         means = T.alloc_buffer((_SEGMENTS, channels), "float64", scope="global")
         squares = T.alloc_buffer((_SEGMENTS, channels), "float64", scope="global")
         for segment in T.parallel(_SEGMENTS):
-            block_mean = T.alloc_buffer((_LANES,), "float64", scope="local")
-            block_square = T.alloc_buffer((_LANES,), "float64", scope="local")
+            block_mean = T.alloc_buffer((side,), "float64", scope="local")
+            block_square = T.alloc_buffer((side,), "float64", scope="local")
             first: T.let[T.int64] = T.floordiv(n * segment, _SEGMENTS)
             count: T.let[T.int64] = T.floordiv(n * (segment + 1), _SEGMENTS) - first
-            for group in T.serial(channels // _LANES):
-                for lane in T.vectorized(_LANES):
-                    means[segment, group * _LANES + lane] = T.float64(0)
-                    squares[segment, group * _LANES + lane] = T.float64(0)
-            for block, group in T.grid(T.floordiv(count + (_ROWS - 1), _ROWS), channels // _LANES):
+            for group in T.serial(channels // side):
+                for lane in T.vectorized(side):
+                    means[segment, group * side + lane] = T.float64(0)
+                    squares[segment, group * side + lane] = T.float64(0)
+            for block, group in T.grid(T.floordiv(count + (_ROWS - 1), _ROWS), channels // side):
                 seen: T.let[T.int64] = block * _ROWS
                 size: T.let[T.int64] = T.min(T.int64(_ROWS), count - seen)
-                sum_block(x, first + seen, size, group * _LANES, block_mean, block_square)
-                merge(means, squares, segment, group, seen, size, block_mean, block_square)
+                sum_block(x, first + seen, size, group * side, block_mean, block_square)
+                merge_block(means, squares, segment, group, seen, size, block_mean, block_square)
         for group in T.parallel(channels // _LANES):
             mean = T.alloc_buffer((1, _LANES), "float64", scope="local")
             square = T.alloc_buffer((1, _LANES), "float64", scope="local")
@@ -234,7 +235,7 @@ def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> Pri
                     for lane in T.vectorized(_LANES):
                         segment_mean[lane] = means[segment, group * _LANES + lane]
                         segment_square[lane] = squares[segment, group * _LANES + lane]
-                    merge(mean, square, 0, 0, begin, length, segment_mean, segment_square)
+                    merge_segment(mean, square, 0, 0, begin, length, segment_mean, segment_square)
             for lane in T.serial(_LANES):
                 write_affine(
                     T.cast(mean[0, lane], "float32"),
