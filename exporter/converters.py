@@ -108,18 +108,13 @@ def _conv1d(
     residual: Any = None, other: Any = None, scale: float = 1.0,
     reads_channels_last: bool = False, writes_channels_last: bool = False,
 ) -> relax.Var:  # fmt: skip
-    activation: conv1d.InputActivation = "none"
-    if affine is not None:
-        activation = "adain_snake" if alpha is not None else "adain_leaky_relu"
-    elif slope is not None:
-        activation = "leaky_relu"
     spec = conv1d.Convolution(
         out_channels=_fixed(weight, 0) * CHANNEL_BLOCK,
         in_channels=_fixed(weight, 1),
         taps=_fixed(weight, 2),
         dilation=dilation,
         padding=padding,
-        activation=activation,
+        activation=_activation(affine, alpha, slope),
         slope=slope or 0.0,
         output_activation="gelu" if gelu else "none",
         residuals=(residual is not None) + (other is not None),
@@ -135,18 +130,26 @@ def _conv1d(
     )  # fmt: skip
 
 
+def _activation(affine: Any, alpha: Any, slope: float | None) -> conv1d.InputActivation:
+    """What the arguments of a convolution stand for."""
+    if affine is not None:
+        return "adain_snake" if alpha is not None else "adain_leaky_relu"
+    return "none" if slope is None else "leaky_relu"
+
+
 def _winograd_conv1d(
-    emitter: KernelEmitter, importer: Any, x: Any, weight: Any, bias: Any, taps: int, dilation: int,
-    affine: Any, alpha: Any, residual: Any = None, other: Any = None, scale: float = 1.0,
-    in_place: bool = False,
+    emitter: KernelEmitter, importer: Any, x: Any, weight: Any, bias: Any, taps: int, padding: int,
+    dilation: int, affine: Any = None, alpha: Any = None, slope: float | None = None,
+    residual: Any = None, other: Any = None, scale: float = 1.0, in_place: bool = False,
 ) -> relax.Var:  # fmt: skip
     spec = conv1d.Convolution(
         out_channels=_fixed(weight, 0) * winograd.BLOCK,
         in_channels=_fixed(weight, 2),
         taps=taps,
         dilation=dilation,
-        padding=dilation * (taps - 1) // 2,
-        activation="adain_snake",
+        padding=padding,
+        activation=_activation(affine, alpha, slope),
+        slope=slope or 0.0,
         residuals=(residual is not None) + (other is not None),
         scale=scale,
         reads_channels_last=True,
@@ -157,7 +160,7 @@ def _winograd_conv1d(
         importer, f"winograd_{spec.in_channels}_{taps}_{dilation}", (spec,),
         lambda: winograd.convolution(spec, *emitter.sizes),
         [x, weight, bias, affine, alpha, *([other, residual] if in_place else [residual, other])],
-        list(spec.output_shape(x.ty.shape[1])), in_place,
+        list(spec.output_shape(x.ty.shape[1] + spec.growth)), in_place,
     )  # fmt: skip
 
 
@@ -287,7 +290,7 @@ def _inverse_stft(emitter: KernelEmitter, importer: Any, x: Any) -> relax.Var:
 _CONVERT: dict[str, Callable[..., relax.Var]] = {
     # TVM's conv1d runs at 2 GFLOP/s and reads its input four times for AdaIN and Snake.
     "fused_conv1d": _conv1d,
-    # The same with half the multiplications, for the generator's residual blocks: 88 % of the model's work.
+    # The same with half the multiplications, for the generator: 88 % of the model's work.
     "winograd_conv1d": _winograd_conv1d,
     # TVM's instance_norm is one-pass, and loses digits where |mean| is much larger than std.
     "adain_affine": _adain_affine,

@@ -81,9 +81,11 @@ def winograd_conv1d(
     weight: Tensor,
     bias: Tensor,
     taps: int,
+    padding: int,
     dilation: int,
-    affine: Tensor,
-    alpha: Tensor,
+    affine: Optional[Tensor] = None,  # noqa: UP045
+    alpha: Optional[Tensor] = None,  # noqa: UP045
+    slope: Optional[float] = None,  # noqa: UP045
     residual: Optional[Tensor] = None,  # noqa: UP045
     other: Optional[Tensor] = None,  # noqa: UP045
     scale: float = 1.0,
@@ -93,8 +95,7 @@ def winograd_conv1d(
     """See `kernels.winograd.convolution`; channels are last. `in_place` is for the kernel alone."""
     back = torch.from_numpy(np.linalg.pinv(SCHEMES[taps].filter_transform))
     filters = torch.einsum("bpco,tp->boct", weight.double(), back).flatten(0, 1)
-    padding = dilation * (taps - 1) // 2
-    activated = _activate(x.transpose(1, 2), affine, alpha, None)
+    activated = _activate(x.transpose(1, 2), affine, alpha, slope)
     y = F.conv1d(activated, filters.float(), bias, 1, padding, dilation).transpose(1, 2).contiguous()
     for addend in (residual, other):
         y = y if addend is None else y + addend
@@ -102,8 +103,8 @@ def winograd_conv1d(
 
 
 @winograd_conv1d.register_fake
-def _(x, weight, *_, **__):  # type: ignore[no-untyped-def]
-    return x.new_empty(1, x.shape[1], weight.shape[0] * BLOCK)
+def _(x, weight, bias, taps, padding, dilation, *_, **__):  # type: ignore[no-untyped-def]
+    return x.new_empty(1, x.shape[1] + 2 * padding - dilation * (taps - 1), weight.shape[0] * BLOCK)
 
 
 @torch.library.custom_op(f"{NAMESPACE}::adain_affine", mutates_args=())

@@ -76,10 +76,10 @@ def _conv1d(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
 
 
 def _winograd(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Input [1, time, in], weight [out/32, products, in, 32], output [1, time, out]; taps by the name."""
-    _, time, channels_in = shapes[0]
+    """Input [1, ..., in], weight [out/32, products, in, 32], output [1, time, out]; taps by the name."""
+    _, time, channels_out = shapes[-1]
     taps = int(name.split("_")[2])
-    flop, _ = _products(channels_in * shapes[-1][2] * taps * time)
+    flop, _ = _products(shapes[0][2] * channels_out * taps * time)
     return flop, float(math.prod(shapes[1]) * math.ceil(time / SCHEMES[taps].outputs))
 
 

@@ -147,6 +147,7 @@ def _opposite(*points: float) -> tuple[float, ...]:
 
 
 SCHEMES: dict[int, Scheme] = {
+    2: Scheme(5, 2, _opposite(1, 2)),
     3: Scheme(6, 3, _opposite(1, 2, 1 / 2)),
     7: Scheme(8, 7, _opposite(1, 2, 1 / 2, 3 / 2, 3 / 4), _unit(4)),
     11: Scheme(14, 11, _opposite(1, 2, 1 / 2, 3 / 2, 3 / 4), _unit(14)),

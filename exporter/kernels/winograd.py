@@ -139,8 +139,8 @@ def _emit_columns_out(spec: Convolution, scheme: Scheme, lanes: int) -> Any:
 
     @T.inline
     def restore(
-        product: Any, column: Any, block: Any, first: Any, n: Any, bias: Any, residual: Any, other: Any,
-        y: Any,
+        product: Any, column: Any, block: Any, first: Any, length: Any, bias: Any, residual: Any,
+        other: Any, y: Any,
     ) -> None:  # fmt: skip
         for chunk in T.serial(BLOCK // lanes):
             values = T.alloc_buffer((scheme.samples, lanes), "float32", scope="local")
@@ -149,7 +149,7 @@ def _emit_columns_out(spec: Convolution, scheme: Scheme, lanes: int) -> Any:
             emit(product, column, chunk * lanes, values, sums, results)
             for output in T.unroll(scheme.outputs):
                 time: T.let[T.int64] = first + output * spec.dilation
-                if time < n:
+                if time < length:
                     for lane in T.vectorized(lanes):
                         y[0, time, block * BLOCK + chunk * lanes + lane] = finish(
                             spec, results[output, lane], bias, residual, other,
@@ -163,8 +163,6 @@ def _check(spec: Convolution) -> None:
     """Refuses what the kernel does not compute."""
     if spec.out_channels % BLOCK or spec.in_channels % BLOCK:
         raise ValueError(f"expected whole blocks of {BLOCK} channels, found {spec}")
-    if spec.growth:
-        raise ValueError(f"expected a convolution that keeps the length, found {spec}")
     if spec.in_place and not spec.residuals:
         raise ValueError(f"expected a residual whose place the output takes, found {spec}")
     if not (spec.reads_channels_last and spec.writes_channels_last):
@@ -172,15 +170,16 @@ def _check(spec: Convolution) -> None:
 
 
 def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
-    """The kernel of `spec`, whose output is as long as its input.
+    """The kernel of `spec`.
 
     Buffers as of `conv1d.convolution` with channels last, but weight as `pack_weight` gives it.
 
     Raises:
-        ValueError: the output's length is not the input's, its channels are not whole blocks, or not last.
+        ValueError: channels are not whole blocks, or not last, or nothing has the output's place.
     """
     _check(spec)
     out_channels, in_channels, dilation = spec.out_channels, spec.in_channels, spec.dilation
+    growth = spec.growth
     scheme = SCHEMES[spec.taps]
     products, blocks = scheme.products, out_channels // BLOCK
     stride = scheme.outputs * dilation
@@ -234,7 +233,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     ) -> None:
         # In memory, because TVM's simplifier takes forever over nested quotients.
         plan = T.alloc_buffer((4,), "int64", scope="global")
-        plan[_BLOCKS] = T.floordiv(n + (stride - 1), stride)
+        plan[_BLOCKS] = T.floordiv(n + (growth + stride - 1), stride)
         plan[_JOBS] = T.floordiv(plan[_BLOCKS] + (most - 1), most)
         # Jobs of one size in an even number, for two cores; one job alone is shared, half the channels each.
         plan[_EACH] = plan[_JOBS] + T.if_then_else(plan[_JOBS] == 1, T.int64(0), T.floormod(plan[_JOBS], 2))
@@ -270,8 +269,8 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                 for column in T.serial(columns):
                     restore(
                         product, column, block,
-                        start + T.floordiv(column, dilation) * stride + T.floormod(column, dilation), n,
-                        bias, residual, other, y,
+                        start + T.floordiv(column, dilation) * stride + T.floormod(column, dilation),
+                        n + growth, bias, residual, other, y,
                     )  # fmt: skip
 
     @T.prim_func(private=True, s_tir=True)
@@ -287,10 +286,12 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
         affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
         alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
         residual = T.match_buffer(
-            residual_handle, spec.output_shape(n) if spec.residuals > 0 else (1,), "float32"
+            residual_handle, spec.output_shape(n + growth) if spec.residuals > 0 else (1,), "float32"
         )
-        other = T.match_buffer(other_handle, spec.output_shape(n) if spec.residuals > 1 else (1,), "float32")
-        y = T.match_buffer(y_handle, spec.output_shape(n), "float32")
+        other = T.match_buffer(
+            other_handle, spec.output_shape(n + growth) if spec.residuals > 1 else (1,), "float32"
+        )
+        y = T.match_buffer(y_handle, spec.output_shape(n + growth), "float32")
         convolve(x, weight, bias, affine, alpha, residual, other, y, n)
 
     @T.prim_func(private=True, s_tir=True)
@@ -305,8 +306,10 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
         bias = T.match_buffer(bias_handle, (out_channels,), "float32")
         affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
         alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
-        other = T.match_buffer(other_handle, spec.output_shape(n) if spec.residuals > 1 else (1,), "float32")
-        y = T.match_buffer(y_handle, spec.output_shape(n), "float32")
+        other = T.match_buffer(
+            other_handle, spec.output_shape(n + growth) if spec.residuals > 1 else (1,), "float32"
+        )
+        y = T.match_buffer(y_handle, spec.output_shape(n + growth), "float32")
         convolve(x, weight, bias, affine, alpha, y, other, y, n)
 
     return winograd_in_place if spec.in_place else winograd

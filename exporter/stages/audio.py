@@ -53,7 +53,7 @@ class GeneratorBlock(nn.Module):
     def __init__(self, block: Any, winograd: bool) -> None:
         super().__init__()
         self.winograd = winograd
-        convolution = WinogradConv if winograd else _direct
+        convolution = WinogradConv.of if winograd else _direct
         self.convs1 = nn.ModuleList(map(convolution, block.convs1))
         self.convs2 = nn.ModuleList(map(convolution, block.convs2))
         self.norms1 = nn.ModuleList(AdaIN(norm, channels_last=True) for norm in block.adain1)
@@ -85,7 +85,9 @@ def _direct(conv: nn.Conv1d) -> Conv:
 class Upsampler(nn.Module):
     """ConvTranspose1d whose kernel is twice its stride, as phases; the source is added to its output."""
 
-    def __init__(self, conv: nn.ConvTranspose1d, reflect: bool, reads_channels_last: bool) -> None:
+    def __init__(
+        self, conv: nn.ConvTranspose1d, reflect: bool, reads_channels_last: bool, winograd: bool = False
+    ) -> None:
         super().__init__()
         inputs, outputs, taps = conv.weight.shape
         self.stride, self.padding, self.reflect = conv.stride[0], int(conv.padding[0]), reflect
@@ -96,15 +98,15 @@ class Upsampler(nn.Module):
         weight = effective_weight(conv).permute(2, 1, 0)  # taps, out, in
         # Tap 0 of the dense convolution reads the sample before, tap 1 the sample itself.
         phases = torch.stack([weight[self.stride :], weight[: self.stride]], dim=-1)
+        dense = phases.reshape(self.stride * outputs, inputs, 2)
         assert conv.bias is not None
         bias = conv.bias.repeat(self.stride)
-        self.conv = Conv(
-            phases.reshape(self.stride * outputs, inputs, 2),
-            bias,
-            padding=1,
-            reads_channels_last=reads_channels_last,
-            writes_channels_last=True,
-        )
+        self.conv: Conv | WinogradConv
+        if winograd:
+            self.conv = WinogradConv(dense, bias, padding=1)
+        else:
+            axes = {"reads_channels_last": reads_channels_last, "writes_channels_last": True}
+            self.conv = Conv(dense, bias, padding=1, **axes)
 
     def forward(self, x: Tensor, source: Tensor, slope: float) -> Tensor:
         """[1, in, n] or [1, n, in], and source [1, stride * n (+ 1), out], to the latter's shape."""
@@ -145,7 +147,9 @@ class Generator(nn.Module):
         super().__init__()
         ups, noise_convs = list(generator.ups), list(generator.noise_convs)
         self.ups = nn.ModuleList(
-            Upsampler(up, reflect=index == len(ups) - 1, reads_channels_last=index > 0)
+            Upsampler(
+                up, index == len(ups) - 1, reads_channels_last=index > 0, winograd=winograd and index > 0
+            )
             for index, up in enumerate(ups)
         )
         self.source_convs = nn.ModuleList(

@@ -91,35 +91,41 @@ class Conv(nn.Module):
 
 
 class WinogradConv(nn.Module):
-    """A convolution of the generator's residual blocks; see `kernels.winograd`."""
+    """A convolution of the generator, with the channels last; see `kernels.winograd`."""
 
-    def __init__(self, module: nn.Conv1d) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor, padding: int, dilation: int = 1) -> None:
+        """Transforms and packs `weight` [out, in, taps]."""
         super().__init__()
-        self.taps, self.dilation = module.kernel_size[0], module.dilation[0]
-        if module.stride != (1,) or 2 * int(module.padding[0]) != self.dilation * (self.taps - 1):
-            raise ValueError(f"expected a convolution that keeps the length, found {module}")
-        packed = winograd.pack_weight(effective_weight(module).numpy())
+        self.taps, self.padding, self.dilation = weight.shape[2], padding, dilation
+        packed = winograd.pack_weight(weight.detach().numpy())
         self.weight = parameter(torch.from_numpy(packed), winograd.layout(self.taps))
-        assert module.bias is not None
-        self.bias = parameter(module.bias)
+        self.bias = parameter(bias)
+
+    @classmethod
+    def of(cls, module: nn.Conv1d) -> "WinogradConv":
+        """From torch's `Conv1d` (stride 1)."""
+        if module.stride != (1,) or module.groups != 1 or module.bias is None:
+            raise TypeError(f"expected a dense Conv1d of stride 1 with a bias, found {module}")
+        return cls(effective_weight(module), module.bias, int(module.padding[0]), module.dilation[0])
 
     def forward(
         self,
         x: Tensor,
-        affine: Tensor,
-        alpha: Tensor,
+        affine: Tensor | None = None,
+        alpha: Tensor | None = None,
+        slope: float | None = None,
         residual: Tensor | None = None,
         other: Tensor | None = None,
         scale: float = 1.0,
         in_place: bool = False,
     ) -> Tensor:
-        """[1, n, in] to [1, n, out]: AdaIN's affine, Snake, convolution, residuals, scale.
+        """[1, n, in] to [1, n + growth, out]: AdaIN's affine, activation, convolution, residuals, scale.
 
         With `in_place` nothing may read the residual afterwards.
         """
         result: Tensor = operators.winograd_conv1d(
-            x, self.weight, self.bias, self.taps, self.dilation, affine, alpha, residual, other, scale,
-            in_place=in_place,
+            x, self.weight, self.bias, self.taps, self.padding, self.dilation,
+            affine, alpha, slope, residual, other, scale, in_place=in_place,
         )  # fmt: skip
         return result
 

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from kokoro.istftnet import AdaIN1d
 from torch import Tensor, nn
@@ -45,7 +46,10 @@ def test_no_operator_is_called_like_one_of_torchs() -> None:
 
 
 class ChannelsLast(nn.Module):
-    """The generator in small: an upsampler, a residual convolution with its AdaIN, a last convolution."""
+    """The generator in small: an upsampler, a residual convolution with its AdaIN, a last convolution.
+
+    The upsampler is the first, which reads channels first and computes directly, or a later one.
+    """
 
     SIGNATURE = StageSignature(
         "small", "frames", 3,
@@ -57,27 +61,29 @@ class ChannelsLast(nn.Module):
         (),
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, later: bool) -> None:
         super().__init__()
         with torch.random.fork_rng():
             torch.manual_seed(0)
+            self.first = Conv.of(nn.Conv1d(CHANNELS, CHANNELS, 1), writes_channels_last=later)
             up = nn.ConvTranspose1d(CHANNELS, CHANNELS, 4, stride=2, padding=1)
-            self.up = Upsampler(up, reflect=False, reads_channels_last=False)
+            self.up = Upsampler(up, reflect=False, reads_channels_last=later, winograd=later)
             self.source = Conv.of(nn.Conv1d(CHANNELS, CHANNELS, 1), writes_channels_last=True)
             self.norm = AdaIN(AdaIN1d(STYLE, CHANNELS), channels_last=True)
-            self.conv = WinogradConv(nn.Conv1d(CHANNELS, CHANNELS, 3, padding=1))
+            self.conv = WinogradConv.of(nn.Conv1d(CHANNELS, CHANNELS, 3, padding=1))
             self.last = Conv.of(nn.Conv1d(CHANNELS, 8, 1), reads_channels_last=True)
         self.snake = Snake(torch.linspace(0.5, 1.5, CHANNELS))
 
     def forward(self, x: Tensor, addend: Tensor, style: Tensor) -> tuple[Tensor, Tensor]:
         """[1, 32, n], [1, 32, 2 * n] and [1, 32] to [1, 2 * n, 32] and [1, 8, 2 * n]."""
-        x = self.up(x, self.source(addend), 0.1)
+        x = self.up(self.first(x), self.source(addend), 0.1)
         x = self.conv(x, self.norm(x, style), self.snake.alpha, residual=x)
         return x, self.last(x)
 
 
-def test_kernels_compute_what_operators_do_where_channels_are_last() -> None:
-    stage = ChannelsLast()
+@pytest.mark.parametrize("later", [False, True])
+def test_kernels_compute_what_operators_do_where_channels_are_last(later: bool) -> None:
+    stage = ChannelsLast(later)
     module = tiny_stage.imported(stage, "small", ChannelsLast.SIGNATURE)
     executable = compile_module(module, tiny_stage.target())
     parameters = [value.detach().numpy() for value in stage.parameters()]

@@ -135,6 +135,7 @@ def test_layouts_are_named_after_what_the_kernels_read(stages: Stages) -> None:
         "row-major",
         "conv[out/8,in,taps,8]",
         "lstm[direction,hidden/16,hidden,4*16]",
+        "toom-cook-f(5,2)[out/32,6,in,32]",
         "toom-cook-f(6,3)[out/32,8,in,32]",
         "toom-cook-f(8,7)[out/32,15,in,32]",
         "toom-cook-f(14,11)[out/32,30,in,32]",
@@ -183,11 +184,12 @@ def test_layers_that_are_no_dense_convolution_of_stride_1_are_refused(layer: nn.
 
 
 @pytest.mark.parametrize(
-    "layer", [nn.Conv1d(8, 8, 3, padding=1, stride=2), nn.Conv1d(8, 8, 3), nn.Conv1d(8, 8, 3, padding=2)]
+    "layer",
+    [nn.Conv1d(8, 8, 3, padding=1, stride=2), nn.Conv1d(8, 8, 3, groups=2), nn.Conv1d(8, 8, 3, bias=False)],
 )
-def test_residual_convolutions_that_change_the_length_are_refused(layer: nn.Conv1d) -> None:
-    with pytest.raises(ValueError, match="expected a convolution that keeps the length, found Conv1d"):
-        WinogradConv(layer)
+def test_what_winograd_does_not_compute_is_refused(layer: nn.Conv1d) -> None:
+    with pytest.raises(TypeError, match="expected a dense Conv1d of stride 1 with a bias, found Conv1d"):
+        WinogradConv.of(layer)
 
 
 @pytest.mark.parametrize(

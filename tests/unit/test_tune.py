@@ -88,7 +88,7 @@ def test_only_what_is_faster_at_every_length_takes_the_place_of_the_present_size
 def test_every_candidate_is_measured_at_every_length(
     level: str, kernels: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    specs = {winograd: test_winograd.SPECS["3 taps, dilation 1"], conv1d: test_conv1d.SPECS["plain"]}
+    specs = {winograd: test_winograd.SPECS["2 taps"], conv1d: test_conv1d.SPECS["plain"]}
     monkeypatch.setattr(tune, "ROUNDS", 2)
     monkeypatch.setattr(tune, "FRAMES", {"long": (20, 25), "short": (5, 6)})
     monkeypatch.setattr(tune, "_CANDIDATES", {"columns": (16, 32), "rows": (4, 8), "span": (64, 128)})
