@@ -130,7 +130,7 @@ def compare(
     style = given.style
     expected = speak_reference(reference, given, utterance, durations)
     exact = exact_f0n(precise, expected, style)
-    spread = own_spread(reference, expected, exact, style, utterance.seed)
+    spread = own_spread(reference, precise, expected, given, utterance.seed)
     inputs = decoder_inputs(expected, style, spoken.noise)
     figures = [
         *duration_figures(spoken.durations, expected, utterance.speed, durations is not None),
@@ -270,26 +270,27 @@ def level_figure(audio: Array, expected_audio: Array, spread: Spread) -> Figure:
 
 
 def own_spread(
-    reference: Reference, expected: ReferenceTrace, exact: tuple[Array, Array], style: Style, seed: int
+    reference: Reference, precise: Reference, expected: ReferenceTrace, given: Asked, seed: int
 ) -> Spread:
     """How far the reference is from itself under changes that mean nothing.
 
     That is the median under eight white changes of F0, by 1e-6 or by what the reference's own F0 is
     off, where that is more; in an utterance shorter than a second the greatest of the eight, because single
     phases decide there and the eight lie up to 50 dB apart. It is at least what the reference's own rounding
-    does to it: that of F0 and N is smooth in time and adds up in the phase; that in torch's FFT turns some
-    phases of the first spectrum, whose signal is symmetric, from pi to -pi; any rounding may turn over the
-    phase nearest to that cut.
+    does to it: that of F0 and N, and of all that they come from, is smooth in time and adds up in the phase;
+    that in torch's FFT turns some phases of the first spectrum, whose signal is symmetric, from pi to -pi;
+    any rounding may turn over the phase nearest to that cut.
 
     Args:
         reference: kokoro in float32.
+        precise: kokoro in float64.
         expected: what `reference` said with the noise of `seed`.
-        exact: F0 and N of the same in float64, from `exact_f0n`.
-        style: the row that it said it with.
+        given: what it said it of.
         seed: of the noise.
     """
-    noise = gaussian_noise(seed, expected.audio.size)[None]
+    style, noise = given.style, gaussian_noise(seed, expected.audio.size)[None]
     inputs = decoder_inputs(expected, style, noise)
+    exact = _exact_curves(precise, expected, given)
 
     def distances(audio: Array) -> tuple[float, float, float]:
         """RMS, log-mel and level distance from what the reference said."""
@@ -313,6 +314,13 @@ def own_spread(
     _, other_seed, _ = own(noise=gaussian_noise(seed + OTHER_SEED, noise.size))
     source_decibels = min(snr(audio, expected.audio) for audio in sources)
     return Spread(distance, mel, level, other_seed, source_decibels)
+
+
+def _exact_curves(precise: Reference, expected: ReferenceTrace, given: Asked) -> tuple[Array, Array]:
+    """F0 and N, [1, 2m] each, when everything before them is in float64 too; the durations are kept."""
+    encoding = precise.text(given.token_ids, given.row).encoding
+    aligned = np.repeat(encoding, expected.frames, axis=2)
+    return precise.f0n(aligned, given.style.prosody.astype(np.float64))
 
 
 def _text_stages(

@@ -109,7 +109,7 @@ def _self_test(
     precise: Reference,
 ) -> SelfTestFiles:
     exact = exact_f0n(precise, expected, given.style)
-    spread = own_spread(reference, expected, exact, given.style, utterance.seed)
+    spread = own_spread(reference, precise, expected, given, utterance.seed)
     tensors = _tensors(given, expected, exact, plan.target.source_apart)
     checks = (
         *_text_checks(expected, precise.text(given.token_ids, given.row)),

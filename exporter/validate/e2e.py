@@ -22,7 +22,6 @@ from exporter.parity import (
     asked,
     chain_figures,
     duration_figures,
-    exact_f0n,
     level_figure,
     own_spread,
     speak_reference,
@@ -139,8 +138,7 @@ def _validate(
     if any(trace is not None for trace in traces):
         given = asked(bundles[0], utterance)
         expected = speak_reference(reference, given, utterance)
-        exact = exact_f0n(precise, expected, given.style)
-        spread = own_spread(reference, expected, exact, given.style, utterance.seed)
+        spread = own_spread(reference, precise, expected, given, utterance.seed)
     for bundle, trace in zip(bundles, traces, strict=True):
         level = bundle.level.name
         if trace is None:

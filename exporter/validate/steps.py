@@ -51,8 +51,7 @@ def trace_steps(ask: Executions, utterance: Utterance, wanted: Wanted) -> Spoken
         UnknownKernelsError: the bundle was made by another exporter.
     """
     scene = set_scene(ask, utterance)
-    exact, style = scene.exact_f0n, scene.given.style
-    spread = parity.own_spread(ask.reference, scene.dynamic, exact, style, utterance.seed)
+    spread = parity.own_spread(ask.reference, ask.precise, scene.dynamic, scene.given, utterance.seed)
     steps = spoken_steps(scene, spread)
     return replace(steps, tables=tuple(_tables(scene, spread, wanted)))
 

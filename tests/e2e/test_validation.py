@@ -52,8 +52,7 @@ def spread(bundle: Bundle, asking: Asking) -> Spread:
     """pt.dynamic's own: a defect of the bundle has no part in it."""
     ask = asking(bundle)
     scene = set_scene(ask, SHORT)
-    exact, style = scene.exact_f0n, scene.given.style
-    return parity.own_spread(ask.reference, scene.dynamic, exact, style, SHORT.seed)
+    return parity.own_spread(ask.reference, ask.precise, scene.dynamic, scene.given, SHORT.seed)
 
 
 # A good bundle.

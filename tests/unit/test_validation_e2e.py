@@ -67,7 +67,6 @@ def spoken(monkeypatch: pytest.MonkeyPatch) -> list[Utterance]:
 
     monkeypatch.setattr(e2e, "asked", lambda bundle, utterance: SimpleNamespace(style=None))
     monkeypatch.setattr(e2e, "speak_reference", speak)
-    monkeypatch.setattr(e2e, "exact_f0n", lambda *arguments: None)
     monkeypatch.setattr(e2e, "own_spread", lambda *arguments: SPREAD)
     return asked
 
@@ -94,7 +93,6 @@ class TestWaveforms:
             patch.setattr(e2e, "asked", lambda bundle, utterance: SimpleNamespace(style=None))
             expected = SimpleNamespace(audio=signal(), frames=FRAMES, durations=FRAMES[None] + 0.2)
             patch.setattr(e2e, "speak_reference", lambda *arguments: expected)
-            patch.setattr(e2e, "exact_f0n", lambda *arguments: None)
             patch.setattr(e2e, "own_spread", lambda *arguments: SPREAD)
             (waveform,) = validate(level("v4", beside(distance)))
         off = float(np.sqrt(np.square(beside(distance) - signal(), dtype=np.float64).mean()))
