@@ -129,7 +129,7 @@ def compare(
     given = asked(bundle, utterance)
     style = given.style
     expected = speak_reference(reference, given, utterance, durations)
-    exact = exact_f0n(precise, expected, style)
+    exact = exact_f0n(precise, expected.aligned_encoding, style)
     spread = own_spread(reference, precise, expected, given, utterance.seed)
     inputs = decoder_inputs(expected, style, spoken.noise)
     figures = [
@@ -178,9 +178,9 @@ def speak_reference(
     return reference.speak(given.token_ids, given.row, utterance.speed, noise, durations)
 
 
-def exact_f0n(precise: Reference, expected: ReferenceTrace, style: Style) -> tuple[Array, Array]:
-    """F0 and N, [1, 2m] each, of the reference's own inputs in float64."""
-    return precise.f0n(expected.aligned_encoding.astype(np.float64), style.prosody.astype(np.float64))
+def exact_f0n(precise: Reference, aligned_encoding: Array, style: Style) -> tuple[Array, Array]:
+    """F0 and N, [1, 2m] each, of an aligned encoding, [1, 640, m], in float64."""
+    return precise.f0n(aligned_encoding.astype(np.float64), style.prosody.astype(np.float64))
 
 
 def decoder_inputs(trace: Trace | ReferenceTrace, style: Style, noise: Array) -> dict[str, Array]:
@@ -290,7 +290,8 @@ def own_spread(
     """
     style, noise = given.style, gaussian_noise(seed, expected.audio.size)[None]
     inputs = decoder_inputs(expected, style, noise)
-    exact = _exact_curves(precise, expected, given)
+    encoding = precise.text(given.token_ids, given.row).encoding
+    exact = exact_f0n(precise, np.repeat(encoding, expected.frames, axis=2), style)
 
     def distances(audio: Array) -> tuple[float, float, float]:
         """RMS, log-mel and level distance from what the reference said."""
@@ -314,13 +315,6 @@ def own_spread(
     _, other_seed, _ = own(noise=gaussian_noise(seed + OTHER_SEED, noise.size))
     source_decibels = min(snr(audio, expected.audio) for audio in sources)
     return Spread(distance, mel, level, other_seed, source_decibels)
-
-
-def _exact_curves(precise: Reference, expected: ReferenceTrace, given: Asked) -> tuple[Array, Array]:
-    """F0 and N, [1, 2m] each, when everything before them is in float64 too; the durations are kept."""
-    encoding = precise.text(given.token_ids, given.row).encoding
-    aligned = np.repeat(encoding, expected.frames, axis=2)
-    return precise.f0n(aligned, given.style.prosody.astype(np.float64))
 
 
 def _text_stages(

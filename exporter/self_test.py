@@ -108,7 +108,7 @@ def _self_test(
     reference: Reference,
     precise: Reference,
 ) -> SelfTestFiles:
-    exact = exact_f0n(precise, expected, given.style)
+    exact = exact_f0n(precise, expected.aligned_encoding, given.style)
     spread = own_spread(reference, precise, expected, given, utterance.seed)
     tensors = _tensors(given, expected, exact, plan.target.source_apart)
     checks = (

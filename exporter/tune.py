@@ -69,14 +69,18 @@ class Case:
 
 
 def _cases() -> Iterator[Case]:
-    block = Convolution(
+    residual = Convolution(
         128, 128, 3, activation="adain_snake", reads_channels_last=True, writes_channels_last=True
     )
     for channels, rate in ((256, 20), (128, 120)):
         for taps in (3, 7, 11):
-            spec = replace(block, out_channels=channels, in_channels=channels, taps=taps, padding=taps // 2)
+            spec = replace(
+                residual, out_channels=channels, in_channels=channels, taps=taps, padding=taps // 2
+            )
             yield Case(winograd, spec, rate)
-    upsampler = replace(block, out_channels=768, in_channels=256, taps=2, padding=1, activation="leaky_relu")
+    upsampler = replace(
+        residual, out_channels=768, in_channels=256, taps=2, padding=1, activation="leaky_relu"
+    )
     yield Case(winograd, upsampler, 20)
     block = Convolution(1024, 1090, 3, padding=1, activation="adain_leaky_relu", slope=0.2)
     yield Case(conv1d, block, 1)

@@ -85,7 +85,7 @@ class Scene:
     @cached_property
     def exact_f0n(self) -> tuple[Array, Array]:
         """F0 and N of pt.dynamic's aligned encoding in float64."""
-        return parity.exact_f0n(self.ask.precise, self.dynamic, self.given.style)
+        return parity.exact_f0n(self.ask.precise, self.dynamic.aligned_encoding, self.given.style)
 
     @cached_property
     def static(self) -> tuple[Trace, Array]:
