@@ -48,7 +48,8 @@ class TensorSignature:
 
     def concrete(self, length: int) -> tuple[int, ...]:
         """Returns the shape when the stage's length axis has `length` elements."""
-        return tuple(size_of(dim, length) for dim in self.shape)
+        # Of a list: each tuple of a generator leaves one more in CPython's free lists, up to 2,000 of a size.
+        return tuple([size_of(dim, length) for dim in self.shape])
 
 
 @dataclass(frozen=True)

@@ -64,8 +64,9 @@ class Audio:
             found[0].sample_rate,
             np.concatenate([piece.durations for piece in found]),
             "".join(piece.phonemes for piece in found),
-            tuple(timing for piece in found for timing in piece.tokens),
-            tuple(timing for piece in found for timing in piece.words),
+            # Of lists: see `TensorSignature.concrete`.
+            tuple([timing for piece in found for timing in piece.tokens]),
+            tuple([timing for piece in found for timing in piece.words]),
             found[0].start,
         )
 
@@ -90,7 +91,7 @@ class Clock:
         """Returns the timings of the tokens from `first` to before `end`."""
         starts, lengths = self._starts[first:end], self._lengths[first:end]
         times = zip(self._phonemes[first:end], starts, starts + lengths, strict=True)
-        return tuple(_timing(text, start, stop) for text, start, stop in times)
+        return tuple([_timing(text, start, stop) for text, start, stop in times])
 
     def words(self, end: int) -> tuple[Timing, ...]:
         """Returns the timings of the words that end by `end`, with their space, and are still to come."""

@@ -81,7 +81,8 @@ def read_spoken(spoken: Spoken, g2p: G2P | None) -> tuple[Passage, ...]:
     """
     whole = isinstance(spoken, str) or not _all(spoken, Segment)
     segments = [Segment(spoken)] if whole else spoken  # type: ignore[arg-type]
-    return tuple(_read_segment(segment, g2p) for segment in segments)  # type: ignore[arg-type]
+    # Of lists, here and below: see `TensorSignature.concrete`.
+    return tuple([_read_segment(segment, g2p) for segment in segments])  # type: ignore[arg-type]
 
 
 def check_phonemes(passage: Passage, vocabulary: Mapping[str, int]) -> None:
@@ -142,7 +143,7 @@ def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...]]:
         length += len(phonemes) + len(space)
         offset += len(word.text) + len(word.whitespace or "")
     joined = "".join(parts).rstrip()
-    return joined, tuple(_within(span, len(joined)) for span in spans if span.first < len(joined))
+    return joined, tuple([_within(span, len(joined)) for span in spans if span.first < len(joined)])
 
 
 def _within(span: WordSpan, length: int) -> WordSpan:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import sys
 from types import ModuleType
 
 import numpy as np
@@ -59,6 +60,21 @@ def test_every_phoneme_of_ten_thousand_characters_is_timed_and_heard() -> None:
     assert (ends > starts).all() and (np.abs(starts[1:] - ends[:-1]) < 0.01).all()
     assert audio.samples.size / RATE == pytest.approx(ends[-1] + LEAD + BOUNDARY_FRAMES / 40)
     assert_heard_where_timed(audio)
+
+
+def test_speaking_keeps_nothing_from_utterance_to_utterance() -> None:
+    planned = [sections("abcdefgh"[:length], whole=True) for length in range(2, 9)]
+    spoken(planned[0])
+
+    def say(times: int) -> int:
+        """Blocks of memory that Python holds afterwards."""
+        for _ in range(times):
+            for each in planned:
+                spoken(each)
+        return sys.getallocatedblocks()
+
+    before = say(60)
+    assert say(60) - before < 60
 
 
 @given(TEXTS, st.integers(6, 60), st.booleans(), st.sampled_from([0.5, 1.0, 2.0]))
