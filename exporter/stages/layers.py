@@ -104,10 +104,11 @@ class WinogradConv(nn.Module):
     @classmethod
     def of(cls, module: nn.Conv1d) -> "WinogradConv":
         """From torch's `Conv1d` that keeps the length, as residual blocks need."""
+        if module.groups != 1 or module.bias is None:
+            raise TypeError(f"expected a dense Conv1d of stride 1 with a bias, found {module}")
         padding, dilation = int(module.padding[0]), module.dilation[0]
         if module.stride != (1,) or 2 * padding != dilation * (module.kernel_size[0] - 1):
             raise ValueError(f"expected a convolution that keeps the length, found {module}")
-        assert module.bias is not None
         return cls(effective_weight(module), module.bias, padding, dilation)
 
     def forward(

@@ -88,7 +88,7 @@ def test_a_winograd_convolution_is_worth_the_direct_one_and_really_multiplies_le
     scheme = SCHEMES[taps]
     transforms = math.ceil(length / scheme.outputs)
     assert work.real_multiplications == channels * out * scheme.products * transforms
-    assert work.real_multiplications < expected / 2
+    assert work.real_multiplications <= 0.62 * expected / 2
 
 
 def test_adain_is_its_linear_layer_and_five_operations_a_sample():

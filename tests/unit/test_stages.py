@@ -183,6 +183,12 @@ def test_layers_that_are_no_dense_convolution_of_stride_1_are_refused(layer: nn.
         Conv.of(layer)
 
 
+@pytest.mark.parametrize("layer", [nn.Conv1d(8, 8, 3, groups=2), nn.Conv1d(8, 8, 3, bias=False)])
+def test_what_winograd_does_not_compute_is_refused(layer: nn.Conv1d) -> None:
+    with pytest.raises(TypeError, match="expected a dense Conv1d of stride 1 with a bias, found Conv1d"):
+        WinogradConv.of(layer)
+
+
 @pytest.mark.parametrize(
     "layer", [nn.Conv1d(8, 8, 3, padding=1, stride=2), nn.Conv1d(8, 8, 3), nn.Conv1d(8, 8, 3, padding=2)]
 )
