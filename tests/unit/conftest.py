@@ -11,18 +11,31 @@ import pytest
 
 from exporter.bundle import write_bundle
 from tests.unit.gpu_testing import Gpu
-from tests.unit.test_speaking import compiled_libraries
+from tests.unit.speaking import compiled_libraries
 from tests.unit.tiny_bundle import contents
 
 
 @pytest.fixture(scope="session")
-def speaking_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The tiny model's compiled stages by name."""
+    return compiled_libraries(tmp_path_factory.mktemp("libraries"))
+
+
+@pytest.fixture(scope="session")
+def runtime_library() -> Path:
+    """TVM's own."""
+    spec = importlib.util.find_spec("tvm")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent / "lib" / "libtvm_runtime.so"
+
+
+@pytest.fixture(scope="session")
+def speaking_bundle(
+    libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """A bundle of the tiny model that speaks; never to be written to."""
-    directory = tmp_path_factory.mktemp("speaking")
-    tvm = importlib.util.find_spec("tvm")
-    assert tvm is not None and tvm.origin is not None
-    runtime = Path(tvm.origin).parent / "lib" / "libtvm_runtime.so"
-    return write_bundle(directory / "bundle", contents(compiled_libraries(directory), runtime))
+    place = tmp_path_factory.mktemp("speaking") / "bundle"
+    return write_bundle(place, contents(libraries, runtime_library))
 
 
 @pytest.fixture(scope="session")

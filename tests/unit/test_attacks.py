@@ -34,7 +34,7 @@ from runtime_min.msgpack import MAXIMUM_BYTES, MAXIMUM_ITEMS, MAXIMUM_VALUES, un
 from runtime_min.native import library_file
 from runtime_min.parse import parse_manifest
 from runtime_min.verify import manifest_of, read_manifest, verify_files
-from tests.unit.test_speaking import run_alone
+from tests.unit.speaking import run_alone
 from tests.unit.tiny_bundle import dummy_contents
 
 MOST_MEMORY = 64 << 20

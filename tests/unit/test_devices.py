@@ -21,7 +21,7 @@ from runtime_min.errors import DeviceError, PlatformError
 from runtime_min.manifest import Target
 from runtime_min.verify import read_manifest
 from tests import stand_in
-from tests.unit.test_speaking import ROOT, UTTERANCES, expected, run_alone
+from tests.unit.speaking import ROOT, UTTERANCES, expected, run_alone
 from tests.unit.tiny_bundle import contents, dummy_contents_on
 
 MOVED = ("duration", "text_encoder", "decoder")

@@ -35,7 +35,7 @@ from tests.unit.fuzzing import (
     small,
     write,
 )
-from tests.unit.test_speaking import ROOT, environment
+from tests.unit.speaking import ROOT, environment
 from tests.unit.tiny_bundle import dummy_contents
 
 Long = pytest.mark.slow

@@ -24,7 +24,7 @@ from runtime_min.verify import read_manifest
 from tests.rewritten import rewrite
 from tests.unit.fuzzing import damaged_document
 from tests.unit.self_tested import PHONEMES, extension, give, made_up, stored
-from tests.unit.test_speaking import ROOT, environment, run_alone
+from tests.unit.speaking import ROOT, environment, run_alone
 from tests.unit.tiny_bundle import MAX_PHONEMES, contents, dummy_contents
 
 FRAMES = [2, 1, 3, 4, 2, 5, 1]

@@ -10,7 +10,7 @@ import msgpack
 import pytest
 
 from runtime_min.errors import TvmMissingError
-from tests.unit.test_speaking import run_alone
+from tests.unit.speaking import run_alone
 
 # What the scripts below share.
 PROBES = """
