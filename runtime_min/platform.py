@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import platform
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,6 +117,8 @@ def _cpu_features(system: str) -> frozenset[str]:
     if system == "linux":
         return _parse_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace"))
     if system == "macos":
+        import subprocess  # here alone, so that no other system waits for it
+
         listed = subprocess.run(
             ["/usr/sbin/sysctl", "hw.optional"], capture_output=True, text=True, check=False
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import weakref
 from collections.abc import Iterator
@@ -55,6 +54,9 @@ class Stream:
 
     async def __anext__(self) -> Audio:
         """Awaits the next piece; raises as `__next__` does."""
+        # Whoever awaits has it already; all others need not wait for it.
+        import asyncio
+
         ahead = self._waiting()
         if ahead:
             try:
