@@ -12,7 +12,7 @@ import pytest
 from exporter.bundle import write_bundle
 from tests.unit.gpu_testing import Gpu
 from tests.unit.speaking import compiled_libraries
-from tests.unit.tiny_bundle import contents
+from tests.unit.tiny_bundle import contents, dummy_contents
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +36,13 @@ def speaking_bundle(
     """A bundle of the tiny model that speaks; never to be written to."""
     place = tmp_path_factory.mktemp("speaking") / "bundle"
     return write_bundle(place, contents(libraries, runtime_library))
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle whose libraries hold nothing; never to be written to."""
+    directory = tmp_path_factory.mktemp("attacks")
+    return write_bundle(directory / "sound", dummy_contents(directory))
 
 
 @pytest.fixture(scope="session")

@@ -22,8 +22,8 @@ from exporter.errors import VoiceError
 from exporter.sign import signature_of
 from runtime_min.errors import BundleError, DamagedFileError, DiskFullError, OutputError
 from runtime_min.verify import read_manifest, sha256_of, verify_files
-from tests.unit.test_bundle_write import bytes_of, fail_with
 from tests.unit.tiny_bundle import MAX_PHONEMES, STYLE, dummy_contents, voices
+from tests.unit.written import bytes_of, fail_with
 
 
 @pytest.fixture

@@ -9,11 +9,9 @@ import signal
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +24,7 @@ from runtime_min.errors import DiskFullError, ManifestError
 from runtime_min.manifest import ALIGNMENT, CpuLevel
 from runtime_min.verify import read_manifest, verify_files
 from tests.unit.tiny_bundle import dummy_contents, tensors, voices, with_levels
+from tests.unit.written import bytes_of, fail_with
 
 
 @pytest.fixture
@@ -38,10 +37,6 @@ def made(tmp_path: Path) -> BundleContents:
 def place(tmp_path: Path) -> Path:
     """A directory of its own, so that anything left behind shows."""
     return tmp_path / "bundles"
-
-
-def bytes_of(bundle: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(bundle)): path.read_bytes() for path in bundle.rglob("*") if path.is_file()}
 
 
 def test_what_is_written_verifies_and_holds_what_was_given(made: BundleContents, place: Path) -> None:
@@ -173,13 +168,6 @@ def test_what_is_no_bundle_is_not_replaced(made: BundleContents, place: Path, ki
         write_bundle(destination, made)
     assert bytes_of(place) == before
     assert os.listdir(place) == ["precious"]
-
-
-def fail_with(error: BaseException) -> Callable[..., Any]:
-    def fail(*_: Any, **__: Any) -> None:
-        raise error
-
-    return fail
 
 
 STEPS = [

@@ -1,18 +1,11 @@
-"""Exporting with stand-ins for torch, TVM and the model: order, cache, failures, and what is left behind."""
+"""Exporting with stand-ins for torch, TVM and the model: failures, and what is left behind."""
 
 from __future__ import annotations
 
 import errno
-import os
 import shutil
-import threading
-import time
 from collections import namedtuple
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,238 +13,28 @@ import numpy as np
 import pytest
 
 from exporter import bundle as bundle_module
-from exporter import link
+from exporter import checkpoint, contents, link, voices
 from exporter import plan as plan_module
-from exporter.cache import LibraryCache
-from exporter.errors import ExportError, ValidationFailedError
+from exporter.errors import ValidationFailedError
 from exporter.export import UnwritableError, export_bundle
-from exporter.jobs import ExportDiskFullError, Job, StageError, compile_libraries, plan_jobs
+from exporter.jobs import StageError
 from exporter.plan import ExportOptions, OptionError
-from exporter.targets import find_target
 from runtime_min.errors import DiskFullError
-from runtime_min.stages import STAGE_NAMES, signatures, stage_names
+from runtime_min.stages import STAGE_NAMES, stage_names
 from runtime_min.verify import read_manifest, verify_files
+from tests.unit.stand_in_build import (
+    LEVELS,
+    Recorder,
+    build,
+    die,
+    fail_on_bert,
+    result_of,
+    threads,
+)
+from tests.unit.written import bytes_of
 
-LEVELS = find_target("linux-x86_64").levels
 Weight = namedtuple("Weight", "name value layout")
 CONFIG = {"plbert": {"max_position_embeddings": 12}, "hidden_dim": 4, "style_dim": 2}
-
-
-@dataclass(frozen=True)
-class BuildRequest:
-    """As the exporter's, whose module needs torch."""
-
-    checkpoint: str
-    config: str | None
-    stage: str
-    bucket: int
-    target: str
-    level: str
-    output: str
-    dump_ir: str | None
-
-
-def build(request):
-    """Writes a library that says what it is."""
-    Path(request.output).write_bytes(f"{request.stage} {request.bucket} {request.level} GLIBC_2.17".encode())
-    return result_of(request)
-
-
-def result_of(request):
-    parameters = (("weight", "row-major"), ("bias", "row-major"))
-    return SimpleNamespace(library=request.output, function=request.stage, parameters=parameters, seconds=0.5)
-
-
-def fail_on_bert(request):
-    if request.stage == "bert":
-        raise ValueError("symbolic shape")
-    return build(request)
-
-
-def fail_on_bert_while_others_hang(request):
-    if request.stage != "bert":
-        time.sleep(120)
-    raise ValueError("symbolic shape")
-
-
-def die(request):
-    os._exit(9)
-
-
-@dataclass
-class Recorder:
-    """A progress that remembers, and that can do something when a library is done."""
-
-    events: list[tuple[str, object]] = field(default_factory=list)
-    when_finished: Callable[[], None] = lambda: None
-
-    def planned(self, jobs):
-        self.events.append(("planned", len(jobs)))
-
-    def started(self, job):
-        self.events.append(("started", str(job)))
-
-    def finished(self, job, seconds, cached):
-        self.events.append(("cached" if cached else "compiled", str(job)))
-        self.when_finished()
-
-    def step(self, text):
-        self.events.append(("step", text))
-
-    def warning(self, text):
-        self.events.append(("warning", text))
-
-    def all(self, kind):
-        return [what for name, what in self.events if name == kind]
-
-
-@contextmanager
-def threads(workers):
-    """Workers that see the test's own stand-ins."""
-    with ThreadPoolExecutor(workers) as pool:
-        yield pool
-
-
-def some_requests(directory: Path, stages=STAGE_NAMES):
-    directory.mkdir(exist_ok=True)
-    jobs = plan_jobs(stages, {"tokens": (8, 12), "frames": (40,)}, LEVELS)
-    return {
-        job: BuildRequest(
-            "", None, job.stage, job.bucket, "", job.level.name, str(directory / f"{job}.so"), None
-        )
-        for job in jobs
-    }
-
-
-def compile_all(requests, build, cache=None, workers=2, pool=threads, **options):
-    progress = Recorder()
-    keys = {job: str(job).replace(" ", "-") for job in requests}
-    compiled = compile_libraries(
-        requests, keys, build, workers=workers, progress=progress, cache=cache, pool=pool, **options
-    )
-    return compiled, progress
-
-
-class TestPlan:
-    def test_every_stage_bucket_and_level_is_compiled_once(self):
-        jobs = plan_jobs(STAGE_NAMES, {"tokens": (8, 12), "frames": (40,)}, LEVELS)
-        axes = {name: signature.axis for name, signature in signatures(1, 1).items()}
-        buckets = {"tokens": (8, 12), "frames": (40,)}
-        expected = {
-            (stage, bucket, level)
-            for stage in STAGE_NAMES
-            for bucket in buckets[axes[stage]]
-            for level in LEVELS
-        }
-        assert {(job.stage, job.bucket, job.level) for job in jobs} == expected
-        assert len(jobs) == len(expected)
-
-    def test_the_decoder_comes_first_and_larger_buckets_before_smaller(self):
-        jobs = plan_jobs(STAGE_NAMES, {"tokens": (8, 12), "frames": (40, 80)}, LEVELS)
-        assert jobs[0].stage == "decoder"
-        for one, other in pairwise(jobs):
-            assert one.stage != other.stage or one.bucket >= other.bucket
-
-    def test_only_the_chosen_stages_are_compiled(self):
-        jobs = plan_jobs(("decoder",), {"tokens": (8,), "frames": (40,)}, LEVELS)
-        assert {job.stage for job in jobs} == {"decoder"}
-
-
-class TestCompiling:
-    def test_libraries_come_in_the_order_of_the_requests(self, tmp_path):
-        requests = some_requests(tmp_path / "work")
-        compiled, _ = compile_all(requests, build, workers=4)
-        assert list(compiled) == list(requests)
-        for job, library in compiled.items():
-            assert library.library.read_bytes().startswith(str(job).encode())
-
-    def test_no_more_run_at_a_time_than_asked_for(self, tmp_path):
-        running, most, lock = [0], [0], threading.Lock()
-
-        def counted(request):
-            with lock:
-                running[0] += 1
-                most[0] = max(most[0], running[0])
-            time.sleep(0.005)
-            with lock:
-                running[0] -= 1
-            return build(request)
-
-        compile_all(some_requests(tmp_path / "work"), counted, workers=3)
-        assert 1 <= most[0] <= 3
-
-    def test_a_second_export_compiles_nothing(self, tmp_path):
-        cache = LibraryCache(tmp_path / "cache")
-        first, _ = compile_all(some_requests(tmp_path / "one"), build, cache)
-        second, progress = compile_all(some_requests(tmp_path / "two"), die, cache)
-        assert progress.all("started") == []
-        assert len(progress.all("cached")) == len(first)
-        assert [library.library.read_bytes() for library in first.values()] == [
-            library.library.read_bytes() for library in second.values()
-        ]
-
-    def test_nothing_is_reused_when_told_so_but_the_result_is_kept(self, tmp_path):
-        cache = LibraryCache(tmp_path / "cache")
-        compile_all(some_requests(tmp_path / "one"), build, cache)
-        _, progress = compile_all(some_requests(tmp_path / "two"), build, cache, reuse=False)
-        assert progress.all("cached") == []
-
-    def test_a_failing_stage_is_named_with_bucket_level_and_cause(self, tmp_path):
-        with pytest.raises(
-            StageError, match=r"bert, bucket 12, CPU level x86-64-v4 .*ValueError: symbolic shape"
-        ) as error:
-            compile_all(some_requests(tmp_path / "work"), fail_on_bert, workers=1)
-        assert "--stages bert" in str(error.value)
-
-    def test_after_a_failure_the_next_export_goes_on_where_it_was(self, tmp_path):
-        cache = LibraryCache(tmp_path / "cache")
-        with pytest.raises(StageError):
-            compile_all(some_requests(tmp_path / "one"), fail_on_bert, cache, workers=1)
-        _, progress = compile_all(some_requests(tmp_path / "two"), build, cache)
-        assert set(progress.all("cached")) == {
-            f"{stage} 40 {level.name}" for stage in ("decoder", "f0n") for level in LEVELS
-        }
-
-    def test_errors_of_the_project_keep_their_own_words(self, tmp_path):
-        def no_linker(request):
-            raise ExportError("No linker was found: install a C compiler.")
-
-        with pytest.raises(StageError, match=r": No linker was found: install a C compiler\."):
-            compile_all(some_requests(tmp_path / "work"), no_linker, workers=1)
-
-    def test_a_worker_without_room_is_a_full_disk(self, tmp_path):
-        def full(request):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        with pytest.raises(ExportDiskFullError, match=r"decoder 40 x86-64-v4.*No space left"):
-            compile_all(some_requests(tmp_path / "work"), full, workers=1)
-
-    def test_a_cache_without_room_is_a_warning(self, tmp_path):
-        (tmp_path / "cache").write_text("a file where the directory should be")
-        compiled, progress = compile_all(
-            some_requests(tmp_path / "work"), build, LibraryCache(tmp_path / "cache")
-        )
-        assert len(progress.all("warning")) == len(compiled)
-
-
-class TestWorkerProcesses:
-    def test_the_others_are_stopped_at_once_when_one_fails(self, tmp_path):
-        requests = some_requests(tmp_path / "work", ("f0n", "bert"))
-        one_of_each = {job: requests[job] for job in requests if job.level == LEVELS[0] and job.bucket != 8}
-        assert [job.stage for job in one_of_each] == ["f0n", "bert"]
-        started = time.monotonic()
-        with pytest.raises(StageError, match="symbolic shape"):
-            compile_in_processes(one_of_each, fail_on_bert_while_others_hang)
-        assert time.monotonic() - started < 60
-
-    def test_a_worker_that_dies_is_reported_with_what_it_was_doing(self, tmp_path):
-        with pytest.raises(StageError, match=r"decoder 40 x86-64-v4.*--jobs 1"):
-            compile_in_processes(some_requests(tmp_path / "work", ("decoder",)), die)
-
-
-def compile_in_processes(requests, build):
-    keys = dict.fromkeys(requests, "")
-    return compile_libraries(requests, keys, build, workers=2, progress=Recorder())
 
 
 @pytest.fixture
@@ -270,9 +53,6 @@ def options(stand_ins, tmp_path):
 @pytest.fixture
 def stand_ins(monkeypatch, tmp_path):
     """Puts small stand-ins in the place of the model, its voices and the TVM package."""
-    # Not at the top: the workers of the tests above import this file, and torch takes seconds.
-    from exporter import checkpoint, contents, voices
-
     runtime = tmp_path / "tvm" / "lib" / "libtvm_runtime.so"
     runtime.parent.mkdir(parents=True)
     runtime.write_bytes(b"the runtime")
@@ -342,7 +122,7 @@ class TestExport:
         first = run(options)
         again = run(replace(options, output=tmp_path / "again"), build=die)
         fresh = run(replace(options, output=tmp_path / "fresh", cache=None))
-        assert contents_of(first) == contents_of(again) == contents_of(fresh)
+        assert bytes_of(first) == bytes_of(again) == bytes_of(fresh)
 
     def test_a_part_of_the_stages_makes_a_partial_bundle(self, options):
         manifest = read_manifest(run(replace(options, stages=("decoder", "bert"), cpu_level="x86-64-v3")))
@@ -438,10 +218,10 @@ class TestExport:
         def refuse(plan, progress, bundle):
             raise ValidationFailedError("what to do")
 
-        before = contents_of(run(options))
+        before = bytes_of(run(options))
         with pytest.raises(ValidationFailedError):
             export_bundle(options, Recorder(), measure=refuse, build=build, pool=threads)
-        assert contents_of(options.output) == before
+        assert bytes_of(options.output) == before
         assert left_behind(options) == ["demo"]
 
     def test_a_library_that_needs_a_newer_libc_raises_what_the_bundle_needs(self, options):
@@ -486,10 +266,10 @@ class TestFailure:
         assert left_behind(options) == []
 
     def test_a_failing_stage_leaves_the_earlier_bundle_as_it_was(self, options):
-        before = contents_of(run(options))
+        before = bytes_of(run(options))
         with pytest.raises(StageError):
             run(replace(options, cache=None), fail_on_bert)
-        assert contents_of(options.output) == before
+        assert bytes_of(options.output) == before
         assert left_behind(options) == ["demo"]
 
     def test_an_interruption_leaves_nothing_and_the_next_export_goes_on(self, options):
@@ -543,15 +323,3 @@ def test_options_that_make_no_sense_are_refused_before_anything_is_compiled(opti
     with pytest.raises(OptionError, match=message):
         run(replace(options, **changes), die)
     assert left_behind(options) == []
-
-
-def contents_of(directory: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(directory).as_posix(): path.read_bytes()
-        for path in directory.rglob("*")
-        if path.is_file()
-    }
-
-
-def test_a_job_is_named_by_stage_bucket_and_level():
-    assert str(Job("bert", 512, LEVELS[1])) == "bert 512 x86-64-v3"

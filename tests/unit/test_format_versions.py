@@ -19,7 +19,7 @@ from runtime_min.parse import parse_manifest
 from runtime_min.stages import STAGE_NAMES, stage_names
 from runtime_min.verify import read_manifest, verify_files
 from tests.unit import golden
-from tests.unit.test_bundle_write import bytes_of
+from tests.unit.written import bytes_of
 
 DIGESTS = {
     "whole": "a4b73dbd8cbecba29531e8691eca0edcfb331d8ee3c969eb0b6ac902d898eabd",

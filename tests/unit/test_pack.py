@@ -28,9 +28,9 @@ from runtime_min.errors import (
     UnexpectedFileError,
 )
 from runtime_min.verify import read_manifest, verify_files
-from tests.unit.test_bundle_write import bytes_of
 from tests.unit.test_sign import make_key
 from tests.unit.tiny_bundle import dummy_contents
+from tests.unit.written import bytes_of
 
 
 @pytest.fixture(scope="module")

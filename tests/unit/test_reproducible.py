@@ -15,7 +15,7 @@ from exporter import contents
 from exporter.contents import ToolsError
 from exporter.materials import commit, linker_version, materials, sources_digest
 from exporter.targets import find_target
-from tests.unit.test_bundle_write import bytes_of
+from tests.unit.written import bytes_of
 
 ROOT = Path(__file__).parents[2]
 # Moves the clock of a process by 400 days.
