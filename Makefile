@@ -9,16 +9,16 @@ INSTALLED := $(VENV)/.installed
 .PHONY: demo test prove bench clean
 
 demo: $(INSTALLED)
-	$(BIN)/python -m exporter.demo
+	$(BIN)/python -m exporter.cli.demo
 
 test: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow" tests/unit tests/upstream tests/e2e
+	$(BIN)/python -m pytest -m "not slow" tests
 
 # Takes hours; what the fidelity tests measure becomes docs/proof.md.
 prove: $(INSTALLED)
-	KOKORO_EXPORT_PROOF=docs/proof.md $(BIN)/python -m pytest tests/unit tests/upstream tests/e2e
+	KOKORO_EXPORT_PROOF=docs/proof.md $(BIN)/python -m pytest tests
 
 # Takes about half an hour on an idle machine, and means nothing on a busy one; writes docs/bench.*.
 bench: $(INSTALLED)

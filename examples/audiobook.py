@@ -13,11 +13,11 @@ import sys
 from pathlib import Path
 
 from runtime_min import Bundle, KokoroError, Segment, Timing
-from runtime_min.output import write_file
-from runtime_min.subtitles import write_timings
+from runtime_min.model.voices import VoiceName
+from runtime_min.output.subtitles import write_timings
+from runtime_min.output.wav import audio_file
+from runtime_min.output.writer import write_file
 from runtime_min.text import find_g2p
-from runtime_min.voices import VoiceName
-from runtime_min.wav import audio_file
 
 
 def chapters_of(text: str, heading: str) -> list[str]:

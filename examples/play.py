@@ -9,8 +9,8 @@ import sys
 import time
 
 from runtime_min import Bundle
+from runtime_min.model.voices import VoiceName
 from runtime_min.text import find_g2p
-from runtime_min.voices import VoiceName
 
 ALSA = ["aplay", "-q", "-t", "raw", "-f", "FLOAT_LE", "-r", "24000", "-"]
 

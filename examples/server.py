@@ -20,9 +20,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from runtime_min import Bundle, InputError, KokoroError, Stream
+from runtime_min.model.voices import VoiceName
+from runtime_min.output.wav import encode, wav_header
 from runtime_min.text import find_g2p
-from runtime_min.voices import VoiceName
-from runtime_min.wav import encode, wav_header
 
 MOST_BYTES = 64 << 10
 MOST_REQUESTS = 8

@@ -1,6 +1,6 @@
 """Makes ``python -m exporter`` the same as ``kokoro-export``."""
 
-from exporter.cli import main
+from exporter.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -24,14 +24,14 @@ from rich.box import SIMPLE
 from rich.console import Group
 from rich.table import Table as Printed
 
-from exporter.build import tvm_target
+from exporter.compiler.compile_stage import tvm_target
+from exporter.compiler.kernels import conv1d, winograd
+from exporter.compiler.kernels.conv1d import Convolution
+from exporter.compiler.kernels.tiles import Sizes, Table, Tiles, tiles_of
+from exporter.compiler.targets import CpuLevel, Target, UnknownCpuLevelError, choose_levels, find_target
 from exporter.errors import ExportError
-from exporter.jobs import worker_processes
-from exporter.kernels import conv1d, winograd
-from exporter.kernels.conv1d import Convolution
-from exporter.kernels.tiles import Sizes, Table, Tiles, tiles_of
-from exporter.targets import CpuLevel, Target, UnknownCpuLevelError, choose_levels, find_target
-from runtime_min.platform import Machine
+from exporter.export.jobs import worker_processes
+from runtime_min.engine.machine import Machine
 
 MARGIN = 0.02
 """By how much less time a candidate must take."""

@@ -6,11 +6,11 @@ audio = Bundle.load("bundles/demo").synthesize("həlˈO wˈɜɹld!", voice="af_h
 
 from .bundle import Bundle
 from .errors import BundleError, InputError, KokoroError, MachineError, OutputError
-from .stream import Stream
-from .timing import Audio, Timing
-from .voices import VoiceName
-from .wav import write_wav
-from .words import Segment, Word
+from .model.voices import VoiceName
+from .output.wav import write_wav
+from .speech.stream import Stream
+from .speech.timing import Audio, Timing
+from .speech.words import Segment, Word
 
 __all__ = [
     "Audio",

@@ -12,9 +12,9 @@ from types import FrameType
 
 from .command import list_voices, self_test, speak
 from .errors import KokoroError
-from .manifest import MANIFEST_NAME
-from .subtitles import SUFFIXES
-from .wav import FORMATS
+from .format.manifest import MANIFEST_NAME
+from .output.subtitles import SUFFIXES
+from .output.wav import FORMATS
 
 HELP = """\
 usage: python -m runtime_min [BUNDLE] [options]   (runtime_min.pyz in a bundle knows BUNDLE)

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from .bundle import Bundle
 from .errors import TensorInputError
-from .output import write_file
-from .tokens import BOUNDARY
+from .model.tokens import BOUNDARY
+from .output.writer import write_file
 
 _log = logging.getLogger(__name__)
 

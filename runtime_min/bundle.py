@@ -11,28 +11,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .alignment import check_speed
-from .devices import load_devices
+from .engine.devices import load_devices
+from .engine.machine import check_target, choose_level, this_machine
+from .engine.stage_runner import StageRunner
+from .engine.vm import Worker, choose_threads, load_tvm, map_parameters
 from .errors import ClosedBundleError, MissingStagesError, ModelOutputError
-from .files import BundleFiles
-from .manifest import CpuLevel, Manifest
-from .noise import check_seed
-from .pipeline import Choices, Trace, run_chain
-from .platform import check_target, choose_level, this_machine
-from .speech import Manner, Section, Synthesise, check_pauses, piece_seed, plan_ends, speak
-from .split import find_breaks
-from .stage_runner import StageRunner
-from .stages import stage_names
-from .stream import Stream
-from .timing import Audio
-from .tokens import BOUNDARIES, tokenise
-from .verify import manifest_of
-from .vm import Worker, choose_threads, load_tvm, map_parameters
-from .voices import Style, VoiceLike, VoiceName, VoiceTables, style_row
-from .words import G2P, Spoken, check_phonemes, read_spoken
+from .format.bundle_files import BundleFiles
+from .format.manifest import CpuLevel, Manifest
+from .format.signatures import stage_names
+from .format.verify import manifest_of
+from .model.alignment import check_speed
+from .model.chain import Choices, Trace, run_chain
+from .model.noise import check_seed
+from .model.tokens import BOUNDARIES, tokenise
+from .model.voices import Style, VoiceLike, VoiceName, VoiceTables, style_row
+from .speech.speak import Manner, Section, Synthesise, check_pauses, piece_seed, plan_ends, speak
+from .speech.split import find_breaks
+from .speech.stream import Stream
+from .speech.timing import Audio
+from .speech.words import G2P, Spoken, check_phonemes, read_spoken
 
 if TYPE_CHECKING:
-    from .self_test import StageFigure
+    from .model.self_test import StageFigure
 
 
 class Bundle:
@@ -238,7 +238,7 @@ class Bundle:
             NoSelfTestError: the bundle has nothing to compare with.
             BundleError: what it has is damaged.
         """
-        from .self_test import run_self_test
+        from .model.self_test import run_self_test
 
         self._require(stage_names(self.manifest.source_apart))
         return run_self_test(self.manifest, self._files, dict(self._stages))

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from .bundle import Bundle
+from .engine.machine import this_machine
 from .errors import InputError, OutputError, TextEncodingError
-from .platform import this_machine
-from .subtitles import write_timings
+from .model.voices import VoiceName
+from .output.subtitles import write_timings
+from .output.wav import AudioFile, audio_file
+from .speech.timing import Audio, Timing
+from .speech.words import G2P, Segment
 from .text import LANGUAGES, find_g2p
-from .timing import Audio, Timing
-from .voices import VoiceName
-from .wav import AudioFile, audio_file
-from .words import G2P, Segment
 
 _STANDARD = Path("-")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
@@ -45,7 +45,7 @@ def self_test(options: argparse.Namespace) -> None:
         SelfTestFailedError: a figure misses its limit.
         KokoroError: the bundle does not work here, or has nothing to compare with.
     """
-    from .self_test import SelfTestFailedError
+    from .model.self_test import SelfTestFailedError
 
     start, held, machine = time.perf_counter(), [], this_machine()
     with _load(options) as bundle:

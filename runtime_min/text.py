@@ -1,6 +1,6 @@
 """Text to phonemes, with what the app has installed: misaki, or espeak-ng through phonemizer.
 
-    from runtime_min.text import espeak
+    from .text import espeak
     bundle.synthesize("¡Hola!", voice="ef_dora", g2p=espeak("es"))
 
 Nothing is imported before it is asked for. Kokoro's phonemes are those of misaki: IPA, with one letter for
@@ -19,7 +19,7 @@ from itertools import groupby, islice
 from typing import Any, NamedTuple
 
 from .errors import G2PMissingError, LanguageError, TextEncodingError
-from .words import Word
+from .speech.words import Word
 
 LANGUAGES = {
     "a": "en-us", "b": "en-gb", "e": "es", "f": "fr-fr", "h": "hi", "i": "it", "j": "ja", "p": "pt-br",

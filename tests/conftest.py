@@ -1,11 +1,24 @@
-"""What all tests share: how hypothesis searches, and emulated machines."""
+"""What all tests share: how hypothesis searches, tiny bundles, and emulated machines."""
 
+from __future__ import annotations
+
+import importlib.util
 import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
-from tests.emulation import EmulatedMachine, make_machine
+from exporter.bundle.write import write_bundle
+from tests.support.emulation import EmulatedMachine, make_machine
+from tests.support.speaking import compiled_libraries
+from tests.support.tiny_bundle import contents, dummy_contents
+
+if TYPE_CHECKING:
+    from tests.support.gpu_testing import Gpu
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and with them what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -25,3 +38,42 @@ def aarch64(tmp_path_factory: pytest.TempPathFactory) -> EmulatedMachine:
 def x86_64(tmp_path_factory: pytest.TempPathFactory) -> EmulatedMachine:
     """A machine whose processor can be chosen."""
     return make_machine("x86_64", tmp_path_factory.mktemp("x86_64"))
+
+
+@pytest.fixture(scope="session")
+def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The tiny model's compiled stages by name."""
+    return compiled_libraries(tmp_path_factory.mktemp("libraries"))
+
+
+@pytest.fixture(scope="session")
+def runtime_library() -> Path:
+    """TVM's own."""
+    spec = importlib.util.find_spec("tvm")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent / "lib" / "libtvm_runtime.so"
+
+
+@pytest.fixture(scope="session")
+def speaking_bundle(
+    libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A bundle of the tiny model that speaks; never to be written to."""
+    place = tmp_path_factory.mktemp("speaking") / "bundle"
+    return write_bundle(place, contents(libraries, runtime_library))
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle whose libraries hold nothing; never to be written to."""
+    directory = tmp_path_factory.mktemp("attacks")
+    return write_bundle(directory / "sound", dummy_contents(directory))
+
+
+@pytest.fixture(scope="session")
+def gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
+    """Devices that are played on the CPU."""
+    from tests.support.gpu_testing import Gpu
+
+    with ExitStack() as stack:
+        yield Gpu(tmp_path_factory.mktemp("gpu"), stack)

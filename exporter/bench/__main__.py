@@ -16,13 +16,13 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from exporter.bench.cli import ROUNDS, THREADS, TOKENS, check_bundle, shown_progress
 from exporter.bench.engines import check_installed
 from exporter.bench.measure import Options, measure
 from exporter.bench.report import as_terminal, save
 from exporter.bench.results import ENGINES, KOKORO_ONNX
-from exporter.demo import BUNDLE
-from exporter.terminal import reported_errors
+from exporter.cli.bench import ROUNDS, THREADS, TOKENS, check_bundle, shown_progress
+from exporter.cli.demo import BUNDLE
+from exporter.cli.terminal import reported_errors
 
 _DOCUMENTS = Path("docs")
 

@@ -68,7 +68,7 @@ def main(level_name: str, threads: str) -> None:
     import tvm
     import tvm_ffi
 
-    from exporter.targets import find_target
+    from exporter.compiler.targets import find_target
 
     target = find_target("host")
     level = next(level for level in target.levels if level.name == level_name)

@@ -11,7 +11,7 @@ from html import escape
 import numpy as np
 
 from exporter.bench.results import ENGINES, NAMES, Report, Timing
-from exporter.validate.report_plots import Axis
+from exporter.validate.report.plots import Axis
 
 _WIDTH, _HEIGHT = 720, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 130, 44, 48

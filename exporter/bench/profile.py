@@ -24,8 +24,8 @@ from exporter.bench.speakers import SAMPLE_RATE, Engine
 from exporter.bench.work import Shape, work_of
 from exporter.validate.observe import stage_inputs
 from runtime_min import Bundle
-from runtime_min.stage_runner import StageRunner
-from runtime_min.stages import STAGE_NAMES
+from runtime_min.engine.stage_runner import StageRunner
+from runtime_min.format.signatures import STAGE_NAMES
 
 Call = tuple[str, tuple[tuple[Shape, int], ...]]
 """A kernel's name, and shape and bytes of an element of each tensor that it is called on."""

@@ -6,7 +6,7 @@ import random
 from collections.abc import Collection
 
 from exporter.errors import ExportError
-from runtime_min.tokens import BOUNDARIES
+from runtime_min.model.tokens import BOUNDARIES
 
 _ONSETS = ("b", "d", "f", "ɡ", "h", "k", "l", "m", "n", "p", "ɹ", "s", "t", "w", "z", "ð", "ʃ", "ʤ", "st")
 _VOWELS = ("ə", "ɪ", "i", "ɛ", "æ", "ʌ", "ɑ", "ɔ", "u", "A", "I", "O", "W", "Y", "ɜɹ")

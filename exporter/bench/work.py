@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from exporter.kernels.toom_cook import SCHEMES
+from exporter.compiler.kernels.toom_cook import SCHEMES
 from exporter.validate.observe import family
 
 Shape = tuple[int, ...]

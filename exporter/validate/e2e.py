@@ -16,7 +16,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from exporter.parity import (
+from exporter.parity.figures import (
     Spread,
     Utterance,
     asked,
@@ -26,15 +26,15 @@ from exporter.parity import (
     own_spread,
     speak_reference,
 )
-from exporter.reference import Array, Reference
-from exporter.reference import Trace as ReferenceTrace
+from exporter.reference.process import Array, Reference
+from exporter.reference.process import Trace as ReferenceTrace
 from runtime_min import Bundle
-from runtime_min.distances import Figure
+from runtime_min.engine.machine import choose_level, this_machine
 from runtime_min.errors import ModelOutputError, OutputError
-from runtime_min.manifest import Manifest
-from runtime_min.pipeline import Trace
-from runtime_min.platform import choose_level, this_machine
-from runtime_min.stages import FRAMES_PER_SECOND, SAMPLES_PER_FRAME
+from runtime_min.format.manifest import Manifest
+from runtime_min.format.signatures import FRAMES_PER_SECOND, SAMPLES_PER_FRAME
+from runtime_min.model.chain import Trace
+from runtime_min.model.distances import Figure
 
 Told = Callable[[int, str], None]
 """Takes the number of utterances that are done, and what is done now."""
@@ -116,7 +116,7 @@ def validate_waveforms(
         bundles: one bundle, loaded once for each level.
         reference: kokoro in float32; what it says is computed once for all levels.
         precise: kokoro in float64.
-        utterances: what to say; `exporter.validate.inputs.check_utterances` has accepted them.
+        utterances: what to say; `exporter.reference.utterances.check_utterances` has accepted them.
         progress: told before each utterance.
 
     Returns:

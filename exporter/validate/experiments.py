@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from exporter.reference import Array
-from exporter.reference_static import Tail, padded, padding
+from exporter.reference.padded import Tail, padded, padding
+from exporter.reference.process import Array
 from exporter.validate.results import BUNDLE, DYNAMIC, STATIC, Plot, Series, Table, difference
-from exporter.validate.scene import PREFIX, Scene
-from runtime_min.distances import snr
-from runtime_min.stage_runner import StageRunner
-from runtime_min.vm import aligned
+from exporter.validate.utterance_runs import PREFIX, Scene
+from runtime_min.engine.stage_runner import StageRunner
+from runtime_min.engine.vm import aligned
+from runtime_min.model.distances import snr
 
 Cell = str | int | float
 SWEPT_BUCKETS = (64, 128, 256, 512, 1024, 2048, 5120)

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.errors import ExportError
-from exporter.reference import Array
-from exporter.validate.calls import StageCalls
-from runtime_min.pipeline import Trace
-from runtime_min.stage_runner import StageRunner
+from exporter.reference.process import Array
+from exporter.validate.kernel_order import StageCalls
+from runtime_min.engine.stage_runner import StageRunner
+from runtime_min.model.chain import Trace
 
 _RUN, _SKIP = 0, 1
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exporter import parity
-from exporter.reference import Array
-from exporter.validate.calls import KERNEL
+from exporter.parity import figures as parity
+from exporter.reference.process import Array
+from exporter.validate.block_map import Point, points
 from exporter.validate.experiments import decibels
+from exporter.validate.kernel_order import KERNEL
 from exporter.validate.observe import observe, stage_inputs
-from exporter.validate.points import Point, points
 from exporter.validate.results import Difference, Table, difference
-from exporter.validate.scene import Scene
+from exporter.validate.utterance_runs import Scene
 
 
 @dataclass(frozen=True)

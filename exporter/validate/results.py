@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.parity import Utterance
-from exporter.reference import Array
-from runtime_min.distances import Figure, snr
+from exporter.parity.figures import Utterance
+from exporter.reference.process import Array
+from runtime_min.model.distances import Figure, snr
 
 DYNAMIC = "pt.dynamic"
 """`KModel` as its users run it: what everything is compared with."""

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from exporter import parity
-from exporter.parity import Utterance
-from exporter.reference import Array, Reference, perturb
-from exporter.reference_static import Tail
-from exporter.source_spectrum import phase_figure
+from exporter.parity import figures as parity
+from exporter.parity.figures import Utterance
+from exporter.parity.source_spectrum import phase_figure
+from exporter.reference.padded import Tail
+from exporter.reference.process import Array, Reference, perturb
 from exporter.validate import experiments
-from exporter.validate.executions import STEPS, BundleSteps, StepName, Values, of_decoder, of_kokoro
 from exporter.validate.probe import probe
+from exporter.validate.quantities import STEPS, BundleSteps, StepName, Values, of_decoder, of_kokoro
 from exporter.validate.results import BUNDLE, EQUAL, STATIC, SpokenSteps, Step, Table, difference
-from exporter.validate.scene import LOGITS_TAP, Executions, Scene, set_scene
-from runtime_min.distances import Figure, relative_rms
-from runtime_min.noise import gaussian_noise
+from exporter.validate.utterance_runs import LOGITS_TAP, Executions, Scene, set_scene
+from runtime_min.model.distances import Figure, relative_rms
+from runtime_min.model.noise import gaussian_noise
 
 _TURNED = 0.1
 """A frame with a phase on the other side of the cut is more than this off, as a share of the RMS."""
@@ -160,7 +160,7 @@ class Verdict:
 
 
 def judged(scene: Scene, found: Values, expected: Values, spread: parity.Spread) -> dict[str, Verdict]:
-    """Judges each step by name; the thresholds are those of `exporter.parity`."""
+    """Judges each step by name; the thresholds are those of `exporter.parity.figures`."""
     trace, given, precise = scene.dynamic, scene.given, scene.ask.precise
     with precise.tap([LOGITS_TAP]) as tapped:
         text = precise.text(given.token_ids, given.row)

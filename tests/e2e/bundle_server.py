@@ -29,7 +29,7 @@ def answers(bundle: str) -> Callable[[Any], Any]:
 
 @dataclass(frozen=True)
 class EmulatedBundle:
-    """As much of a `runtime_min.Bundle` as `exporter.parity.compare` needs."""
+    """As much of a `runtime_min.Bundle` as `exporter.parity.figures.compare` needs."""
 
     directory: Path
     manifest: Any
@@ -56,7 +56,7 @@ class EmulatedBundle:
 
 @dataclass(frozen=True)
 class EmulatedStage:
-    """As much of a `runtime_min.stage_runner.StageRunner` as `exporter.parity.compare` needs."""
+    """As much of a `StageRunner` as `exporter.parity.figures.compare` needs."""
 
     name: str
     ask: Callable[[Any], Any]

@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tvm import relax
 
-from exporter.build import tvm_target
-from exporter.checkpoint import load
-from exporter.import_stage import import_stage, stage_weights
-from exporter.kernels.tiles import tiles_of
-from exporter.pipeline import compile_module
-from exporter.stages.audio import DecoderBody, Generator
-from exporter.targets import find_target
-from runtime_min.platform import this_machine
-from runtime_min.stages import StageSignature, TensorSignature
+from exporter.compiler.compile_stage import tvm_target
+from exporter.compiler.import_stage import import_stage, stage_weights
+from exporter.compiler.kernels.tiles import tiles_of
+from exporter.compiler.passes import compile_module
+from exporter.compiler.stages.audio import DecoderBody, Generator
+from exporter.compiler.targets import find_target
+from exporter.model.checkpoint import load
+from runtime_min.engine.machine import this_machine
+from runtime_min.format.signatures import StageSignature, TensorSignature
 
 BUCKET = 512
 FRAMES, HALF_FRAMES = (1, "frames"), (2, "frames")

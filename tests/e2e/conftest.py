@@ -15,16 +15,16 @@ from typing import Literal
 
 import pytest
 
-from exporter.checkpoint import OFFICIAL_CONFIG
-from exporter.reference import Reference
-from exporter.self_test import SelfTestFiles
-from exporter.synthetic import ensure_file
-from exporter.targets import Target
+from exporter.compiler.targets import Target
+from exporter.model.checkpoint import OFFICIAL_CONFIG
+from exporter.model.synthetic import ensure_file
+from exporter.parity.make_self_test import SelfTestFiles
+from exporter.reference.process import Reference
 from runtime_min import Bundle
 from tests.e2e.self_tests import self_test
-from tests.e2e.utterances import HELLO, REAL_VOICES
+from tests.e2e.utterances import HELLO
+from tests.support.paths import REAL_VOICES, ROOT
 
-ROOT = Path(__file__).parents[2]
 TEXT_BUCKETS = (32, 512)
 FRAME_BUCKETS = (64, 512, 5120)
 VOICE_SOURCES = ["synthetic", "real"] if REAL_VOICES.exists() else ["synthetic"]

@@ -12,11 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor
 from tvm.script import tirx as T
 
-from exporter import operators
-from exporter.build import BuildRequest, build_stage
-from exporter.kernels import spectrum, vector_math
-from exporter.stages import layers
-from exporter.targets import find_target
+from exporter.compiler import operators
+from exporter.compiler.compile_stage import BuildRequest, build_stage
+from exporter.compiler.kernels import spectrum, vector_math
+from exporter.compiler.stages import layers
+from exporter.compiler.targets import find_target
 
 PADDING = 40
 EXACT_ATAN2 = vector_math.atan2

@@ -10,12 +10,12 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from exporter.build import BuildRequest, BuildResult, build_stage
-from exporter.cli import ConsoleProgress
-from exporter.export import export_bundle
-from exporter.measure import measure_bundle
-from exporter.plan import ExportOptions
-from exporter.terminal import reported_errors
+from exporter.cli.main import ConsoleProgress
+from exporter.cli.terminal import reported_errors
+from exporter.compiler.compile_stage import BuildRequest, BuildResult, build_stage
+from exporter.export.plan import ExportOptions
+from exporter.export.run import export_bundle
+from exporter.parity.publish import measure_bundle
 
 LIBRARY, STAGE = "DEFECTIVE_LIBRARY", "DEFECTIVE_STAGE"
 

@@ -17,15 +17,17 @@ from typing import Any
 
 from rich.console import Console
 
-from exporter import build, link, plan, targets
-from exporter.build import BuildRequest, BuildResult, build_stage
-from exporter.cli import ConsoleProgress
-from exporter.export import export_bundle
-from exporter.plan import ExportOptions
-from exporter.self_test import make_self_test
-from exporter.targets import RuntimeFile, Target, find_target
-from runtime_min.manifest import Manifest
-from runtime_min.verify import read_manifest
+from exporter.cli.main import ConsoleProgress
+from exporter.compiler import compile_stage as build
+from exporter.compiler import link, targets
+from exporter.compiler.compile_stage import BuildRequest, BuildResult, build_stage
+from exporter.compiler.targets import RuntimeFile, Target, find_target
+from exporter.export import plan
+from exporter.export.plan import ExportOptions
+from exporter.export.run import export_bundle
+from exporter.parity.make_self_test import make_self_test
+from runtime_min.format.manifest import Manifest
+from runtime_min.format.verify import read_manifest
 
 SHIPPED = {"metal": "metal-macos", "cuda": "cuda-linux"}
 TEXT_BUCKET, FRAME_BUCKET = 32, 64

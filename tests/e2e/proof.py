@@ -6,9 +6,9 @@ import datetime
 import os
 from pathlib import Path
 
-from exporter.parity import Comparison
-from runtime_min.distances import Figure
-from runtime_min.platform import this_machine
+from exporter.parity.figures import Comparison
+from runtime_min.engine.machine import this_machine
+from runtime_min.model.distances import Figure
 
 _COMPARISONS: list[Comparison] = []
 
@@ -16,7 +16,7 @@ _TEXT = """# Proof
 
 Written by `make prove` on {date}, {system}: {count} utterances, {missed} figures missed their limit.
 A bundle of the synthetic checkpoint beside an unpatched `kokoro.KModel` (float32) with the same noise. Each
-figure stands before its limit; `exporter/parity.py` says what it means and how the limit is made.
+figure stands before its limit; `exporter/parity/figures.py` says what it means and how the limit is made.
 
 """
 _SHORT = {

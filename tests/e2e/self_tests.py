@@ -8,13 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from exporter.checkpoint import load
-from exporter.plan import ExportOptions, Plan
-from exporter.self_test import SelfTestFiles, make_self_test
-from exporter.targets import find_target
-from exporter.voices import load_voices
-from runtime_min.verify import read_manifest
-from tests.rewritten import rewrite
+from exporter.compiler.targets import find_target
+from exporter.export.plan import ExportOptions, Plan
+from exporter.model.checkpoint import load
+from exporter.model.voice_packs import load_voices
+from exporter.parity.make_self_test import SelfTestFiles, make_self_test
+from runtime_min.format.verify import read_manifest
+from tests.support.rewritten import rewrite
 
 
 def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]) -> SelfTestFiles:

@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from runtime_min import Bundle
-from runtime_min.pipeline import Trace
+from runtime_min.model.chain import Trace
 
 
 def digests(trace: Trace) -> dict[str, str]:

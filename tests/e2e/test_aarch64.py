@@ -7,17 +7,17 @@ from pathlib import Path
 import lief
 import pytest
 
-from exporter.parity import Utterance, compare
-from exporter.reference import Reference
-from exporter.targets import find_target
-from runtime_min.verify import read_manifest
+from exporter.compiler.targets import find_target
+from exporter.parity.figures import Utterance, compare
+from exporter.reference.process import Reference
+from runtime_min.format.verify import read_manifest
 from tests.e2e import bundle_server
 from tests.e2e.bundle_server import EmulatedBundle
 from tests.e2e.conftest import Export, assert_refused_here
 from tests.e2e.test_clean_machine import HEAVY
 from tests.e2e.test_fidelity import assert_all_hold
 from tests.e2e.utterances import HELLO
-from tests.emulation import EmulatedMachine
+from tests.support.emulation import EmulatedMachine
 
 pytestmark = pytest.mark.e2e
 

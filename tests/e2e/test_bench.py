@@ -8,7 +8,7 @@ import pytest
 
 from exporter.bench.goals import HEAD
 from exporter.bench.soak import MemoryGrewError
-from runtime_min.stages import STAGE_NAMES
+from runtime_min.format.signatures import STAGE_NAMES
 from tests.e2e.conftest import run_python
 
 pytestmark = pytest.mark.e2e

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.self_test import SelfTestFiles
+from exporter.parity.make_self_test import SelfTestFiles
 from runtime_min import Bundle
-from runtime_min.stages import STAGE_NAMES
+from runtime_min.format.signatures import STAGE_NAMES
 from tests.e2e.conftest import ROOT, environment
 from tests.e2e.self_tests import give
 from tests.e2e.utterances import HELLO

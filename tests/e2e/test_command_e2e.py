@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from runtime_min import Bundle
+from runtime_min.output.wav import wav_header
 from runtime_min.text import espeak
-from runtime_min.wav import wav_header
 from tests.e2e.conftest import ROOT, environment, run_python
 from tests.e2e.utterances import HELLO, phonemes_of
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from exporter.parity import Utterance, compare
-from exporter.reference import Reference
-from exporter.targets import find_target
+from exporter.compiler.targets import find_target
+from exporter.parity.figures import Utterance, compare
+from exporter.reference.process import Reference
 from runtime_min import Bundle
-from runtime_min.platform import this_machine
+from runtime_min.engine.machine import this_machine
 from tests.e2e.test_fidelity import assert_all_hold
 from tests.e2e.utterances import phonemes_of
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from exporter.parity import Utterance, compare
-from exporter.reference import Reference
-from runtime_min.verify import read_manifest
-from tests import serve
+from exporter.parity.figures import Utterance, compare
+from exporter.reference.process import Reference
+from runtime_min.format.verify import read_manifest
 from tests.e2e import bundle_server
 from tests.e2e.bundle_server import EmulatedBundle
 from tests.e2e.conftest import Export, environment, run_python
 from tests.e2e.test_fidelity import assert_all_hold
 from tests.e2e.utterances import HELLO, phonemes_of
+from tests.support import serve
 
 
 def why_not() -> str | None:

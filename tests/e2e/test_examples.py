@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from runtime_min import Bundle
+from runtime_min.output.wav import encode, wav_header
 from runtime_min.text import espeak
-from runtime_min.wav import encode, wav_header
 from tests.e2e.conftest import ROOT, environment
 
 pytestmark = pytest.mark.e2e

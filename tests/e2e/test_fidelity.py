@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from exporter.checkpoint import OFFICIAL_CONFIG
-from exporter.parity import Comparison, Utterance, compare
-from exporter.reference import Reference
+from exporter.model.checkpoint import OFFICIAL_CONFIG
+from exporter.parity.figures import Comparison, Utterance, compare
+from exporter.reference.process import Reference
 from runtime_min import Bundle
-from runtime_min.distances import snr
-from runtime_min.noise import gaussian_noise
+from runtime_min.model.distances import snr
+from runtime_min.model.noise import gaussian_noise
 from tests.e2e import proof
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, VOICE_SOURCES, run_python
 from tests.e2e.utterances import RECORDED_INPUTS, phonemes_of, recorded_phonemes

@@ -7,13 +7,13 @@ from pathlib import Path
 import lief
 import pytest
 
-from exporter.targets import find_target
-from runtime_min.manifest import Manifest
-from runtime_min.verify import read_manifest
+from exporter.compiler.targets import find_target
+from runtime_min.format.manifest import Manifest
+from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export
 from tests.e2e.test_aarch64 import SYSTEM_LIBRARIES
-from tests.fatbin import CUBIN, MAGIC, PTX, entries
-from tests.other_systems import check_library, exported_by_wheels
+from tests.support.fatbin import CUBIN, MAGIC, PTX, entries
+from tests.support.other_systems import check_library, exported_by_wheels
 
 pytestmark = pytest.mark.e2e
 

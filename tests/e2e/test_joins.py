@@ -1,7 +1,7 @@
 """Joins in numbers: step, flux, level and pitch where pieces meet, beside the same inside the pieces.
 
 The synthetic weights babble on through punctuation, and their F0 follows the whole context however far away.
-So what can be shown here is that a join is no worse than any other place; `tests/unit/test_join.py` shows on
+So what can be shown here is that a join is no worse than any other place; `test_join.py` shows on
 voiced sounds that phase, level and power go on.
 """
 
@@ -15,11 +15,11 @@ import pytest
 
 from runtime_min import Bundle
 from runtime_min import bundle as loaded_bundle
-from runtime_min.alignment import align, round_durations
-from runtime_min.join import HALF_FADE, Joiner, Part
-from runtime_min.pipeline import Trace
-from runtime_min.tokens import tokenise
-from runtime_min.voices import style_row
+from runtime_min.model.alignment import align, round_durations
+from runtime_min.model.chain import Trace
+from runtime_min.model.tokens import tokenise
+from runtime_min.model.voices import style_row
+from runtime_min.speech.join import HALF_FADE, Joiner, Part
 from tests.e2e.utterances import phonemes_of
 
 pytestmark = pytest.mark.e2e

@@ -15,8 +15,8 @@ import pytest
 from numpy.typing import NDArray
 
 from runtime_min import Bundle
-from runtime_min.pipeline import Trace
-from runtime_min.stages import STAGE_NAMES
+from runtime_min.format.signatures import STAGE_NAMES
+from runtime_min.model.chain import Trace
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, run_python
 from tests.e2e.utterances import HELLO, phonemes_of
 

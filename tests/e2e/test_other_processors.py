@@ -8,16 +8,16 @@ from signal import SIGILL
 
 import pytest
 
-from exporter.parity import Utterance, compare
-from exporter.reference import Reference
-from exporter.targets import find_target
-from runtime_min.platform import _parse_cpuinfo, this_machine
-from runtime_min.verify import read_manifest
+from exporter.compiler.targets import find_target
+from exporter.parity.figures import Utterance, compare
+from exporter.reference.process import Reference
+from runtime_min.engine.machine import _parse_cpuinfo, this_machine
+from runtime_min.format.verify import read_manifest
 from tests.e2e import bundle_server
 from tests.e2e.bundle_server import EmulatedBundle
 from tests.e2e.test_fidelity import assert_all_hold
 from tests.e2e.utterances import phonemes_of
-from tests.emulation import ROOT, EmulatedMachine, ask_processor
+from tests.support.emulation import ROOT, EmulatedMachine, ask_processor
 
 pytestmark = pytest.mark.e2e
 
@@ -39,7 +39,7 @@ bundle.synthesize(sys.argv[2])
 AS_ON_WINDOWS = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from runtime_min import platform
+from runtime_min.engine import machine as platform
 print(*platform._cpu_features("windows"))
 """
 

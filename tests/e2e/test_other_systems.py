@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from exporter.parity import Utterance, compare
-from exporter.reference import Reference
-from exporter.targets import Target, find_target
-from runtime_min.verify import read_manifest
+from exporter.compiler.targets import Target, find_target
+from exporter.parity.figures import Utterance, compare
+from exporter.reference.process import Reference
+from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, assert_refused_here
 from tests.e2e.test_fidelity import assert_all_hold
 from tests.e2e.utterances import HELLO
-from tests.other_systems import check_library, exported_by_wheels
-from tests.windows import WindowsBundle, make_windows
+from tests.support.other_systems import check_library, exported_by_wheels
+from tests.support.windows import WindowsBundle, make_windows
 
 pytestmark = pytest.mark.e2e
 

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter import measure
-from exporter.self_test import SelfTestFiles
-from exporter.targets import find_target
+from exporter.compiler.targets import find_target
+from exporter.parity import publish as measure
+from exporter.parity.make_self_test import SelfTestFiles
 from runtime_min import Bundle
-from runtime_min.manifest import Manifest, Tensor
-from runtime_min.platform import this_machine
-from runtime_min.self_test import EXTENSION, SelfTestFailedError, read_self_test
-from runtime_min.stages import STAGE_NAMES
-from runtime_min.verify import read_manifest
+from runtime_min.engine.machine import this_machine
+from runtime_min.format.manifest import Manifest, Tensor
+from runtime_min.format.signatures import STAGE_NAMES
+from runtime_min.format.verify import read_manifest
+from runtime_min.model.self_test import EXTENSION, SelfTestFailedError, read_self_test
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, run_python
 from tests.e2e.self_tests import give, self_test
-from tests.rewritten import rewrite
+from tests.support.rewritten import rewrite
 
 pytestmark = pytest.mark.e2e
 

@@ -11,21 +11,23 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from exporter import parity
-from exporter.checkpoint import OFFICIAL_CONFIG
-from exporter.parity import Spread, Utterance
-from exporter.reference import Reference
-from exporter.validate.calls import StageCalls, stage_calls
-from exporter.validate.executions import STEPS, BundleSteps, of_kokoro
+from exporter.model.checkpoint import OFFICIAL_CONFIG
+from exporter.parity import figures as parity
+from exporter.parity.figures import Spread, Utterance
+from exporter.reference.process import Reference
 from exporter.validate.experiments import prefix_f0n
+from exporter.validate.kernel_order import StageCalls, stage_calls
 from exporter.validate.probe import probe
+from exporter.validate.quantities import STEPS, BundleSteps, of_kokoro
 from exporter.validate.results import STATIC, SpokenSteps
-from exporter.validate.scene import Executions, Scene, set_scene
 from exporter.validate.steps import Wanted, judged, trace_steps
-from runtime_min import Bundle, alignment, pipeline
+from exporter.validate.utterance_runs import Executions, Scene, set_scene
+from runtime_min import Bundle
 from runtime_min import bundle as loaded_bundle
-from runtime_min.stages import STAGE_NAMES
-from runtime_min.voices import Style, style_row
+from runtime_min.format.signatures import STAGE_NAMES
+from runtime_min.model import alignment
+from runtime_min.model import chain as pipeline
+from runtime_min.model.voices import Style, style_row
 from tests.e2e.conftest import run_python
 from tests.e2e.utterances import HELLO, phonemes_of
 

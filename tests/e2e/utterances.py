@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 
-KOKORO = Path(__file__).parents[3] / "shared" / "kokoro"
-REAL_VOICES = KOKORO / "voices"
+from tests.support.paths import KOKORO
+
 RECORDED_INPUTS = KOKORO / "fixtures" / "decoder_inputs_real.npz"
 RECORDED_UTTERANCES = KOKORO / "fixtures" / "utterances.json"
 

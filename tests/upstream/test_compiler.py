@@ -13,10 +13,10 @@ from tvm import relax, te
 from tvm.s_tir import Schedule, TensorIntrin
 from tvm.script import tirx as T
 
-from exporter.kernels import conv1d
-from exporter.kernels.tiles import AVX512
-from exporter.pipeline import compile_module
-from tests.unit.cuda_kernel import scaled
+from exporter.compiler.kernels import conv1d
+from exporter.compiler.kernels.tiles import AVX512
+from exporter.compiler.passes import compile_module
+from tests.support.cuda_kernel import scaled
 from tests.upstream.reproduction import (
     BASELINE,
     SHORT,
@@ -186,7 +186,7 @@ def test_a_function_without_noalias_still_slows_down_the_others() -> None:
         return len(re.findall(r"vfmadd\d+ps[^\n]*(%zmm\d+)\n\s*vmovups\s+\1,", module.inspect_source("asm")))
 
     assert sums_in_memory(length.with_attr("tirx.noalias", True)) == 0
-    assert sums_in_memory(length) > 0, "works now: remove _mark_noalias from exporter/pipeline.py"
+    assert sums_in_memory(length) > 0, "works now: remove _mark_noalias from exporter/compiler/passes.py"
 
 
 def test_cuda_source_is_still_left_uncompiled_where_there_is_no_driver(
@@ -209,7 +209,7 @@ def test_cuda_source_is_still_left_uncompiled_where_there_is_no_driver(
     finally:
         tvm_ffi.register_global_func(name, usual, override=True)
     (device,) = (part for host in module.imports for part in host.imports)
-    assert not compiled, "works now: remove fatbins and mark_compiled from exporter/cuda.py"
+    assert not compiled, "works now: remove fatbins and mark_compiled from exporter/compiler/cuda.py"
     assert "__global__" in device.inspect_source("cuda"), (
-        "works now: remove mark_compiled from exporter/cuda.py"
+        "works now: remove mark_compiled from exporter/compiler/cuda.py"
     )

@@ -11,7 +11,7 @@ from tvm import relax
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
-from exporter.pipeline import passes
+from exporter.compiler.passes import passes
 from tests.upstream.reproduction import SHORT, imported
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")

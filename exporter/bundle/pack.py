@@ -1,0 +1,185 @@
+"""A bundle as one file: a plain tar archive of which each bundle has exactly one.
+
+The manifest comes first, then its files in its order, each under a header that follows from path and size
+alone. So unpacking parses no header: it computes the one that must stand there and compares. Links,
+devices, other paths, other orders, compression and anything after the end are thereby refused, and `tar -x`
+reads the archive as well.
+"""
+
+from __future__ import annotations
+
+import os
+import tarfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO
+
+from exporter.bundle.sign import Check
+from exporter.bundle.staging import check_replaceable, staged
+from runtime_min.errors import BundleError, OutputError
+from runtime_min.format.bundle_files import BundleFiles
+from runtime_min.format.manifest import MANIFEST_NAME, FileEntry, Manifest
+from runtime_min.format.msgpack import MAXIMUM_BYTES
+from runtime_min.format.parse import parse_manifest
+from runtime_min.output.writer import Output
+
+_BLOCK = 512
+_PIECE = 1 << 20
+_END = bytes(2 * _BLOCK)
+_SIZE = slice(124, 136)
+"""Where a header has the size of its file, in octal."""
+_HEADROOM = 1 << 20
+
+
+class ArchiveError(BundleError):
+    """A file is no archive of a bundle, or is damaged."""
+
+
+def pack_bundle(bundle: Path, archive: Path) -> None:
+    """Writes a bundle into one file, having checked what goes into it.
+
+    Raises:
+        BundleError: the bundle is damaged.
+        OutputError: the archive cannot be written.
+    """
+    files = BundleFiles(Path(bundle))
+    try:
+        data = files.read_manifest(MAXIMUM_BYTES + 1)
+        manifest = parse_manifest(data)
+        files.expect(manifest.files)
+        files.check_contents()
+        with Output(archive) as output:
+            for path, size, blocks in _members(files, data, manifest):
+                output.write(_header(path, size))
+                for block in blocks:
+                    output.write(block)
+                output.write(_padding(size))
+            output.write(_END)
+            output.synchronise()
+    finally:
+        files.close()
+
+
+def unpack_archive(archive: Path, destination: Path, checks: Iterable[Check] = ()) -> Manifest:
+    """Writes the bundle that `archive` holds into a directory; its files are checked as they are written.
+
+    Args:
+        archive: written by `pack_bundle`.
+        destination: the directory to create, or an earlier bundle to replace.
+        checks: what the manifest must pass before anything is written.
+
+    Raises:
+        ArchiveError: it is no such archive, or is damaged.
+        BundleError: its manifest is wrong or fails a check.
+        NotABundleError: something else than a bundle is at `destination`.
+        DiskFullError: there is not enough room.
+    """
+    destination = Path(os.path.abspath(destination))
+    check_replaceable(destination)
+    with _opened(archive) as file:
+        reader = _Reader(archive, file)
+        data = reader.manifest()
+        for check in checks:
+            check(data)
+        manifest = parse_manifest(data)
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        with staged(destination, sum(entry.bytes for entry in manifest.files) + _HEADROOM) as staging:
+            (staging / MANIFEST_NAME).write_bytes(data)
+            for entry in manifest.files:
+                reader.extract(entry, staging / entry.path)
+            reader.end()
+    return manifest
+
+
+class _Reader:
+    """A position in an archive."""
+
+    def __init__(self, path: Path, file: BinaryIO) -> None:
+        self.path = path
+        self.file = file
+
+    def error(self, problem: str) -> ArchiveError:
+        return ArchiveError(
+            f"{self.path} is no sound archive of a bundle: {problem}. Fetch it again, or write it with "
+            "'kokoro-export pack'."
+        )
+
+    def take(self, count: int, where: str) -> bytes:
+        data = self.file.read(count)
+        if len(data) != count:
+            raise self.error(f"it ends {count - len(data)} bytes too early, in {where}")
+        return data
+
+    def manifest(self) -> bytes:
+        """Reads the first file, whose size nothing tells but its header."""
+        header = self.take(_BLOCK, "its first header")
+        digits = header[_SIZE].rstrip(b"\0 ")
+        size = int(digits, 8) if digits.isdigit() and not set(digits) & set(b"89") else -1
+        if not 0 < size <= MAXIMUM_BYTES or header != _header(MANIFEST_NAME, size):
+            raise self.error(f"expected {MANIFEST_NAME} of at most {MAXIMUM_BYTES} bytes as its first file")
+        data = self.take(size, MANIFEST_NAME)
+        self.padding(size, MANIFEST_NAME)
+        return data
+
+    def extract(self, entry: FileEntry, path: Path) -> None:
+        """Writes a file, which must be the one that the manifest lists."""
+        if self.take(_BLOCK, f"the header of {entry.path}") != _header(entry.path, entry.bytes):
+            raise self.error(f"expected the header of {entry.path} with {entry.bytes} bytes, found another")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        digest, left = sha256(), entry.bytes
+        with path.open("xb") as output:
+            while left:
+                piece = self.take(min(left, _PIECE), entry.path)
+                digest.update(piece)
+                output.write(piece)
+                left -= len(piece)
+        if digest.hexdigest() != entry.sha256:
+            raise self.error(f"{entry.path} should have SHA-256 {entry.sha256}, has {digest.hexdigest()}")
+        self.padding(entry.bytes, entry.path)
+
+    def padding(self, size: int, where: str) -> None:
+        expected = _padding(size)
+        if self.take(len(expected), f"the padding of {where}") != expected:
+            raise self.error(f"expected zeros after {where}")
+
+    def end(self) -> None:
+        if self.file.read(len(_END) + 1) != _END:
+            raise self.error(f"expected {len(_END)} zeros and its end after the last file")
+
+
+def _members(
+    files: BundleFiles, data: bytes, manifest: Manifest
+) -> Iterator[tuple[str, int, Iterable[bytes]]]:
+    yield MANIFEST_NAME, len(data), [data]
+    for entry in manifest.files:
+        yield entry.path, entry.bytes, files.blocks(entry.path)
+
+
+def _header(path: str, size: int) -> bytes:
+    """Returns the header of a file, which depends on nothing else: no owner, no date."""
+    member = tarfile.TarInfo(path)
+    member.size = size
+    member.mode = 0o644
+    try:
+        return member.tobuf(tarfile.USTAR_FORMAT)
+    except ValueError as error:
+        raise OutputError(f"{path} does not fit into an archive ({error}): ship the directory.") from None
+
+
+def _padding(size: int) -> bytes:
+    return bytes(-size % _BLOCK)
+
+
+@contextmanager
+def _opened(archive: Path) -> Iterator[BinaryIO]:
+    try:
+        # A pipe has no size and cannot be trusted to end.
+        if not archive.is_file():
+            raise ArchiveError(f"{archive} is no archive of a bundle: expected a file.")
+        file = archive.open("rb")
+    except (OSError, ValueError) as error:
+        raise ArchiveError(f"{archive} cannot be read: {error}.") from None
+    with file:
+        yield file

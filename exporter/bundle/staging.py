@@ -1,0 +1,192 @@
+"""Writing a directory whole or not at all: beside its place, flushed, then exchanged with what is there."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from runtime_min.errors import DiskFullError, OutputError
+from runtime_min.format.manifest import MANIFEST_NAME
+
+_HERE = -100
+"""AT_FDCWD: paths are relative to the working directory."""
+_EXCHANGE = 2
+"""RENAME_EXCHANGE of Linux's renameat2."""
+
+
+class NotABundleError(OutputError):
+    """The destination exists and is no bundle, so it is not ours to replace."""
+
+
+class BusyDestinationError(OutputError):
+    """Another process is writing to the same place."""
+
+
+def check_replaceable(destination: Path) -> None:
+    """Makes sure that a bundle may be written at `destination`.
+
+    Raises:
+        NotABundleError: something else than a bundle or an empty directory is there.
+    """
+    if not os.path.lexists(destination) or (destination / MANIFEST_NAME).is_file():
+        return
+    if destination.is_dir() and not destination.is_symlink() and not any(destination.iterdir()):
+        return
+    raise NotABundleError(
+        f"{destination} exists and is no bundle (it has no {MANIFEST_NAME}): "
+        "expected a new place or an earlier bundle; choose another place or remove it yourself."
+    )
+
+
+def check_destination(destination: Path) -> None:
+    """Finds out before long work whether a bundle may be written at `destination`.
+
+    Raises:
+        NotABundleError: something else than a bundle or an empty directory is there.
+        BusyDestinationError: another process is writing there.
+    """
+    check_replaceable(destination)
+    if destination.parent.is_dir():
+        with locked(destination):
+            pass
+
+
+@contextmanager
+def staged(destination: Path, needed: int) -> Iterator[Path]:
+    """Yields a directory that takes the place of `destination` if the context ends without an error.
+
+    Args:
+        destination: an absolute path whose parent exists.
+        needed: bytes that will be written.
+
+    Raises:
+        BusyDestinationError: another process is writing there.
+        DiskFullError: there is not enough room.
+    """
+    staging = destination.with_name(f".{destination.name}.staging")
+    with _disk_full_named(destination, needed), locked(destination):
+        # What a process that was killed left behind; it takes room.
+        _remove(staging)
+        check_room(destination, needed)
+        staging.mkdir()
+        try:
+            yield staging
+            _synchronise(staging)
+            replace_directory(staging, destination)
+        finally:
+            _remove(staging)
+
+
+@contextmanager
+def locked(destination: Path) -> Iterator[None]:
+    """Keeps all other processes from writing to `destination`; a process that dies lets go of it.
+
+    Raises:
+        BusyDestinationError: another process is writing there.
+    """
+    lock = destination.with_name(f".{destination.name}.lock")
+    handle = _lock(lock)
+    while handle is None:
+        handle = _lock(lock)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _lock(lock: Path) -> int | None:
+    """Returns an open lock file; None if its owner removed it meanwhile."""
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(handle).st_nlink:
+            return handle
+    except BlockingIOError:
+        os.close(handle)
+        raise BusyDestinationError(
+            f"Another process is writing {lock.with_name(lock.name[1:].removesuffix('.lock'))}: "
+            "wait until it has ended, or choose another place."
+        ) from None
+    except BaseException:
+        os.close(handle)
+        raise
+    os.close(handle)
+    return None
+
+
+def check_room(destination: Path, needed: int) -> None:
+    """Makes sure that `needed` bytes are free beside `destination`.
+
+    Raises:
+        DiskFullError: they are not.
+    """
+    free = shutil.disk_usage(destination.parent).free
+    if needed > free:
+        raise DiskFullError(destination, needed, free)
+
+
+@contextmanager
+def _disk_full_named(destination: Path, needed: int) -> Iterator[None]:
+    """Turns the system's own "no space left" into an error that names place and sizes."""
+    try:
+        yield
+    except OSError as failure:
+        if failure.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        free = shutil.disk_usage(destination.parent).free
+        raise DiskFullError(destination, needed, free) from failure
+
+
+def replace_directory(staging: Path, destination: Path) -> None:
+    """Puts `staging` in the place of `destination`, at one blow where the system can.
+
+    What was there may be left at `staging`. It comes back if the second of two renames fails.
+    """
+    if not os.path.lexists(destination):
+        staging.rename(destination)
+    elif not _exchange(staging, destination):
+        earlier = staging.with_name(f".{destination.name}.earlier")
+        _remove(earlier)
+        destination.rename(earlier)
+        try:
+            staging.rename(destination)
+        except BaseException:
+            earlier.rename(destination)
+            raise
+        _remove(earlier)
+    _flush(destination.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchanges two names; False where the system or the file system cannot."""
+    rename = getattr(ctypes.CDLL(None), "renameat2", None)
+    return rename is not None and rename(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0
+
+
+def _synchronise(directory: Path) -> None:
+    """Makes sure that the contents have reached the disk before a rename makes them visible."""
+    for path in [*directory.rglob("*"), directory]:
+        _flush(path)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _remove(path: Path) -> None:
+    """Removes a directory or whatever else has this name."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,328 @@
+"""Writes a bundle: all files into a staging directory beside the destination, then one rename.
+
+Whatever fails on the way leaves an earlier bundle at the destination as it was, and nothing else behind.
+`bundles/FORMAT.md` specifies what is written.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from importlib.resources import files as package_files
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+import runtime_min
+from exporter.bundle.staging import check_replaceable, staged
+from runtime_min.format.manifest import (
+    ALIGNMENT,
+    CPU,
+    DEVICES_REQUIRED,
+    FORMAT,
+    FORMAT_VERSION,
+    ITEM_SIZES,
+    MANIFEST_NAME,
+    AudioFormat,
+    FileEntry,
+    Library,
+    Manifest,
+    Materials,
+    ModelInfo,
+    Parameters,
+    Stage,
+    Target,
+    Tensor,
+    Versions,
+    Voice,
+    manifest_keys,
+)
+from runtime_min.format.parse import parse_manifest
+from runtime_min.format.signatures import StageSignature
+from runtime_min.format.verify import sha256_of, verify_files
+from runtime_min.model.self_test import EXTENSION as SELF_TEST
+
+PARAMETER_FILE = "parameters.bin"
+RUNTIME_ARCHIVE = "runtime_min.pyz"
+_ZIP_DATE = (1980, 1, 1, 0, 0, 0)
+_HEADROOM = 4 << 20
+"""Bytes beyond the contents that the manifest, the licences and the file system take at most."""
+_START = """\
+import sys
+
+from runtime_min.__main__ import main
+
+sys.exit(main())
+"""
+
+_SELF_TEST = """
+Whether it computes on your machine what the original model does, this says in a few seconds:
+
+    python runtime_min.pyz --self-test
+"""
+
+Parity = Mapping[str, str | int | float | bool]
+
+
+@dataclass(frozen=True)
+class LibrarySource:
+    """A compiled library that goes into the bundle."""
+
+    level: str
+    bucket: int
+    path: Path
+    """Where the compiler left it."""
+    function: str
+
+
+@dataclass(frozen=True)
+class StageSource:
+    """A stage with its compiled libraries."""
+
+    signature: StageSignature
+    parameters: tuple[str, ...]
+    """Names of tensors, in the order in which a call takes them after the inputs."""
+    libraries: tuple[LibrarySource, ...]
+    """By level as in the target, buckets ascending within each level."""
+    device: str = CPU
+
+
+@dataclass(frozen=True)
+class TensorSource:
+    """A parameter that goes into the bundle."""
+
+    name: str
+    values: NDArray[np.generic]
+    layout: str = "row-major"
+
+
+@dataclass(frozen=True)
+class BundleContents:
+    """Everything that `write_bundle` needs to know."""
+
+    model: ModelInfo
+    versions: Versions
+    materials: Materials
+    target: Target
+    stages: Sequence[StageSource]
+    tensors: Sequence[TensorSource]
+    voices: Mapping[str, NDArray[np.float32]]
+    """Style rows by name, float32 ``[rows, 2 * style]``."""
+    vocabulary: Mapping[str, int]
+    runtime_library: Path | None
+    """The platform's ``libtvm_runtime``; None where an app brings it."""
+    max_phonemes: int = 510
+    audio: AudioFormat = field(default_factory=AudioFormat)
+    parity: Parity = field(default_factory=dict)
+    device_libraries: Mapping[str, Path] | None = None
+    """TVM's runtime for each device but the CPU (none where an app brings them); None for a bundle that
+    computes on the CPU alone."""
+    extensions: Mapping[str, Any] = field(default_factory=dict)
+    extension_files: Mapping[str, bytes] = field(default_factory=dict)
+    """Contents by path of what `extensions` name."""
+
+    @property
+    def runtimes(self) -> tuple[Path, ...]:
+        """All parts of TVM's runtime that go into the bundle."""
+        own = () if self.runtime_library is None else (self.runtime_library,)
+        return (*own, *(self.device_libraries or {}).values())
+
+
+def write_bundle(
+    destination: Path, contents: BundleContents, measure: Callable[[Path], Parity] | None = None
+) -> Path:
+    """Writes a bundle and returns its directory.
+
+    Args:
+        destination: the directory to create, or an earlier bundle to replace.
+        contents: what goes into it.
+        measure: called with the finished directory while it still stands in its staging place; what it
+            returns becomes the manifest's parity numbers.
+
+    Raises:
+        NotABundleError: something else than a bundle is at `destination`.
+        BusyDestinationError: another process is writing there.
+        DiskFullError: there is not enough room.
+        BundleError: `contents` contradict themselves, so that no reader would accept the bundle.
+    """
+    destination = Path(os.path.abspath(destination))
+    check_replaceable(destination)
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    with staged(destination, _needed_bytes(contents)) as staging:
+        manifest = _write_files(staging, contents)
+        write_manifest(staging, manifest)
+        if measure is not None:
+            write_manifest(staging, replace(manifest, parity=dict(measure(staging))))
+    return destination
+
+
+def encode_manifest(manifest: Manifest) -> bytes:
+    """Returns the bytes of the manifest file."""
+    entries = {"format": FORMAT, "version": FORMAT_VERSION, **manifest_entries(manifest)}
+    data: bytes = msgpack.packb(entries, use_bin_type=True)
+    return data
+
+
+def manifest_entries(manifest: Manifest) -> dict[str, Any]:
+    """Returns what the manifest file says, by the keys of the format."""
+    entries = asdict(manifest)
+    return {key: entries[key] for key in manifest_keys(manifest.requires)}
+
+
+def _write_files(staging: Path, contents: BundleContents) -> Manifest:
+    """Writes everything but the manifest and returns the manifest that describes it."""
+    for runtime in contents.runtimes:
+        _copy(runtime, staging / _runtime_path(runtime))
+    devices = contents.device_libraries
+    manifest = Manifest(
+        requires=() if devices is None else (DEVICES_REQUIRED,),
+        model=contents.model,
+        versions=contents.versions,
+        materials=contents.materials,
+        target=contents.target,
+        audio=contents.audio,
+        runtime_library=_runtime_path(contents.runtime_library) if contents.runtime_library else "",
+        stages=tuple(_write_stage(staging, source) for source in contents.stages),
+        parameters=_write_parameters(staging, contents.tensors),
+        vocabulary=dict(contents.vocabulary),
+        max_phonemes=contents.max_phonemes,
+        voices=tuple(write_voice(staging, name, contents.voices[name]) for name in sorted(contents.voices)),
+        parity=dict(contents.parity),
+        extensions=dict(contents.extensions),
+        device_libraries={name: _runtime_path(path) for name, path in (devices or {}).items()},
+    )
+    _write_texts(staging, manifest)
+    _write_archive(staging / RUNTIME_ARCHIVE)
+    for path, data in contents.extension_files.items():
+        (staging / path).write_bytes(data)
+    return replace(manifest, files=list_files(staging))
+
+
+def _runtime_path(runtime: Path) -> str:
+    """Returns a place beside the others: on macOS they look for each other there."""
+    return f"lib/{runtime.name}"
+
+
+def _write_stage(staging: Path, source: StageSource) -> Stage:
+    signature = source.signature
+    libraries = []
+    for library in source.libraries:
+        file = f"lib/{library.level}/{signature.name}-{library.bucket}{library.path.suffix}"
+        _copy(library.path, staging / file)
+        libraries.append(Library(library.level, library.bucket, file, library.function))
+    return Stage(
+        name=signature.name,
+        device=source.device,
+        axis=signature.axis,
+        minimum=signature.minimum,
+        inputs=signature.inputs,
+        outputs=signature.outputs,
+        parameters=source.parameters,
+        libraries=tuple(libraries),
+    )
+
+
+def _write_parameters(staging: Path, sources: Sequence[TensorSource]) -> Parameters:
+    """Writes all tensors into one file, each at a multiple of `ALIGNMENT`, the gaps zero."""
+    tensors = []
+    with (staging / PARAMETER_FILE).open("wb") as file:
+        for source in sources:
+            values = np.ascontiguousarray(source.values).reshape(source.values.shape)
+            if values.dtype.name not in ITEM_SIZES or values.dtype.byteorder == ">":
+                raise ValueError(
+                    f"{source.name}: expected one of {', '.join(ITEM_SIZES)}, found {values.dtype}"
+                )
+            file.write(bytes(-file.tell() % ALIGNMENT))
+            tensors.append(
+                Tensor(
+                    source.name, values.dtype.name, values.shape, file.tell(), values.nbytes, source.layout
+                )
+            )
+            file.write(values.data)
+    return Parameters(PARAMETER_FILE, tuple(tensors))
+
+
+def write_voice(staging: Path, name: str, rows: NDArray[np.float32]) -> Voice:
+    """Writes the table of a voice, float32 ``[rows, 2 * style]``, and returns its entry."""
+    if rows.ndim != 2 or rows.dtype != np.float32:
+        raise ValueError(f"voice {name}: expected float32 [rows, columns], found {rows.dtype} {rows.shape}")
+    file = f"voices/{name}.bin"
+    path = staging / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(rows.astype("<f4").tobytes())
+    return Voice(name, file, *rows.shape)
+
+
+def _write_texts(staging: Path, manifest: Manifest) -> None:
+    data = package_files("exporter.bundle") / "data"
+    for name in ("LICENSE", "NOTICE"):
+        (staging / name).write_bytes((data / f"BUNDLE_{name}").read_bytes())
+    title = f"{manifest.model.name} for {manifest.target.name}"
+    warning = "\nIts weights are random (a synthetic checkpoint): it babbles. It is a test, not a voice.\n"
+    readme = (data / "BUNDLE_README.txt").read_text(encoding="utf-8")
+    text = readme.format(
+        name=manifest.model.name,
+        target=manifest.target.name,
+        underline="=" * len(title),
+        triple=manifest.target.triple,
+        tvm_ffi=manifest.versions.tvm_ffi,
+        voice=_example_voice([voice.name for voice in manifest.voices]),
+        warning=warning if manifest.model.synthetic else "",
+        self_test=_SELF_TEST if SELF_TEST in manifest.extensions else "",
+    )
+    (staging / "README.txt").write_bytes(text.encode())
+
+
+def _example_voice(names: Sequence[str]) -> str:
+    return "af_heart" if "af_heart" in names or not names else names[0]
+
+
+def _write_archive(path: Path) -> None:
+    """Writes the runtime as one file that Python runs; the same sources give the same bytes."""
+    package = Path(runtime_min.__file__).parent
+    sources = {
+        f"runtime_min/{path.relative_to(package).as_posix()}": path.read_bytes()
+        for path in (*package.rglob("*.py"), package / "py.typed")
+    }
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        for name, data in sorted({**sources, "__main__.py": _START.encode()}.items()):
+            entry = zipfile.ZipInfo(name, _ZIP_DATE)
+            entry.create_system = 3
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, data)
+
+
+def write_manifest(staging: Path, manifest: Manifest) -> None:
+    """Writes the manifest, having read the bundle back as its readers will."""
+    data = encode_manifest(manifest)
+    verify_files(staging, parse_manifest(data))
+    (staging / MANIFEST_NAME).write_bytes(data)
+
+
+def list_files(staging: Path) -> tuple[FileEntry, ...]:
+    """Returns an entry for every file of a bundle that has no manifest yet."""
+    paths = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
+    return tuple(
+        FileEntry(path, (staging / path).stat().st_size, sha256_of(staging / path)) for path in paths
+    )
+
+
+def _copy(source: Path, destination: Path) -> None:
+    destination.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, destination)
+
+
+def _needed_bytes(contents: BundleContents) -> int:
+    libraries = [library.path for stage in contents.stages for library in stage.libraries]
+    arrays = [tensor.values for tensor in contents.tensors] + list(contents.voices.values())
+    return (
+        sum(path.stat().st_size for path in [*libraries, *contents.runtimes])
+        + sum(array.nbytes + ALIGNMENT for array in arrays)
+        + _HEADROOM
+    )

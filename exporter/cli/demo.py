@@ -1,0 +1,64 @@
+"""``make demo``: exports a bundle from the synthetic checkpoint, speaks from it, and says what happened."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+import wave
+from pathlib import Path
+
+from exporter.cli.inspect import readable_bytes, total_bytes
+from exporter.reference.utterances import PANGRAM
+from runtime_min.format.manifest import Manifest
+from runtime_min.format.verify import read_manifest
+
+BUNDLE = Path("bundles/demo")
+SPEECH = Path("hello.wav")
+
+
+def main() -> None:
+    """Runs the demonstration in the current directory."""
+    exporting = _run(
+        *("-m", "exporter", "bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "-o", str(BUNDLE))
+    )
+    # The bundle's own runtime in a process of its own: what a machine without this project would run.
+    speaking = _run(
+        *(str(BUNDLE / "runtime_min.pyz"), str(BUNDLE), "--phonemes", PANGRAM, "--voice", "af_heart"),
+        *("--seed", "0", "--format", "pcm16", "-o", str(SPEECH)),
+    )
+    with wave.open(str(SPEECH)) as file:
+        seconds = file.getnframes() / file.getframerate()
+    manifest = read_manifest(BUNDLE)
+    print(f"\nexported   {BUNDLE}, {readable_bytes(total_bytes(manifest))}, in {exporting:.1f} s")
+    print(f"spoke      {SPEECH}, {seconds:.2f} s of audio, in {speaking:.2f} s with start and verification")
+    print(f"validated  {_validation(manifest)}")
+    if manifest.model.synthetic:
+        print("The weights are synthetic, so this babbles; --checkpoint hub exports the real ones.")
+
+
+def _validation(manifest: Manifest) -> str:
+    """What the manifest says of the comparison with kokoro, in a line."""
+    parity = manifest.parity
+    if not parity.get("validated"):
+        return f"no: {parity.get('why not', 'not recorded')}"
+    level = manifest.target.levels[0].name
+    return (
+        f"{parity['utterances']} utterances, {parity['seconds']:.0f} s: at least "
+        f"{parity[f'{level}: chain, dB']:.1f} dB to kokoro, and at most "
+        f"{parity[f'{level}: chain, distance over own spread']:.2g} of the 2 own spreads that are allowed"
+    )
+
+
+def _run(*arguments: str) -> float:
+    """Runs Python, shows the command, and returns the seconds that it took."""
+    print("$ python", *arguments, flush=True)
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, *arguments])
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

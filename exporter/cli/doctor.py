@@ -1,0 +1,187 @@
+"""Checks of this machine: can it export a bundle, and if not, what is to be done about it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from exporter.compiler.link import find_linker
+from exporter.compiler.targets import choose_levels, find_target
+from exporter.errors import ExportError
+from exporter.export.library_cache import default_directory
+from runtime_min.engine.machine import Machine, this_machine
+
+# These crash the compiler without a message (MetaSchedule's TuneContext, dlight's Metal rule).
+KNOWN_BAD = {"apache-tvm-ffi": ("0.1.15.post1", "0.1.15.post2")}
+_GIGABYTE = 1 << 30
+# A bundle with all voices takes 0.4 GB, while it is written twice; a compiling worker holds 2 GB.
+_DISK_NEEDED = 2 * _GIGABYTE
+_MEMORY_NEEDED = 3 * _GIGABYTE
+_INSTALL = "pip install 'kokoro-export[export]'"
+
+
+class Status(Enum):
+    """How a check ended."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+_COLOURS = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    status: Status
+    found: str
+    advice: str = ""
+    """What to do; empty where nothing is."""
+
+
+def examine() -> list[Check]:
+    """Returns all checks of this machine."""
+    return [
+        _python(sys.version_info[:2]),
+        *_packages(),
+        *_machine(this_machine()),
+        _room(
+            "free disk, cache",
+            _free_disk(default_directory()),
+            _DISK_NEEDED,
+            "set XDG_CACHE_HOME or make room",
+        ),
+        _room(
+            "free disk, here", _free_disk(Path.cwd()), _DISK_NEEDED, "make room, or write elsewhere with -o"
+        ),
+        _room(
+            "available memory",
+            _available_memory(),
+            _MEMORY_NEEDED,
+            "close programs, and export with --jobs 1",
+        ),
+    ]
+
+
+def as_table(checks: Iterable[Check]) -> Table:
+    """Returns the checks as a table for people."""
+    table = Table("check", "", "found", "what to do")
+    for check in checks:
+        status = Text(check.status.value, style=_COLOURS[check.status])
+        table.add_row(check.name, status, Text(check.found), Text(check.advice))
+    return table
+
+
+def failed(checks: Iterable[Check]) -> bool:
+    """Tells whether an export cannot work."""
+    return any(check.status is Status.FAIL for check in checks)
+
+
+def check_packages(requirements: Iterable[str], installed: Callable[[str], str | None]) -> Iterator[Check]:
+    """Yields a check for every requirement of the exporter.
+
+    Args:
+        requirements: as `importlib.metadata.requires` returns them.
+        installed: the version of a distribution; None where it is not installed.
+    """
+    from packaging.requirements import Requirement
+
+    wanted: dict[str, list[Requirement]] = {}
+    for text in requirements:
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": "export"}):
+            wanted.setdefault(requirement.name, []).append(requirement)
+    for name, parts in wanted.items():
+        yield _package(name, ",".join(str(part.specifier) for part in parts), installed(name))
+
+
+def _package(name: str, specifier: str, version: str | None) -> Check:
+    from packaging.specifiers import SpecifierSet
+
+    if version is None:
+        return Check(name, Status.FAIL, "not installed", f"expected {specifier}: {_INSTALL}")
+    if version in KNOWN_BAD.get(name, ()):
+        return Check(
+            name, Status.FAIL, version, f"known to crash the compiler, expected {specifier}: {_INSTALL}"
+        )
+    if not SpecifierSet(specifier).contains(version, prereleases=True):
+        return Check(name, Status.WARN, version, f"tested with {specifier}: {_INSTALL}")
+    return Check(name, Status.OK, version)
+
+
+def _packages() -> Iterator[Check]:
+    try:
+        requirements = importlib.metadata.requires("kokoro-export") or []
+    except importlib.metadata.PackageNotFoundError:
+        advice = f"its requirements are unknown, so no version was checked: {_INSTALL}"
+        yield Check("kokoro-export", Status.WARN, "not installed", advice)
+        return
+    yield from check_packages(requirements, _installed)
+
+
+def _python(version: tuple[int, int]) -> Check:
+    found = ".".join(map(str, version))
+    if (3, 10) <= version < (3, 13):
+        return Check("python", Status.OK, found)
+    return Check(
+        "python", Status.FAIL, found, "kokoro needs 3.10, 3.11 or 3.12; a bundle speaks on later ones too"
+    )
+
+
+def _machine(machine: Machine) -> Iterator[Check]:
+    try:
+        target = find_target("host", machine)
+    except ExportError as error:
+        yield Check("target", Status.WARN, f"{machine.system}-{machine.machine}", str(error))
+        return
+    yield Check("target", Status.OK, target.name)
+    yield _attempt("cpu level", Status.WARN, lambda: choose_levels(target, "host", machine)[0].name)
+    yield _attempt("linker", Status.FAIL, lambda: shlex.join(find_linker(target)))
+
+
+def _attempt(name: str, otherwise: Status, find: Callable[[], str]) -> Check:
+    try:
+        return Check(name, Status.OK, find())
+    except ExportError as error:
+        return Check(name, otherwise, "none", str(error))
+
+
+def _room(name: str, free: int | None, needed: int, advice: str) -> Check:
+    found = "unknown" if free is None else f"{free / _GIGABYTE:.1f} GB"
+    if free is None or free < needed:
+        return Check(name, Status.WARN, found, f"{needed / _GIGABYTE:.0f} GB are advisable: {advice}")
+    return Check(name, Status.OK, found)
+
+
+def _free_disk(path: Path) -> int:
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free
+
+
+def _available_memory() -> int | None:
+    """Returns bytes of memory that can be had without swapping, as Linux estimates them."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

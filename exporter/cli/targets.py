@@ -1,0 +1,57 @@
+"""What ``kokoro-export targets`` shows: the rows of the table of targets, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from exporter.compiler.targets import TARGETS, Target
+from runtime_min.engine.machine import Machine
+from runtime_min.format.signatures import stage_names
+
+
+def as_tables(machine: Machine) -> Group:
+    """Returns a table for each target, with what `machine` exports it with."""
+    return Group(*(_table(target, target.fits(machine)) for target in TARGETS))
+
+
+def _table(target: Target, is_host: bool) -> Table:
+    table = Table(title=target.name, title_justify="left", show_header=False, width=80)
+    table.add_column(no_wrap=True)
+    table.add_column(ratio=1)
+    for name, value in _rows(target, is_host):
+        table.add_row(name, Text(value))
+    return table
+
+
+def _rows(target: Target, is_host: bool) -> Iterator[tuple[str, str]]:
+    yield "runs on", f"{target.system} on {target.machine}, {target.minimum_os} or newer"
+    yield "triple", target.triple
+    yield "CPU levels", ", ".join(level.name for level in target.levels)
+    yield "devices", _devices(target)
+    yield "libraries", f"*{target.library_suffix}"
+    yield "linked with", "a C compiler, or zig" if is_host else f"zig for {target.zig_target}"
+    source = "this machine's TVM" if is_host else f"the wheel of apache-tvm for {target.wheel_platform}"
+    names = " and ".join(file.name for file in target.runtime_files)
+    yield "runtime", f"{names} of {source}" if target.runs else "none: no wheel has one"
+    if target.needs:
+        yield "needs", target.needs
+    yield "verified", target.verified
+
+
+def _devices(target: Target) -> str:
+    """Returns which stages compute where, such as ``decoder on metal, the others on the cpu``."""
+    stages = stage_names(target.source_apart)
+    moved = [stage for stage in stages if target.device_of(stage) != "cpu"]
+    if not moved:
+        return "every stage on the cpu"
+    others = ", ".join(stage for stage in stages if stage not in moved)
+    able = [stage for stage in stages if target.device_of(stage, target.device) != "cpu"]
+    asked = " and ".join(stage for stage in able if stage not in moved)
+    return (
+        f"{', '.join(moved)} on {target.device}; {others} on the cpu; "
+        f"{asked} on {target.device} with --lstm-device {target.device}"
+    )

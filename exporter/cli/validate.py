@@ -1,0 +1,293 @@
+"""``kokoro-export validate``: it parses arguments and prints; the work is done elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from exporter.cli.terminal import EPILOG, BundleArgument, parts, reported_errors
+from runtime_min.format.signatures import MINIMUM_LENGTH, STAGE_NAMES
+
+if TYPE_CHECKING:
+    from exporter.parity.figures import Utterance
+    from exporter.reference.padded import Tail
+    from exporter.validate.e2e import Told
+    from exporter.validate.results import Report, SpokenSteps
+    from exporter.validate.steps import Wanted
+    from exporter.validate.utterance_runs import Executions
+    from runtime_min import Bundle
+
+_MISSED = 8
+_SHORT = "həlˈO wˈɜɹld!"
+"""Hello world: what is compared step by step where nothing is named."""
+
+app = typer.Typer(
+    help="Compare a bundle with kokoro, and show where any difference comes from.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+)
+CheckpointOption = Annotated[
+    str | None,
+    typer.Option(help="hub, synthetic or a .pth file; by default what the bundle was made from."),
+]
+ConfigOption = Annotated[Path | None, typer.Option(help="The config.json that belongs to a .pth file.")]
+UtterancesOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="JSON list of objects with phonemes, voice, speed and perhaps seed."),
+]
+ThreadsOption = Annotated[
+    int | None, typer.Option(help="Threads of the bundle and of kokoro; by default all cores.", min=1)
+]
+
+
+@app.command(epilog=EPILOG)
+def e2e(
+    path: BundleArgument,
+    utterances: UtterancesOption = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the figures as JSON too.")
+    ] = None,
+    cpu_level: Annotated[
+        str | None, typer.Option(help="The CPU level to validate; by default all that this machine runs.")
+    ] = None,
+    checkpoint: CheckpointOption = None,
+    config: ConfigOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Compare the final waveform over a set of utterances: built in, or from a file."""
+    _check_directory("--json", json)
+    with reported_errors():
+        from exporter.reference import utterances as inputs
+        from exporter.validate import e2e
+        from runtime_min.format.verify import read_manifest
+
+        named = inputs.read_utterances(utterances) if utterances else ()
+        manifest = read_manifest(path)
+        levels = e2e.levels_here(manifest, cpu_level)
+        with e2e.loaded_levels(path, levels, threads) as bundles:
+            said = named or inputs.built_in(bundles[0])
+            if not said:
+                raise inputs.UtterancesError(
+                    "The bundle's buckets hold none of the built-in utterances: name shorter ones with "
+                    "--utterances FILE."
+                )
+            inputs.check_utterances(bundles[0], said)
+            files = inputs.reference_files(manifest, checkpoint, config)
+            with _shown_progress(len(said)) as progress:
+                progress(0, "start kokoro")
+                with inputs.references(files, threads) as (reference, precise):
+                    waveforms = e2e.validate_waveforms(bundles, reference, precise, said, progress)
+        Console().print(*e2e.as_tables(waveforms))
+        if json is not None:
+            e2e.write_json(json, waveforms, path)
+        typer.echo(e2e.verdict(waveforms, path))
+    if not all(waveform.holds for waveform in waveforms):
+        raise typer.Exit(_MISSED)
+
+
+@app.command(epilog=EPILOG)
+def steps(
+    path: BundleArgument,
+    phonemes: Annotated[
+        list[str] | None, typer.Option(help="What to say, as misaki writes it; may be repeated.")
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option(help="What to say, in the voice's language; needs its G2P (misaki).")
+    ] = None,
+    utterances: UtterancesOption = None,
+    voice: Annotated[str | None, typer.Option(help="Voice of --phonemes and --text.")] = None,
+    speed: Annotated[float | None, typer.Option(help="Speed of --phonemes and --text.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the noise of --phonemes and --text.")] = None,
+    static_text_len: Annotated[
+        int, typer.Option(help="Tokens that pt.static is padded to.", min=MINIMUM_LENGTH)
+    ] = 512,
+    static_frames: Annotated[
+        int, typer.Option(help="Frames that pt.static is padded to.", min=MINIMUM_LENGTH)
+    ] = 5120,
+    cross: Annotated[bool, typer.Option("--cross", help="Both decoders on each execution's inputs.")] = False,
+    prefix_f0n: Annotated[
+        bool, typer.Option("--prefix-f0n", help="pt.static with F0 and N computed without padding.")
+    ] = False,
+    tails: Annotated[
+        str | None, typer.Option(help="Kinds of padding, joined by commas: zeros, repeat, noise, nan.")
+    ] = None,
+    sweep_buckets: Annotated[
+        bool, typer.Option("--sweep-buckets", help="The same utterance in each bucket.")
+    ] = False,
+    probe: Annotated[
+        list[str] | None, typer.Option(help="A stage to compare block by block; may be repeated.")
+    ] = None,
+    save_dir: Annotated[
+        Path | None, typer.Option(help="Directory for report.html, report.json, tensors and float WAVs.")
+    ] = None,
+    cpu_level: Annotated[
+        str | None, typer.Option(help="The CPU level to validate; by default the best of this machine.")
+    ] = None,
+    checkpoint: CheckpointOption = None,
+    config: ConfigOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Compare every step of one or many utterances: PyTorch, PyTorch padded, and the bundle."""
+    from exporter.validate.steps import Wanted
+
+    wanted = Wanted(cross, prefix_f0n, _tails(tails), sweep_buckets, _stages(probe or ()))
+    if (
+        utterances is not None
+        and not phonemes
+        and text is None
+        and (voice, speed, seed) != (None, None, None)
+    ):
+        raise typer.BadParameter(
+            "expected voice, speed and seed in the file of --utterances: the options belong to --phonemes "
+            "and --text",
+            param_hint="--voice, --speed, --seed",
+        )
+    _check_directory("--save-dir", save_dir)
+    with reported_errors():
+        from exporter.parity.figures import Utterance
+        from exporter.reference import utterances as inputs
+        from exporter.validate.report.save import check_replaceable, save
+        from exporter.validate.report.terminal import show
+        from runtime_min import Bundle
+        from runtime_min.format.verify import read_manifest
+
+        if save_dir is not None:
+            check_replaceable(save_dir)
+        manifest = read_manifest(path)
+        speaker = voice or inputs.default_voice([known.name for known in manifest.voices])
+        said = inputs.read_utterances(utterances) if utterances else ()
+        spoken = [*(phonemes or ()), *(inputs.phonemes_of_text(text, speaker) if text is not None else ())]
+        if not spoken and not said:
+            spoken = ["".join(phoneme for phoneme in _SHORT if phoneme in manifest.vocabulary)]
+        named = (Utterance(each, speaker, 1.0 if speed is None else speed, seed or 0) for each in spoken)
+        with Bundle.load(path, level=cpu_level, threads=threads) as bundle:
+            files = inputs.reference_files(manifest, checkpoint, config)
+            report = _compare(bundle, (*named, *said), files, (static_text_len, static_frames), wanted)
+        show(report, Console())
+        if save_dir is not None:
+            save(report, save_dir)
+            typer.echo(f"saved {save_dir / 'report.html'}")
+    if not report.holds:
+        raise typer.Exit(_MISSED)
+
+
+def _compare(
+    bundle: Bundle,
+    utterances: Sequence[Utterance],
+    files: tuple[Path, Path],
+    static_lengths: tuple[int, int],
+    wanted: Wanted,
+) -> Report:
+    from exporter.reference import utterances as inputs
+    from exporter.validate.kernel_order import stage_calls
+    from exporter.validate.results import Report
+    from exporter.validate.utterance_runs import Executions
+
+    frames = inputs.check_utterances(bundle, utterances)
+    _check_static_lengths(*static_lengths, bundle, utterances, frames)
+    with (
+        _shown_progress(len(utterances)) as progress,
+        inputs.references(files, bundle.threads) as (reference, precise),
+    ):
+        progress(0, "the kernels of the stages")
+        ask = Executions(bundle, reference, precise, stage_calls(*files), *static_lengths)
+        found = tuple(_spoken(ask, utterances, wanted, progress))
+    return Report(str(bundle.directory), _facts(bundle, ask), found)
+
+
+def _spoken(
+    ask: Executions, utterances: Sequence[Utterance], wanted: Wanted, progress: Told
+) -> Iterator[SpokenSteps]:
+    from exporter.validate.steps import trace_steps
+
+    for done, utterance in enumerate(utterances):
+
+        def doing(what: str, done: int = done) -> None:
+            progress(done, f"utterance {done + 1} of {len(utterances)}: {what}")
+
+        yield trace_steps(replace(ask, progress=doing), utterance, wanted)
+
+
+def _facts(bundle: Bundle, ask: Executions) -> dict[str, str]:
+    """What was compared, for the head of a report."""
+    model, packages = bundle.manifest.model, bundle.manifest.materials.packages
+    return {
+        "model": f"{model.name}, checkpoint {model.sha256[:16]}",
+        "CPU level": f"{bundle.level.name}, threads: {bundle.threads}",
+        "pt.static": f"{ask.static_tokens} tokens, {ask.static_frames} frames",
+        "versions": f"{_versions(packages)}, tvm {bundle.manifest.versions.tvm}",
+    }
+
+
+def _versions(packages: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {packages.get(name, 'unknown')}" for name in ("kokoro", "torch"))
+
+
+def _check_static_lengths(
+    tokens: int, frames: int, bundle: Bundle, utterances: Sequence[Utterance], needed_frames: Sequence[int]
+) -> None:
+    """Refuses lengths of pt.static that do not hold an utterance, or that the model does not have."""
+    from exporter.export.plan import OptionError
+    from runtime_min.model.tokens import BOUNDARIES
+
+    needed = max(len(utterance.phonemes) for utterance in utterances) + BOUNDARIES
+    most = bundle.manifest.max_phonemes + BOUNDARIES
+    if not needed <= tokens <= most:
+        raise OptionError(
+            f"--static-text-len: expected {needed} to {most}, so that pt.static holds every utterance, "
+            f"found {tokens}."
+        )
+    if frames < max(needed_frames):
+        raise OptionError(
+            f"--static-frames: expected {max(needed_frames)} or more, so that pt.static holds every "
+            f"utterance, found {frames}."
+        )
+
+
+def _tails(text: str | None) -> tuple[Tail, ...]:
+    from exporter.reference.padded import TAILS
+
+    named = parts(text or "")
+    found = tuple(tail for tail in TAILS if tail in named)
+    if text is not None and (not named or set(named) - set(TAILS)):
+        raise typer.BadParameter(
+            f"expected some of {', '.join(TAILS)}, joined by commas, found {text!r}", param_hint="--tails"
+        )
+    return found
+
+
+def _stages(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in STAGE_NAMES:
+            raise typer.BadParameter(
+                f"expected one of {', '.join(STAGE_NAMES)}, found {name!r}", param_hint="--probe"
+            )
+    return tuple(dict.fromkeys(names))
+
+
+def _check_directory(option: str, path: Path | None) -> None:
+    """Refuses a place that cannot be written before anything slow runs."""
+    if path is not None and not path.absolute().parent.is_dir():
+        raise typer.BadParameter(f"expected a directory at {path.absolute().parent}", param_hint=option)
+
+
+@contextmanager
+def _shown_progress(total: int) -> Iterator[Told]:
+    """Yields what shows the number of utterances that are done, and what is done now, on standard error."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, what: console.print(what, markup=False, highlight=False)
+        return
+    described = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), described, BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as shown:
+        task = shown.add_task("", total=total)
+        yield lambda done, what: shown.update(task, completed=done, description=what)

@@ -1,0 +1,104 @@
+"""From a stage's torch module to Relax: torch.export with a symbolic length, then TVM's importer."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.export import Dim, export
+from tvm import IRModule, relax
+from tvm.relax.frontend.torch import from_exported_program
+
+from exporter.compiler.converters import converters
+from exporter.compiler.kernels.tiles import Tiles
+from exporter.compiler.stages.layers import layout_of
+from runtime_min.format.signatures import StageSignature, TensorSignature, offset_of
+
+_EXAMPLE_LENGTH = 24
+
+
+class Weight(NamedTuple):
+    """One parameter of a stage.
+
+    Attributes:
+        name: name within the stage's module.
+        value: float32.
+        layout: name of the kernel layout, or row-major.
+    """
+
+    name: str
+    value: NDArray[np.float32]
+    layout: str
+
+
+def stage_weights(module: nn.Module) -> list[Weight]:
+    """The parameters of a stage in the order in which its compiled function takes them."""
+    return [
+        Weight(name, value.detach().numpy(), layout_of(value)) for name, value in module.named_parameters()
+    ]
+
+
+def import_stage(
+    module: nn.Module, signature: StageSignature, bucket: int, tiles: Tiles | None, function: str
+) -> IRModule:
+    """Traces a stage and turns it into Relax.
+
+    The length is one symbol between the signature's minimum and `bucket`. The bound is what the memory
+    planner works with, and the only difference between the libraries of two buckets.
+
+    Args:
+        module: the stage.
+        signature: its inputs and their shapes.
+        bucket: the largest length.
+        tiles: register tiles of the CPU level; None for a GPU.
+        function: name of the entry function.
+
+    Returns:
+        A module whose function takes the inputs in order, then the parameters as `stage_weights` lists them.
+    """
+    # TVM wants an input that carries the bare symbol, so it counts half frames where no input has fewer.
+    unit = min(size[0] for tensor in signature.inputs for size in tensor.shape if not isinstance(size, int))
+    length = Dim(signature.axis, min=unit * signature.minimum, max=unit * bucket)
+    example = min(_EXAMPLE_LENGTH, bucket)
+    arguments = tuple(_example(tensor, example) for tensor in signature.inputs)
+    shapes = tuple(_dynamic(tensor, length, unit) for tensor in signature.inputs)
+    with torch.no_grad():
+        program = export(module, arguments, dynamic_shapes=shapes).run_decompositions()
+    imported = from_exported_program(
+        program,
+        keep_params_as_input=True,
+        unwrap_unit_return_tuple=True,
+        custom_convert_map=converters(tiles),
+    )
+    detached, parameters = relax.frontend.detach_params(imported)
+    expected = [tuple(value.shape) for _, value in module.named_parameters()]
+    found = [tuple(int(size) for size in value.shape) for value in parameters["main"]]
+    if expected != found:
+        raise AssertionError(f"{signature.name}: the imported function's parameters are not the module's")
+    return _rename(detached, function)
+
+
+def _rename(module: IRModule, function: str) -> IRModule:
+    """The importer calls every entry function main."""
+    functions = {
+        variable: body for variable, body in module.functions_items() if variable.name_hint != "main"
+    }
+    renamed = IRModule(functions, attrs=module.attrs)
+    renamed[function] = module["main"].with_attr("global_symbol", function)
+    return renamed
+
+
+def _example(tensor: TensorSignature, length: int) -> torch.Tensor:
+    dtype = {"float32": torch.float32, "int64": torch.int64}[tensor.dtype]
+    return torch.zeros(tensor.concrete(length), dtype=dtype)
+
+
+def _dynamic(tensor: TensorSignature, length: Dim, unit: int) -> dict[int, Dim]:
+    """Which axes of an input carry the length, of which there are `unit` to the stage's, and how."""
+    dimensions = {}
+    for axis, size in enumerate(tensor.shape):
+        if not isinstance(size, int):
+            multiple = length if size[0] == unit else size[0] // unit * length
+            dimensions[axis] = multiple + offset_of(size) if offset_of(size) else multiple
+    return dimensions

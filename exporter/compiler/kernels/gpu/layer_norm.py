@@ -1,0 +1,113 @@
+"""Layer normalisation over channels on a GPU; functions and buffers are those of `kernels.layer_norm`.
+
+A block of threads normalises 32 time steps: threads with neighbouring numbers have neighbouring steps, and
+eight of them share the channels of a step. The input is read once for each sum and once more at the end.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from tvm.script import tirx as T
+from tvm.tirx import PrimFunc
+
+from exporter.compiler.kernels.gpu.device_math import leaky_relu
+from exporter.compiler.kernels.gpu.rows import LANES, ROWS, THREADS, sum_rows
+
+_sum_rows = sum_rows(1)
+
+
+@T.inline
+def _statistics(
+    x: Any, channels: Any, epsilon: Any, time: Any, row: Any, lane: Any, mean: Any, scale: Any
+) -> None:
+    """Sets mean and scale[0] = 1 / sqrt(variance + epsilon) of each thread's time step.
+
+    mean[1] is what mean[0] is off by: taken off apart, it keeps the digits where the mean is much larger than
+    the deviation (Chan, Golub and LeVeque, 1983).
+    """
+    total = T.alloc_buffer((1,), "float32", scope="local")
+    mean[0] = T.float32(0)
+    mean[1] = T.float32(0)
+    for part in T.unroll(2):
+        total[0] = T.float32(0)
+        for turn in T.serial(-(-channels // ROWS)):
+            if turn * ROWS + row < channels:
+                total[0] = total[0] + (x[0, turn * ROWS + row, time] - mean[0])
+        _sum_rows(total, row, lane)
+        mean[part] = total[0] / T.float32(channels)
+    total[0] = T.float32(0)
+    for turn in T.serial(-(-channels // ROWS)):
+        if turn * ROWS + row < channels:
+            deviation: T.let[T.float32] = (x[0, turn * ROWS + row, time] - mean[0]) - mean[1]
+            total[0] = total[0] + deviation * deviation
+    _sum_rows(total, row, lane)
+    scale[0] = T.float32(1) / T.sqrt(total[0] / T.float32(channels) + T.float32(epsilon))
+
+
+def _normalise(channels: int, epsilon: float, finish: Callable[[Any, Any, Any, Any], Any]) -> Any:
+    """A TIR macro: y = finish(normalised x, channel, and two buffers) for all time steps."""
+
+    @T.inline
+    def normalise(x: Any, y: Any, n: Any, first: Any, second: Any) -> None:
+        for block in T.thread_binding(T.floordiv(n + (LANES - 1), LANES), thread="blockIdx.x"):
+            for thread in T.thread_binding(THREADS, thread="threadIdx.x"):
+                mean = T.alloc_buffer((2,), "float32", scope="local")
+                scale = T.alloc_buffer((1,), "float32", scope="local")
+                row: T.let[T.int32] = T.floordiv(thread, LANES)
+                lane: T.let[T.int32] = thread % LANES
+                step: T.let[T.int32] = T.cast(block, "int32") * LANES + lane
+                # Threads past the end compute the last step once more, and write nothing.
+                time: T.let[T.int32] = T.min(step, T.cast(n, "int32") - 1)
+                _statistics(x, channels, epsilon, time, row, lane, mean, scale)
+                for turn in T.serial(-(-channels // ROWS)):
+                    if turn * ROWS + row < channels and step < T.cast(n, "int32"):
+                        y[0, turn * ROWS + row, step] = finish(
+                            ((x[0, turn * ROWS + row, step] - mean[0]) - mean[1]) * scale[0],
+                            turn * ROWS + row, first, second,
+                        )  # fmt: skip
+
+    return normalise
+
+
+def layer_norm(channels: int, *, epsilon: float, leaky_slope: float | None = None) -> PrimFunc:
+    """Layer normalisation with a learned affine: activation(normalised * weight + bias)."""
+
+    def finish(value: Any, channel: Any, weight: Any, bias: Any) -> Any:
+        value = value * weight[channel] + bias[channel]
+        return value if leaky_slope is None else leaky_relu(value, leaky_slope)
+
+    normalise = _normalise(channels, epsilon, finish)
+
+    @T.prim_func(private=True, s_tir=True)
+    def layer_norm(
+        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, y_handle: T.handle
+    ) -> None:
+        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
+        n = T.int64()
+        x = T.match_buffer(x_handle, (1, channels, n), "float32")
+        weight = T.match_buffer(weight_handle, (channels,), "float32")
+        bias = T.match_buffer(bias_handle, (channels,), "float32")
+        y = T.match_buffer(y_handle, (1, channels, n), "float32")
+        normalise(x, y, n, weight, bias)
+
+    return layer_norm
+
+
+def adaptive_layer_norm(channels: int, *, epsilon: float) -> PrimFunc:
+    """StyleTTS 2's AdaLayerNorm, an affine from the style: (1 + gamma) * normalised + beta."""
+
+    def finish(value: Any, channel: Any, gamma: Any, beta: Any) -> Any:
+        return (T.float32(1) + gamma[0, channel]) * value + beta[0, channels + channel]
+
+    normalise = _normalise(channels, epsilon, finish)
+
+    @T.prim_func(private=True, s_tir=True)
+    def adaptive_layer_norm(x_handle: T.handle, style_handle: T.handle, y_handle: T.handle) -> None:
+        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
+        n = T.int64()
+        x = T.match_buffer(x_handle, (1, channels, n), "float32")
+        style = T.match_buffer(style_handle, (1, 2 * channels), "float32")
+        y = T.match_buffer(y_handle, (1, channels, n), "float32")
+        normalise(x, y, n, style, style)
+
+    return adaptive_layer_norm

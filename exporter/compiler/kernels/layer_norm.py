@@ -1,0 +1,199 @@
+"""Layer normalisation over the channels of channel-major activations [1, channels, n].
+
+Time is contiguous, so a vector holds one channel at neighbouring time steps and statistics are vertical sums.
+A job copies one block of time steps to a tile that stays in cache, normalises it there and writes it out.
+"""
+
+from typing import Any
+
+from tvm.script import tirx as T
+from tvm.tirx import Expr, PrimFunc
+
+from exporter.compiler.kernels import vector_math
+
+TIME_BLOCK = 32
+"""Time steps of a job."""
+
+PARTS = 4
+"""Independent sums of a column, which hide the latency of an addition; the channels are a multiple of it."""
+
+
+def _blocks(n: Expr) -> Expr:
+    """The number of time blocks that cover n time steps."""
+    return T.floordiv(n + (TIME_BLOCK - 1), TIME_BLOCK)
+
+
+def _first_time(block: Expr, n: Expr) -> Expr:
+    """The first time step of a block; the last block overlaps its neighbour rather than pass the end.
+
+    Columns that both have are computed twice with equal results, so it does not matter which is written last.
+    """
+    return T.max(T.min(block * TIME_BLOCK, n - TIME_BLOCK), T.int64(0))
+
+
+def _sum_of_parts(parts: Any, lane: Expr) -> Expr:
+    """The sum of a column from its partial sums."""
+    return (parts[0, lane] + parts[1, lane]) + (parts[2, lane] + parts[3, lane])
+
+
+@T.inline
+def _load(x: Any, tile: Any, channels: Any, first: Any, n: Any) -> None:
+    """Copies the time steps from `first` to the tile; columns past the end of a short input become zero."""
+    if n >= TIME_BLOCK:
+        for channel in T.serial(channels):
+            for lane in T.vectorized(TIME_BLOCK):
+                tile[channel, lane] = x[0, channel, first + lane]
+    else:
+        for channel in T.serial(channels):
+            for lane in T.vectorized(TIME_BLOCK):
+                tile[channel, lane] = T.float32(0)
+            for time in T.serial(n):
+                tile[channel, time] = x[0, channel, time]
+
+
+@T.inline
+def _store(tile: Any, y: Any, channels: Any, first: Any, n: Any) -> None:
+    """Writes the tile's columns to the time steps from `first`, as far as they exist."""
+    if n >= TIME_BLOCK:
+        for channel in T.serial(channels):
+            for lane in T.vectorized(TIME_BLOCK):
+                y[0, channel, first + lane] = tile[channel, lane]
+    else:
+        for channel in T.serial(channels):
+            for time in T.serial(n):
+                y[0, channel, time] = tile[channel, time]
+
+
+@T.inline
+def _subtract_mean(tile: Any, channels: Any) -> None:
+    """Subtracts each column's mean from the column."""
+    sums = T.alloc_buffer((PARTS, TIME_BLOCK), "float32", scope="local")
+    mean = T.alloc_buffer((TIME_BLOCK,), "float32", scope="local")
+    for part in T.unroll(PARTS):
+        for lane in T.vectorized(TIME_BLOCK):
+            sums[part, lane] = T.float32(0)
+    for group in T.serial(channels // PARTS):
+        for part in T.unroll(PARTS):
+            for lane in T.vectorized(TIME_BLOCK):
+                sums[part, lane] += tile[group * PARTS + part, lane]
+    for lane in T.vectorized(TIME_BLOCK):
+        mean[lane] = _sum_of_parts(sums, lane) / T.float32(channels)
+    for channel in T.serial(channels):
+        for lane in T.vectorized(TIME_BLOCK):
+            tile[channel, lane] -= mean[lane]
+
+
+@T.inline
+def _divide_by_deviation(tile: Any, channels: Any, epsilon: Any) -> None:
+    """Divides each column, whose mean is zero, by sqrt(variance + epsilon)."""
+    squares = T.alloc_buffer((PARTS, TIME_BLOCK), "float32", scope="local")
+    scale = T.alloc_buffer((TIME_BLOCK,), "float32", scope="local")
+    for part in T.unroll(PARTS):
+        for lane in T.vectorized(TIME_BLOCK):
+            squares[part, lane] = T.float32(0)
+    for group in T.serial(channels // PARTS):
+        for part in T.unroll(PARTS):
+            for lane in T.vectorized(TIME_BLOCK):
+                squares[part, lane] += tile[group * PARTS + part, lane] * tile[group * PARTS + part, lane]
+    for lane in T.vectorized(TIME_BLOCK):
+        scale[lane] = T.float32(1) / T.sqrt(
+            _sum_of_parts(squares, lane) / T.float32(channels) + T.float32(epsilon)
+        )
+    for channel in T.serial(channels):
+        for lane in T.vectorized(TIME_BLOCK):
+            tile[channel, lane] *= scale[lane]
+
+
+@T.inline
+def _normalise(tile: Any, channels: Any, epsilon: Any) -> None:
+    """Gives each column of the tile a mean of zero and a variance of one.
+
+    The mean is taken off twice: the second time removes the first one's rounding error, so that a mean much
+    larger than the deviation costs no digits (corrected two-pass algorithm of Chan, Golub and LeVeque, 1983).
+    """
+    _subtract_mean(tile, channels)
+    _subtract_mean(tile, channels)
+    _divide_by_deviation(tile, channels, epsilon)
+
+
+def _check_channels(channels: int) -> None:
+    if channels <= 0 or channels % PARTS:
+        raise ValueError(f"layer norm needs a positive multiple of {PARTS} channels, found {channels}")
+
+
+def layer_norm(channels: int, *, epsilon: float, leaky_slope: float | None = None) -> PrimFunc:
+    """Layer normalisation with a learned affine: activation(normalised * weight + bias).
+
+    Buffers, float32: x [1, channels, n]; weight [channels]; bias [channels]; the output [1, channels, n].
+
+    Args:
+        channels: number of channels, a multiple of 4.
+        epsilon: added to the variance.
+        leaky_slope: negative slope of a leaky rectifier as the activation; None for no activation.
+
+    Raises:
+        ValueError: `channels` is not a multiple of 4.
+    """
+    _check_channels(channels)
+
+    def activate(value: Expr) -> Expr:
+        return value if leaky_slope is None else vector_math.leaky_relu(value, leaky_slope)
+
+    @T.prim_func(private=True, s_tir=True)
+    def layer_norm(
+        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, y_handle: T.handle
+    ) -> None:
+        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
+        n = T.int64()
+        x = T.match_buffer(x_handle, (1, channels, n), "float32")
+        weight = T.match_buffer(weight_handle, (channels,), "float32")
+        bias = T.match_buffer(bias_handle, (channels,), "float32")
+        y = T.match_buffer(y_handle, (1, channels, n), "float32")
+        for block in T.parallel(_blocks(n)):
+            first: T.let = _first_time(block, n)
+            tile = T.alloc_buffer((channels, TIME_BLOCK), "float32")
+            _load(x, tile, channels, first, n)
+            _normalise(tile, channels, epsilon)
+            for channel in T.serial(channels):
+                for lane in T.vectorized(TIME_BLOCK):
+                    tile[channel, lane] = activate(tile[channel, lane] * weight[channel] + bias[channel])
+            _store(tile, y, channels, first, n)
+
+    return layer_norm
+
+
+def adaptive_layer_norm(channels: int, *, epsilon: float) -> PrimFunc:
+    """StyleTTS 2's AdaLayerNorm, an affine from the style: (1 + gamma) * normalised + beta.
+
+    Buffers, float32: x [1, channels, n]; style [1, 2 * channels], gamma and then beta; the output
+    [1, channels, n].
+
+    Args:
+        channels: number of channels, a multiple of 4.
+        epsilon: added to the variance.
+
+    Raises:
+        ValueError: `channels` is not a multiple of 4.
+    """
+    _check_channels(channels)
+
+    @T.prim_func(private=True, s_tir=True)
+    def adaptive_layer_norm(x_handle: T.handle, style_handle: T.handle, y_handle: T.handle) -> None:
+        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
+        n = T.int64()
+        x = T.match_buffer(x_handle, (1, channels, n), "float32")
+        style = T.match_buffer(style_handle, (1, 2 * channels), "float32")
+        y = T.match_buffer(y_handle, (1, channels, n), "float32")
+        for block in T.parallel(_blocks(n)):
+            first: T.let = _first_time(block, n)
+            tile = T.alloc_buffer((channels, TIME_BLOCK), "float32")
+            _load(x, tile, channels, first, n)
+            _normalise(tile, channels, epsilon)
+            for channel in T.serial(channels):
+                for lane in T.vectorized(TIME_BLOCK):
+                    tile[channel, lane] = (1 + style[0, channel]) * tile[channel, lane] + style[
+                        0, channels + channel
+                    ]
+            _store(tile, y, channels, first, n)
+
+    return adaptive_layer_norm

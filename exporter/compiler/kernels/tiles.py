@@ -1,0 +1,59 @@
+"""Sizes of register tiles and jobs by CPU level: the only thing in which kernels differ between levels."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from exporter.compiler.targets import CpuLevel
+
+Sizes = dict[str, int]
+Table = dict[str, dict[str, Sizes]]
+"""Sizes by CPU level and kernel, as `kokoro-export tune` measures them."""
+TABLE = Path(__file__).parents[1] / "data" / "tuning.json"
+
+CHANNEL_BLOCK = 8
+"""Output channels that lie together in packed convolution weights; one packing serves every CPU level."""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """How a CPU level's vector registers are filled.
+
+    Attributes:
+        lanes: float32 lanes of one vector register.
+        channels: output channels of a register tile, a divisor of `CHANNEL_BLOCK`.
+        vectors: vectors along time of a register tile.
+        table: sizes of single kernels; they change no bit of a result.
+    """
+
+    lanes: int
+    channels: int
+    vectors: int
+    table: Mapping[str, Sizes] = field(default_factory=dict, hash=False)
+
+    @property
+    def columns(self) -> int:
+        """Time steps of one register tile."""
+        return self.lanes * self.vectors
+
+    def sizes(self, kernel: str, **defaults: int) -> Sizes:
+        """Sizes of a kernel: those of the table, `defaults` where it has none."""
+        return defaults | self.table.get(kernel, {})
+
+
+AVX512 = Tiles(lanes=16, channels=8, vectors=2)
+AVX2 = Tiles(lanes=8, channels=4, vectors=2)
+NEON = Tiles(lanes=4, channels=4, vectors=4)
+_BY_LANES = {tiles.lanes: tiles for tiles in (AVX512, AVX2, NEON)}
+
+
+def tiles_of(level: CpuLevel) -> Tiles:
+    """Register tiles of a CPU level, with what the table has for it."""
+    return replace(_BY_LANES[level.lanes], table=read_table().get(level.name, {}))
+
+
+def read_table() -> Table:
+    """What was measured, for the CPU levels that were."""
+    table: Table = json.loads(TABLE.read_text(encoding="utf-8"))
+    return table

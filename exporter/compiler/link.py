@@ -1,0 +1,179 @@
+"""Linking: the object files of a compiled Relax module become one shared library.
+
+The same objects and name give the same bytes on every run: no build id, no symbol table (TVM names its object
+files after temporary directories), no time stamps.
+
+What a library needs of TVM it finds in the process that loads it. ELF and Mach-O libraries name no other file
+for that; a DLL must, so it names the one of apache-tvm-ffi. An Apple library also names its system's C
+library, of which zig knows that of macOS; of that of iOS only a few functions are needed. zig signs for macOS
+ad hoc; for iOS the app signs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from exporter.compiler.cuda import mark_compiled
+from exporter.compiler.targets import Target
+from exporter.errors import ExportError
+from runtime_min.engine.machine import this_machine
+
+_COMPILERS = ("cc", "gcc", "clang")
+# -lm comes after the objects: linkers resolve from left to right.
+_ELF = ("-Wl,--build-id=none", "-Wl,--as-needed", "-lm")
+_MACH_O = ("-Wl,-undefined,dynamic_lookup", "-Wl,-dead_strip_dylibs")
+_IMPORTS = """LIBRARY tvm_ffi.dll
+EXPORTS
+TVMFFIEnvModLookupFromImports
+TVMFFIErrorSetRaisedFromCStr
+TVMFFIErrorSetRaisedFromCStrParts
+TVMFFIFunctionCall
+"""
+"""What compiled code may call in apache-tvm-ffi, as ``dlltool`` reads it."""
+_IOS_SYSTEM = """--- !tapi-tbd
+tbd-version: 4
+targets: [ arm64-ios ]
+install-name: /usr/lib/libSystem.B.dylib
+exports:
+  - targets: [ arm64-ios ]
+    symbols: [ dyld_stub_binder, _bzero, _memcpy, _memmove, _memset, _expf, _fmodf, _powf ]
+...
+"""
+"""What compiled code may call in the C library of iOS, as linkers read it."""
+_ZIG = (sys.executable, "-m", "ziglang")
+_GLIBC = re.compile(rb"GLIBC_(\d+)\.(\d+)")
+
+
+class LinkerMissingError(ExportError):
+    """Nothing on this machine can link a library for the target."""
+
+    exit_code = 5
+
+
+class LinkError(ExportError):
+    """The linker refused the objects."""
+
+    exit_code = 7
+
+
+def find_linker(target: Target) -> list[str]:
+    """Returns the start of the command that links for `target`.
+
+    This is the C compiler that ``CC`` names, else the system's, else zig's (the only one that links for
+    another system than this machine's).
+
+    Raises:
+        LinkerMissingError: none of them is installed.
+    """
+    # A DLL needs zig's dlltool as well.
+    is_host = target.fits(this_machine()) and target.system != "windows"
+    if is_host:
+        if os.environ.get("CC"):
+            return shlex.split(os.environ["CC"])
+        for name in _COMPILERS:
+            if path := shutil.which(name):
+                return [path]
+    if importlib.util.find_spec("ziglang") is not None:
+        return [*_ZIG, "cc", "-target", target.zig_target]
+    compiler = "install a C compiler (Debian, Ubuntu: apt install gcc), or " if is_host else ""
+    raise LinkerMissingError(
+        f"No linker for {target.name} was found: {compiler}install zig's "
+        "with pip install 'kokoro-export[cross]'."
+    )
+
+
+def link_library(executable: Any, path: Path, target: Target) -> None:
+    """Writes a compiled Relax module to `path` as a shared library.
+
+    Args:
+        executable: what `relax.build` returned (a `tvm.runtime.Executable`).
+        path: file to write; a Mach-O library or DLL also bears its name.
+        target: the system to link for.
+
+    Raises:
+        LinkerMissingError: no linker is installed.
+        LinkError: the linker failed; its output is in the message.
+    """
+    linker = find_linker(target)
+
+    def link(output: str, objects: list[str], **_: Any) -> None:
+        if target.device == "cuda":
+            mark_compiled(objects)
+        # zig writes more than a DLL.
+        with tempfile.TemporaryDirectory(prefix="kokoro-link-") as directory:
+            place = Path(directory)
+            more = _arguments(target, path.name, place)
+            library = str(place / path.name)
+            _run([*linker, "-shared", "-fPIC", "-s", "-o", library, *objects, *more])
+            shutil.copyfile(library, output)
+
+    executable.export_library(str(path), fcompile=link)
+
+
+def _arguments(target: Target, name: str, place: Path) -> Sequence[str]:
+    """Returns what the linker of a system is told besides the objects; files for it are put into `place`."""
+    if target.system == "linux":
+        return _ELF
+    if target.system == "windows":
+        names, imports = place / "imports.def", str(place / "imports.lib")
+        names.write_text(_IMPORTS)
+        _run([*_ZIG, "dlltool", "-m", "i386:x86-64", "-d", str(names), "-l", imports])
+        return (imports,)
+    arguments = (*_MACH_O, f"-Wl,-install_name,@rpath/{name}")
+    if target.system == "ios":
+        system = place / "libSystem.tbd"
+        system.write_text(_IOS_SYSTEM)
+        return ("-nostdlib", str(system), *arguments)
+    return arguments
+
+
+def required_libc(libraries: Iterable[Path]) -> tuple[int, int]:
+    """Returns the newest glibc whose symbols one of `libraries` asks for; (0, 0) where none does.
+
+    A system's own linker binds to the newest version of a function that its glibc has, so a library
+    linked on a recent system may need more than the target's table says.
+    """
+    return max(
+        (
+            (int(major), int(minor))
+            for library in libraries
+            for major, minor in _GLIBC.findall(library.read_bytes())
+        ),
+        default=(0, 0),
+    )
+
+
+def minimum_os(target: Target, libraries: Iterable[Path]) -> str:
+    """Returns the oldest system on which `libraries` load, at least that of the table."""
+    system, _, version = target.minimum_os.partition(" ")
+    if system != "glibc":
+        return target.minimum_os
+    major, minor = map(int, version.split("."))
+    newest = max((major, minor), required_libc(libraries))
+    return f"glibc {newest[0]}.{newest[1]}"
+
+
+def _run(command: list[str]) -> None:
+    # The time that is written into a DLL.
+    variables = {**os.environ, "SOURCE_DATE_EPOCH": "0"}
+    try:
+        done = subprocess.run(command, env=variables, capture_output=True, text=True, errors="replace")
+    except OSError as error:
+        raise LinkerMissingError(
+            f"The linker {command[0]!r} does not start ({error}): correct or unset the variable CC."
+        ) from error
+    if done.returncode != 0:
+        raise LinkError(
+            f"The linker ended with status {done.returncode}: {shlex.join(command)}\n"
+            f"{(done.stdout + done.stderr).strip()}"
+        )

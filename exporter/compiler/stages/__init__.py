@@ -1,0 +1,34 @@
+"""The stages as torch modules made of kokoro's weights and the exporter's operators.
+
+kokoro has no type information, so its modules are `Any` here.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+
+from exporter.compiler.stages.audio import F0N, Decoder, HarmonicSource, SpectrumDecoder
+from exporter.compiler.stages.text import Bert, Duration, TextEncoder
+
+STAGE_MODULES: dict[str, Callable[[Any], nn.Module]] = {
+    "bert": Bert,
+    "duration": Duration,
+    "text_encoder": TextEncoder,
+    "f0n": F0N,
+    "decoder": Decoder,
+}
+
+_SOURCE_APART: dict[str, Callable[[Any], nn.Module]] = {
+    "source": lambda model: HarmonicSource(model.decoder.generator),
+    "decoder": SpectrumDecoder,
+}
+
+
+def make_stage(name: str, model: nn.Module, source_apart: bool = False) -> nn.Module:
+    """The stage `name` with the weights of `model` (a `kokoro.KModel`).
+
+    With `source_apart` the harmonic source is a stage of its own, and the decoder is one for a GPU.
+    """
+    modules = STAGE_MODULES | _SOURCE_APART if source_apart else STAGE_MODULES
+    return modules[name](model).eval()

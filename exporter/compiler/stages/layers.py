@@ -1,0 +1,204 @@
+"""Building blocks of the stages: kokoro's layers with their weights in the kernels' layouts."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from exporter.compiler import operators
+from exporter.compiler.kernels import conv1d, lstm, winograd
+from exporter.compiler.operators import HALF_POWER
+
+ROW_MAJOR = "row-major"
+LSTM_LAYOUT = f"lstm[direction,hidden/{lstm.UNITS},hidden,4*{lstm.UNITS}]"
+
+
+def parameter(value: Tensor, layout: str = ROW_MAJOR) -> nn.Parameter:
+    """A contiguous float32 copy of `value`, marked with the name of its layout for the manifest."""
+    made = nn.Parameter(value.detach().to(torch.float32).contiguous().clone(), requires_grad=False)
+    made.weight_layout = layout  # type: ignore[attr-defined]
+    return made
+
+
+def layout_of(value: nn.Parameter) -> str:
+    """The layout that `parameter` gave."""
+    return str(getattr(value, "weight_layout", ROW_MAJOR))
+
+
+def effective_weight(module: Any) -> Tensor:
+    """The weight of a layer, from direction and magnitude where kokoro uses `weight_norm`."""
+    if hasattr(module, "weight_v"):
+        weight: Tensor = torch._weight_norm(module.weight_v, module.weight_g, 0)
+    else:
+        weight = module.weight
+    return weight.detach()
+
+
+class Conv(nn.Module):
+    """A convolution of stride 1 with fused activation and residuals; see `kernels.conv1d`."""
+
+    def __init__(
+        self,
+        weight: Tensor,
+        bias: Tensor | None,
+        padding: int = 0,
+        dilation: int = 1,
+        *,
+        reads_channels_last: bool = False,
+        writes_channels_last: bool = False,
+    ) -> None:
+        """Packs `weight` [out, in, taps]; output channels are rounded up to whole blocks with zeros."""
+        super().__init__()
+        out = conv1d.padded_channels(weight.shape[0])
+        full_bias = torch.zeros(out)
+        if bias is not None:
+            full_bias[: weight.shape[0]] = bias.detach()
+        packed = conv1d.pack_weight(weight.detach().numpy().astype(np.float32))
+        self.weight = parameter(torch.from_numpy(packed), conv1d.LAYOUT)
+        self.bias = parameter(full_bias)
+        self.padding, self.dilation = padding, dilation
+        self.reads_channels_last, self.writes_channels_last = reads_channels_last, writes_channels_last
+
+    @classmethod
+    def of(cls, module: nn.Module, **axes: bool) -> "Conv":
+        """From torch's `Conv1d` (stride 1) or `Linear`."""
+        if isinstance(module, nn.Linear):
+            return cls(module.weight[:, :, None], module.bias, **axes)
+        if not isinstance(module, nn.Conv1d) or module.stride != (1,) or module.groups != 1:
+            raise TypeError(f"expected Linear or a dense Conv1d of stride 1, found {module}")
+        padding, dilation = int(module.padding[0]), module.dilation[0]
+        return cls(effective_weight(module), module.bias, padding, dilation, **axes)
+
+    def forward(
+        self,
+        x: Tensor,
+        affine: Tensor | None = None,
+        alpha: Tensor | None = None,
+        slope: float | None = None,
+        gelu: bool = False,
+        residual: Tensor | None = None,
+        other: Tensor | None = None,
+        scale: float = 1.0,
+    ) -> Tensor:
+        """[1, in, n] to [1, out rounded up, n + growth]; each with the channels last where they are."""
+        result: Tensor = operators.fused_conv1d(
+            x, self.weight, self.bias, self.padding, self.dilation,
+            affine, alpha, slope, gelu, residual, other, scale,
+            reads_channels_last=self.reads_channels_last, writes_channels_last=self.writes_channels_last,
+        )  # fmt: skip
+        return result
+
+
+class WinogradConv(nn.Module):
+    """A convolution of the generator, with the channels last; see `kernels.winograd`."""
+
+    def __init__(self, weight: Tensor, bias: Tensor, padding: int, dilation: int = 1) -> None:
+        """Transforms and packs `weight` [out, in, taps]."""
+        super().__init__()
+        self.taps, self.padding, self.dilation = weight.shape[2], padding, dilation
+        packed = winograd.pack_weight(weight.detach().numpy())
+        self.weight = parameter(torch.from_numpy(packed), winograd.layout(self.taps))
+        self.bias = parameter(bias)
+
+    @classmethod
+    def of(cls, module: nn.Conv1d) -> "WinogradConv":
+        """From torch's `Conv1d` that keeps the length, as residual blocks need."""
+        if module.groups != 1 or module.bias is None:
+            raise TypeError(f"expected a dense Conv1d of stride 1 with a bias, found {module}")
+        padding, dilation = int(module.padding[0]), module.dilation[0]
+        if module.stride != (1,) or 2 * padding != dilation * (module.kernel_size[0] - 1):
+            raise ValueError(f"expected a convolution that keeps the length, found {module}")
+        return cls(effective_weight(module), module.bias, padding, dilation)
+
+    def forward(
+        self,
+        x: Tensor,
+        affine: Tensor | None = None,
+        alpha: Tensor | None = None,
+        slope: float | None = None,
+        residual: Tensor | None = None,
+        other: Tensor | None = None,
+        scale: float = 1.0,
+        in_place: bool = False,
+    ) -> Tensor:
+        """[1, n, in] to [1, n + growth, out]: AdaIN's affine, activation, convolution, residuals, scale.
+
+        With `in_place` nothing may read the residual afterwards.
+        """
+        result: Tensor = operators.winograd_conv1d(
+            x, self.weight, self.bias, self.taps, self.padding, self.dilation,
+            affine, alpha, slope, residual, other, scale, in_place=in_place,
+        )  # fmt: skip
+        return result
+
+
+class AdaIN(nn.Module):
+    """The affine map of kokoro's `AdaIN1d` for one input and style."""
+
+    def __init__(self, module: Any, channels_last: bool = False) -> None:
+        super().__init__()
+        self.channels_last = channels_last
+        self.fc_weight, self.fc_bias = parameter(module.fc.weight), parameter(module.fc.bias)
+        self.weight, self.bias = parameter(module.norm.weight), parameter(module.norm.bias)
+        self.epsilon = float(module.norm.eps)
+
+    def forward(self, x: Tensor, style: Tensor) -> Tensor:
+        """[1, channels, n], or with the channels last, and [1, style] to [3, channels]."""
+        result: Tensor = operators.adain_affine(
+            x, style, self.fc_weight, self.fc_bias, self.weight, self.bias, self.epsilon,
+            channels_last=self.channels_last,
+        )  # fmt: skip
+        return result
+
+
+class BidirectionalLstm(nn.Module):
+    """A bidirectional `nn.LSTM` over exactly the length of its input."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        weight = torch.cat([module.weight_ih_l0, module.weight_ih_l0_reverse])
+        forward = module.bias_ih_l0 + module.bias_hh_l0
+        backward = module.bias_ih_l0_reverse + module.bias_hh_l0_reverse
+        self.project = Conv(weight[:, :, None], torch.cat([forward, backward]))
+        packed = lstm.pack_recurrent(
+            module.weight_hh_l0.detach().numpy(), module.weight_hh_l0_reverse.detach().numpy()
+        )
+        self.recurrent = parameter(torch.from_numpy(packed), LSTM_LAYOUT)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[1, in, n] to [1, 2 * hidden, n]."""
+        result: Tensor = operators.bidirectional_lstm(self.project(x), self.recurrent)
+        return result
+
+
+class ResidualBlock(nn.Module):
+    """kokoro's `AdainResBlk1d`."""
+
+    SLOPE = 0.2
+
+    def __init__(self, block: Any) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = AdaIN(block.norm1), AdaIN(block.norm2)
+        self.conv1, self.conv2 = Conv.of(block.conv1), Conv.of(block.conv2)
+        self.shortcut = Conv.of(block.conv1x1) if block.learned_sc else None
+        self.upsamples = block.upsample_type != "none"
+        if self.upsamples:
+            self.pool_weight = parameter(effective_weight(block.pool)[:, 0])
+            self.pool_bias = parameter(block.pool.bias)
+
+    def forward(self, x: Tensor, style: Tensor) -> Tensor:
+        """[1, in, n] to [1, out, n], or 2 * n where the block upsamples."""
+        affine = self.norm1(x, style)
+        if self.upsamples:
+            h = operators.upsample_pool(x, affine, self.pool_weight, self.pool_bias, self.SLOPE)
+            h = self.conv1(h)
+        else:
+            h = self.conv1(x, affine, slope=self.SLOPE)
+        # A 1x1 convolution and a repetition in time commute: the shorter signal is convolved.
+        residual = x if self.shortcut is None else self.shortcut(x)
+        if self.upsamples:
+            residual = residual.repeat_interleave(2, dim=2)
+        affine = self.norm2(h, style)
+        result: Tensor = self.conv2(h, affine, slope=self.SLOPE, residual=residual, scale=HALF_POWER)
+        return result

@@ -1,0 +1,301 @@
+"""The table of targets: every system that a bundle can be exported for, and the CPU levels it carries.
+
+A new target is a new row of `TARGETS`. WebAssembly and WebGPU have none: there is no browser here in which a
+bundle could be proved, and no reader of bundles for one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from exporter.errors import ExportError
+from runtime_min.engine.machine import Machine, this_machine
+
+# The x86-64 microarchitecture levels (x86-64 psABI, table 3.1), in the names of Linux's /proc/cpuinfo.
+# pni is SSE3 and abm is LZCNT; the operating system's own part, OSXSAVE, shows in avx being listed at all.
+_X86_64_V3 = (
+    *("cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"),
+    *("abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"),
+)
+_X86_64_V4 = (*_X86_64_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+# Linux on aarch64 promises NEON, so there is nothing to ask for. Dot products are of bytes, and the kernels
+# compute in float32; SVE would need vectors of unknown length, which TVM does not make of them.
+_ARMV8_A: tuple[str, ...] = ()
+
+
+class UnknownTargetError(ExportError):
+    """No row of the table has this name, or none fits this machine."""
+
+    exit_code = 3
+
+
+class UnknownCpuLevelError(ExportError):
+    """A CPU level is not one of the target's, or this machine runs none of them."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True)
+class CpuLevel:
+    """One set of instructions that libraries are compiled for."""
+
+    name: str
+    """Name in the manifest and directory under ``lib``."""
+    features: tuple[str, ...]
+    """What the processor must offer, in the names of /proc/cpuinfo."""
+    mcpu: str
+    """LLVM's name of the level."""
+    lanes: int
+    """Float32 numbers in one vector register."""
+
+
+@dataclass(frozen=True)
+class RuntimeFile:
+    """A library of TVM's runtime, as the wheel of the apache-tvm release that the exporter needs has it."""
+
+    name: str
+    """In the wheel's directory tvm/lib, and in the bundle."""
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Target:
+    """One system that a bundle can be exported for."""
+
+    name: str
+    triple: str
+    """LLVM's name of the system, for the code that runs on its CPU."""
+    system: str
+    """As `runtime_min.engine.machine` names it."""
+    machine: str
+    """As `runtime_min.engine.machine` names it."""
+    minimum_os: str
+    """Oldest system on which the wheels of apache-tvm-ffi and numpy and the runtime library load."""
+    wheel_platform: str
+    """Platform tag of the wheels; empty where there are none."""
+    device: str
+    """Where the decoder computes: ``cpu``, ``metal`` or ``cuda``."""
+    levels: tuple[CpuLevel, ...]
+    """Best first: the runtime takes the first that the machine has."""
+    runtime: RuntimeFile | None
+    """TVM's runtime; None where no wheel has one."""
+    device_runtime: RuntimeFile | None
+    """TVM's runtime of the device, in the same wheel; None where the device is the CPU or no wheel has it."""
+    library_suffix: str
+    zig_target: str
+    """The system in the words of ``zig cc -target``."""
+    verified: str
+    """What has been run or checked, and how."""
+    needs: str = ""
+    """What the machine must have besides numpy and apache-tvm-ffi."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether `runtime_min` speaks there: False for libraries alone, which an app brings to life."""
+        return self.runtime is not None
+
+    @property
+    def runtime_files(self) -> tuple[RuntimeFile, ...]:
+        """The libraries of TVM's runtime that a bundle carries."""
+        return tuple(file for file in (self.runtime, self.device_runtime) if file is not None)
+
+    @property
+    def source_apart(self) -> bool:
+        """Whether the harmonic source is a stage of its own, on the CPU (its phase is a contract)."""
+        return self.device != "cpu"
+
+    def device_of(self, stage: str, lstm_device: str = "cpu") -> str:
+        """Returns where a stage computes.
+
+        Args:
+            stage: its name.
+            lstm_device: where the encoders' LSTMs compute, ``cpu`` or the target's device.
+        """
+        moved = stage == "decoder" or (stage in LSTM_STAGES and lstm_device == self.device)
+        return self.device if moved else "cpu"
+
+    def fits(self, machine: Machine) -> bool:
+        """Tells whether `machine` is such a system."""
+        return (self.system, self.machine) == (machine.system, machine.machine)
+
+
+LSTM_STAGES = ("duration", "text_encoder")
+"""The stages that ``--lstm-device`` moves."""
+
+_X86_64_LEVELS = (
+    CpuLevel("x86-64-v4", _X86_64_V4, mcpu="x86-64-v4", lanes=16),
+    CpuLevel("x86-64-v3", _X86_64_V3, mcpu="x86-64-v3", lanes=8),
+)
+_APPLE_M1 = CpuLevel("apple-m1", _ARMV8_A, mcpu="apple-m1", lanes=4)
+
+_LINUX_X86_64 = Target(
+    name="linux-x86_64",
+    triple="x86_64-linux-gnu",
+    system="linux",
+    machine="x86_64",
+    minimum_os="glibc 2.28",
+    wheel_platform="manylinux_2_28_x86_64",
+    device="cpu",
+    levels=_X86_64_LEVELS,
+    runtime=RuntimeFile(
+        "libtvm_runtime.so", "43544bbeaea3cd3ffa919f7eac77244753aff28d1440c42f1ba8df03fa6e3948"
+    ),
+    device_runtime=None,
+    library_suffix=".so",
+    zig_target="x86_64-linux-gnu.2.28",
+    verified="run: every CPU level speaks within the thresholds of kokoro, and x86-64-v3 on an emulated "
+    "Haswell",
+)
+_LINUX_AARCH64 = Target(
+    name="linux-aarch64",
+    triple="aarch64-linux-gnu",
+    system="linux",
+    machine="aarch64",
+    minimum_os="glibc 2.28",
+    wheel_platform="manylinux_2_28_aarch64",
+    device="cpu",
+    levels=(CpuLevel("armv8-a", _ARMV8_A, mcpu="generic", lanes=4),),
+    runtime=RuntimeFile(
+        "libtvm_runtime.so", "ba06950fac134b8d71549111fad2c6605cd6f738061fe0482f217c37ccbdff05"
+    ),
+    device_runtime=None,
+    library_suffix=".so",
+    zig_target="aarch64-linux-gnu.2.28",
+    verified="run: exported on x86-64, speaks under qemu-user within the thresholds of kokoro",
+)
+_MACOS_ARM64 = Target(
+    name="macos-arm64",
+    triple="arm64-apple-macos13.0",
+    system="macos",
+    machine="arm64",
+    minimum_os="macos 13.0",
+    wheel_platform="macosx_11_0_arm64",
+    device="cpu",
+    levels=(_APPLE_M1,),
+    runtime=RuntimeFile(
+        "libtvm_runtime.dylib", "e99d2e4d2ab1861794b3e1fd1e4423d1ee5c97b308274bce227a65114dd5221d"
+    ),
+    device_runtime=None,
+    library_suffix=".dylib",
+    zig_target="aarch64-macos.13.0",
+    verified="checked, not run: headers, signature and symbols against the macOS wheels",
+)
+_METAL_MACOS = replace(
+    _MACOS_ARM64,
+    name="metal-macos",
+    device="metal",
+    device_runtime=RuntimeFile(
+        "libtvm_runtime_metal.dylib", "4631a88cb2243219c1f5e12dcefb7c56a4899366a96733d197adebdd1b7d2be0"
+    ),
+    verified="run: its kernels, on a stand-in for Metal, speak within the thresholds of kokoro; checked, not "
+    "run: headers, signature and symbols against the macOS wheels",
+    needs="Metal and Foundation, which macOS has",
+)
+_METAL_IOS = Target(
+    name="metal-ios",
+    triple="arm64-apple-ios15.0",
+    system="ios",
+    machine="arm64",
+    minimum_os="ios 15.0",
+    wheel_platform="",
+    device="metal",
+    levels=(CpuLevel("apple-a12", _ARMV8_A, mcpu="apple-a12", lanes=4),),
+    runtime=None,
+    device_runtime=None,
+    library_suffix=".dylib",
+    zig_target="aarch64-ios.15.0",
+    verified="checked, not run: headers and symbols against the macOS wheels",
+    needs="an app with TVM's runtime and its Metal part built for iOS, and a reader of FORMAT.md",
+)
+_CUDA_LINUX = replace(
+    _LINUX_X86_64,
+    name="cuda-linux",
+    device="cuda",
+    verified="run: its kernels' source, on a stand-in for CUDA, speaks within the thresholds of kokoro; "
+    "checked, not run: machine code for each architecture, loaded by TVM's runtime of CUDA",
+    needs="an NVIDIA GPU from Ampere on with a driver for CUDA 13 (580 or newer), and libcudart.so.13, which "
+    "pip install nvidia-cuda-runtime brings",
+    device_runtime=RuntimeFile(
+        "libtvm_runtime_cuda.so", "38782fe727adf51a82fa93de2a003044e16cd421564864a340dbd7f341215ffe"
+    ),
+)
+_WINDOWS_X86_64 = Target(
+    name="windows-x86_64",
+    triple="x86_64-pc-windows-gnu",
+    system="windows",
+    machine="x86_64",
+    minimum_os="windows 10.0",
+    wheel_platform="win_amd64",
+    device="cpu",
+    levels=_X86_64_LEVELS,
+    runtime=RuntimeFile(
+        "tvm_runtime.dll", "6eb136b908d5e7a279c21ea2735ea5ca23f30852fdc2b8db4a31a7bf5826b711"
+    ),
+    device_runtime=None,
+    library_suffix=".dll",
+    zig_target="x86_64-windows-gnu",
+    verified="run: the libraries compute in Wine, with the Windows wheels' runtime, within the thresholds of "
+    "kokoro; the Python part has not been run on Windows",
+)
+
+TARGETS: tuple[Target, ...] = (
+    *(_LINUX_X86_64, _LINUX_AARCH64, _MACOS_ARM64, _METAL_MACOS, _METAL_IOS, _CUDA_LINUX, _WINDOWS_X86_64),
+)
+
+
+def find_target(name: str, machine: Machine | None = None) -> Target:
+    """Returns the row called `name`; ``host`` stands for `machine`, by default this one, and its CPU.
+
+    Raises:
+        UnknownTargetError: no row has this name, or none is for this machine.
+    """
+    names = [target.name for target in TARGETS]
+    if name == "host":
+        machine = machine or this_machine()
+        for target in TARGETS:
+            if target.fits(machine) and target.device == "cpu":
+                return target
+        raise UnknownTargetError(
+            f"This machine is {machine.system}-{machine.machine}, and there is no target for it: "
+            f"name one of {', '.join(names)} with --target."
+        )
+    for target in TARGETS:
+        if target.name == name:
+            return target
+    near = get_close_matches(name, names, n=1, cutoff=0.4)
+    hint = f" Did you mean {near[0]}?" if near else ""
+    raise UnknownTargetError(
+        f"Unknown target {name!r}.{hint} There are {', '.join(names)}, and 'host' for this machine."
+    )
+
+
+def choose_levels(target: Target, selection: str, machine: Machine) -> tuple[CpuLevel, ...]:
+    """Returns the levels of `target` to compile for, best first.
+
+    Args:
+        target: the row of the table.
+        selection: ``all``, ``host`` for the best level that `machine` runs, or names joined by commas.
+        machine: what ``host`` stands for.
+
+    Raises:
+        UnknownCpuLevelError: a name is not one of the target's levels, or ``host`` fits none of them.
+    """
+    if selection == "all":
+        return target.levels
+    known = ", ".join(level.name for level in target.levels)
+    if selection == "host":
+        for level in target.levels:
+            if target.fits(machine) and machine.features.issuperset(level.features):
+                return (level,)
+        raise UnknownCpuLevelError(
+            f"This machine runs no CPU level of {target.name} ({known}): name some of them with --cpu-level."
+        )
+    wanted = {name.strip() for name in selection.split(",")}
+    unknown = sorted(wanted - {level.name for level in target.levels})
+    if unknown:
+        raise UnknownCpuLevelError(
+            f"{target.name} has no CPU level {', '.join(map(repr, unknown))}: "
+            f"give 'all', 'host', or some of {known}, joined by commas."
+        )
+    return tuple(level for level in target.levels if level.name in wanted)

@@ -1,0 +1,1 @@
+"""The export from options to a published bundle, in the order of its steps."""

@@ -1,0 +1,176 @@
+"""What is to be exported: the options, checked, with the model and the voices that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporter.compiler import cuda
+from exporter.compiler.link import find_linker
+from exporter.compiler.targets import CpuLevel, Target, choose_levels, find_target
+from exporter.errors import ExportError
+from exporter.export.jobs import Progress
+from exporter.export.runtime_wheel import runtime_libraries
+from runtime_min.engine.machine import this_machine
+from runtime_min.format.manifest import CPU
+from runtime_min.format.signatures import MINIMUM_LENGTH, SOURCE, STAGE_NAMES, stage_names
+
+if TYPE_CHECKING:
+    from exporter.model.checkpoint import Checkpoint
+    from exporter.model.voice_packs import Voices
+
+TEXT_BUCKETS = (512,)
+FRAME_BUCKETS = (5120,)
+# A GPU's memory is taken whole, where that of a CPU is only reserved: 13 seconds of speech take a tenth.
+GPU_FRAME_BUCKETS = (512, 5120)
+# 27 minutes; beyond it the index arithmetic of the widest activation leaves 32 bits.
+LARGEST_FRAME_BUCKET = 1 << 16
+
+
+class OptionError(ExportError):
+    """The options of an export contradict themselves or the model."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """What to export, and where to."""
+
+    output: Path
+    checkpoint: str = "hub"
+    """``hub``, ``synthetic``, or the path of a ``.pth`` file."""
+    config: Path | None = None
+    """Configuration that belongs to a checkpoint of one's own."""
+    voices: str | None = None
+    """A directory of packs, ``hub`` or ``synthetic``; None takes those that belong to the checkpoint."""
+    target: str = "host"
+    lstm_device: str = CPU
+    """Where the encoders' LSTMs compute: on the CPU, or on the target's device."""
+    cpu_level: str = "all"
+    stages: tuple[str, ...] = STAGE_NAMES
+    text_buckets: tuple[int, ...] = TEXT_BUCKETS
+    frame_buckets: tuple[int, ...] | None = None
+    """None takes `FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` where the decoder is on one."""
+    runtime_library: Path | None = None
+    """TVM's runtime for the target, or the wheel that holds it; None takes this machine's, or fetches it."""
+    jobs: int = 1
+    """Libraries compiled at a time."""
+    cache: Path | None = None
+    """Directory of compiled libraries; None keeps none."""
+    dump_ir: Path | None = None
+    """Directory for the intermediate representation of every stage; nothing then comes from the cache."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be exported, with everything that can be known before compiling."""
+
+    options: ExportOptions
+    checkpoint: Checkpoint
+    target: Target
+    levels: tuple[CpuLevel, ...]
+    voices: Voices
+    runtime_libraries: Mapping[str, Path] = field(default_factory=dict)
+    """TVM's runtime for the target, by file name; what is not in it is the installed one, this machine's."""
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of the stages to export, as they run one after another; the source comes with the decoder."""
+        chosen = set(self.options.stages)
+        chosen |= {SOURCE} if "decoder" in chosen else set()
+        return tuple(name for name in stage_names(self.target.source_apart) if name in chosen)
+
+    @property
+    def frame_buckets(self) -> tuple[int, ...]:
+        """Most frames that each library of the stages along frames takes, ascending."""
+        if self.options.frame_buckets is not None:
+            return self.options.frame_buckets
+        return FRAME_BUCKETS if self.target.device == CPU else GPU_FRAME_BUCKETS
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the bundle has all stages, so that it speaks."""
+        return self.stages == stage_names(self.target.source_apart)
+
+    def device_of(self, stage: str) -> str:
+        """Returns where a stage computes."""
+        return self.target.device_of(stage, self.options.lstm_device)
+
+    @property
+    def positions(self) -> int:
+        """How many tokens, the two boundary tokens among them, the model was trained with at most."""
+        return _positions(self.checkpoint)
+
+
+def make_plan(options: ExportOptions, progress: Progress) -> Plan:
+    """Checks the options and loads the checkpoint and the voices.
+
+    Raises:
+        ExportError: what was asked for cannot be exported.
+    """
+    _check_options(options)
+    machine = this_machine()
+    target = find_target(options.target, machine)
+    _check_lstm_device(options.lstm_device, target)
+    levels = choose_levels(target, options.cpu_level, machine)
+    find_linker(target)
+    cuda.versions(target.device)
+    runtimes: dict[str, Path] = {}
+    if options.runtime_library is not None or not target.fits(machine):
+        progress.step(f"find the runtime library for {target.name}")
+        runtimes = runtime_libraries(target, options.runtime_library)
+    # From here on torch is needed, which takes seconds to import.
+    from exporter.model.checkpoint import load
+    from exporter.model.voice_packs import load_voices
+
+    progress.step(f"load the checkpoint: {options.checkpoint}")
+    checkpoint = load(options.checkpoint, options.config)
+    _check_buckets("--text-buckets", options.text_buckets, _positions(checkpoint))
+    if checkpoint.synthetic:
+        progress.warning(
+            "These weights are synthetic: the bundle babbles. It is for tests, not for listeners."
+        )
+    return Plan(options, checkpoint, target, levels, load_voices(options.voices, checkpoint), runtimes)
+
+
+def _check_options(options: ExportOptions) -> None:
+    unknown = sorted(set(options.stages) - set(STAGE_NAMES))
+    if unknown or not options.stages:
+        raise OptionError(
+            f"--stages: expected some of {', '.join(STAGE_NAMES)}, found {', '.join(unknown) or 'nothing'}."
+        )
+    _check_buckets("--text-buckets", options.text_buckets)
+    if options.frame_buckets is not None:
+        _check_buckets("--frame-buckets", options.frame_buckets, LARGEST_FRAME_BUCKET)
+    if options.jobs < 1:
+        raise OptionError(f"--jobs: expected 1 or more, found {options.jobs}.")
+
+
+def _check_lstm_device(device: str, target: Target) -> None:
+    devices = dict.fromkeys((CPU, target.device))
+    if device not in devices:
+        raise OptionError(
+            f"--lstm-device: expected {' or '.join(devices)} for {target.name}, found {device!r}."
+        )
+
+
+def _check_buckets(option: str, buckets: Sequence[int], largest: int | None = None) -> None:
+    limit = f" to {largest}" if largest else ""
+    if (
+        not buckets
+        or list(buckets) != sorted(set(buckets))
+        or buckets[0] < MINIMUM_LENGTH
+        or (largest and buckets[-1] > largest)
+    ):
+        raise OptionError(
+            f"{option}: expected ascending lengths from {MINIMUM_LENGTH}{limit}, such as 128,512, "
+            f"found {','.join(map(str, buckets)) or 'nothing'}."
+        )
+
+
+def _positions(checkpoint: Checkpoint) -> int:
+    positions: int = checkpoint.config["plbert"]["max_position_embeddings"]
+    return positions

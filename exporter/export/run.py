@@ -1,0 +1,164 @@
+"""The way from a checkpoint to a bundle: plan, compile every stage, bucket and level, write."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from exporter.bundle.staging import check_destination
+from exporter.compiler import cuda
+from exporter.compiler.link import find_linker
+from exporter.errors import ExportError
+from exporter.export.jobs import (
+    Build,
+    ExportDiskFullError,
+    Job,
+    Pool,
+    Progress,
+    compile_libraries,
+    plan_jobs,
+    worker_processes,
+)
+from exporter.export.library_cache import CompiledLibrary, LibraryCache, compiler_digest, entry_key
+from exporter.export.plan import ExportOptions, Plan, make_plan
+
+if TYPE_CHECKING:
+    from exporter.bundle.write import Parity
+    from exporter.compiler.compile_stage import BuildRequest
+    from exporter.parity.make_self_test import SelfTestFiles
+
+
+class UnwritableError(ExportError):
+    """Something could not be written, for another reason than a full disk."""
+
+    exit_code = 6
+
+
+def export_bundle(
+    options: ExportOptions,
+    progress: Progress,
+    *,
+    measure: Callable[[Plan, Progress, Path], Parity] | None = None,
+    self_test: Callable[[Plan, Progress], SelfTestFiles | None] | None = None,
+    build: Build | None = None,
+    pool: Pool = worker_processes,
+) -> Path:
+    """Exports a bundle and returns its directory.
+
+    Args:
+        options: what to export, and where to.
+        progress: told what happens.
+        measure: validates the finished bundle, as `parity.publish.measure_bundle` does; its numbers go
+            into the manifest. None records that it was left out by option.
+        self_test: makes what the bundle compares itself with where it runs, as
+            `exporter.parity.make_self_test.make_self_test` does. None leaves it out.
+        build: compiles one library; by default `exporter.compiler.compile_stage.build_stage`.
+        pool: makes the workers that compile.
+
+    Raises:
+        ExportError: what was asked for cannot be exported; nothing new is at the destination.
+        ValidationFailedError: the bundle misses a threshold.
+        OutputError: the bundle could not be written.
+    """
+    check_destination(Path(os.path.abspath(options.output)))
+    plan = make_plan(options, progress)
+    # TVM takes seconds to import.
+    from exporter.bundle.write import write_bundle
+    from exporter.export.assemble import bundle_contents
+    from exporter.parity.publish import not_validated
+
+    with _named_write_errors(options.output), tempfile.TemporaryDirectory(prefix="kokoro-export-") as work:
+        libraries = _compile(plan, Path(work), progress, build, pool)
+        contents = bundle_contents(plan, libraries)
+        if self_test is not None and (test := self_test(plan, progress)) is not None:
+            contents = replace(contents, extensions=test.extensions, extension_files=test.files)
+        if measure is None:
+            progress.step("write the bundle, and do not validate it")
+            return write_bundle(options.output, replace(contents, parity=not_validated("--no-validate")))
+        progress.step("write the bundle, and compare it with kokoro before it is published")
+        return write_bundle(options.output, contents, partial(measure, plan, progress))
+
+
+@contextmanager
+def _named_write_errors(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise ExportDiskFullError(f"No room is left: {error}. Make room and run again.") from error
+        raise UnwritableError(
+            f"{output} could not be written: {error}. Correct its permissions, or choose another place."
+        ) from error
+
+
+def _compile(
+    plan: Plan, work: Path, progress: Progress, build: Build | None, pool: Pool
+) -> dict[Job, CompiledLibrary]:
+    from exporter.compiler.compile_stage import build_stage
+
+    options = plan.options
+    buckets = {"tokens": options.text_buckets, "frames": plan.frame_buckets}
+    jobs = plan_jobs(plan.stages, buckets, plan.levels)
+    progress.planned(jobs)
+    return compile_libraries(
+        {job: _request(job, plan, work) for job in jobs},
+        _cache_keys(jobs, plan),
+        build or build_stage,
+        workers=options.jobs,
+        progress=progress,
+        cache=LibraryCache(options.cache) if options.cache else None,
+        reuse=options.dump_ir is None,
+        pool=pool,
+    )
+
+
+def _request(job: Job, plan: Plan, work: Path) -> BuildRequest:
+    from exporter.compiler.compile_stage import BuildRequest
+
+    name = f"{job.level.name}-{job.stage}-{job.bucket}"
+    # Some systems' libraries bear their file's name, which is that in the bundle.
+    directory = work / job.level.name
+    directory.mkdir(exist_ok=True)
+    return BuildRequest(
+        checkpoint=str(plan.checkpoint.path),
+        config=str(plan.checkpoint.config_path),
+        stage=job.stage,
+        bucket=job.bucket,
+        target=plan.target.name,
+        level=job.level.name,
+        output=str(directory / f"{job.stage}-{job.bucket}{plan.target.library_suffix}"),
+        dump_ir=str(plan.options.dump_ir / name) if plan.options.dump_ir else None,
+        device=plan.device_of(job.stage),
+    )
+
+
+def _cache_keys(jobs: Sequence[Job], plan: Plan) -> dict[Job, str]:
+    """Returns the name of every library in the cache: all that decides about its bytes."""
+    common = {
+        "compiler": compiler_digest(),
+        "config": plan.checkpoint.config_sha256,
+        "linker": find_linker(plan.target),
+        "device_compiler": [
+            f"{name}=={version}" for name, version in cuda.versions(plan.target.device).items()
+        ],
+        "target": plan.target.name,
+    }
+    return {
+        job: entry_key(
+            {
+                **common,
+                "stage": job.stage,
+                "bucket": job.bucket,
+                "level": job.level.name,
+                "device": plan.device_of(job.stage),
+            }
+        )
+        for job in jobs
+    }

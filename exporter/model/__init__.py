@@ -1,0 +1,1 @@
+"""What goes into an export: checkpoints, configurations and voice packs, loaded whole or refused."""

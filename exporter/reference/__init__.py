@@ -1,0 +1,1 @@
+"""The reference: kokoro itself, run in a process of its own."""

@@ -1,0 +1,136 @@
+"""Which kernel call of a stage's library computes which block of the model.
+
+A library calls its kernels in the order of the operators of the stage's torch module. That module is run here
+on tensors without data, and the operators are counted. It needs TVM's compiler (for the weights' layouts),
+which must not share a process with a bundle, so this runs in a process of its own:
+``python -m exporter.validate.kernel_order CHECKPOINT CONFIG`` prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exporter.errors import ReferenceProcessError
+
+if TYPE_CHECKING:
+    from torch import nn
+
+KERNEL = "kernel:"
+_EXAMPLE_LENGTH = 24
+
+
+@dataclass(frozen=True)
+class StageCalls:
+    """The kernels of one stage."""
+
+    kernels: tuple[str, ...]
+    """The family of each kernel call, in order."""
+    outputs: Mapping[str, tuple[int, ...]]
+    """Index of the call that writes a block's output, for each time that the block runs.
+
+    By the block's path in the stage's torch module, and by `KERNEL` and the kernel's family.
+    """
+
+    @cached_property
+    def _families(self) -> re.Pattern[str]:
+        return re.compile(rf"({'|'.join(sorted(set(self.kernels)))})(_?\d+)*")
+
+    def is_kernel(self, name: str) -> bool:
+        """Tells a kernel of the exporter's from what TVM generates and from its builtins."""
+        return self._families.fullmatch(name) is not None
+
+
+def stage_calls(checkpoint: Path, config: Path) -> dict[str, StageCalls]:
+    """Returns the kernel calls of every stage.
+
+    Raises:
+        ReferenceProcessError: the checkpoint could not be loaded.
+    """
+    module = ("-W", "ignore", "-m", "exporter.validate.kernel_order")
+    command = [sys.executable, *module, str(checkpoint), str(config)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise ReferenceProcessError(f"The model's stages could not be examined:\n{done.stderr.strip()}")
+    found = json.loads(done.stdout.splitlines()[-1])
+    return {
+        name: StageCalls(
+            tuple(stage["kernels"]), {path: tuple(indices) for path, indices in stage["outputs"].items()}
+        )
+        for name, stage in found.items()
+    }
+
+
+def trace_stage(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[list[str], dict[str, list[int]]]:
+    """Runs a stage's module without data; returns its kernels and the outputs of its blocks."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    from exporter.compiler.converters import KERNELS
+    from exporter.compiler.operators import NAMESPACE
+
+    kernels: list[str] = []
+    outputs: dict[str, list[int]] = {}
+
+    class Count(TorchDispatchMode):  # type: ignore[no-untyped-call]
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if function.namespace == NAMESPACE:
+                for kernel in KERNELS[function._schema.name.partition("::")[2]]:
+                    outputs.setdefault(KERNEL + kernel, []).append(len(kernels))
+                    kernels.append(kernel)
+            return function(*args, **(kwargs or {}))
+
+    def finished(path: str) -> Any:
+        return lambda *_: outputs.setdefault(path, []).append(len(kernels) - 1)
+
+    hooks = [part.register_forward_hook(finished(path)) for path, part in module.named_modules() if path]
+    try:
+        with torch.no_grad(), Count():  # type: ignore[no-untyped-call]
+            module(*inputs)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return kernels, outputs
+
+
+@contextmanager
+def _without_data() -> Iterator[None]:
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        yield
+
+
+def main(checkpoint: str, config: str) -> None:
+    """Prints the kernel calls of every stage."""
+    import torch
+
+    from exporter.compiler.stages import STAGE_MODULES, make_stage
+    from exporter.model.checkpoint import load
+    from runtime_min.format.signatures import signatures
+
+    loaded = load(checkpoint, Path(config))
+    described = signatures(loaded.config["hidden_dim"], loaded.config["style_dim"])
+    found = {}
+    for name in STAGE_MODULES:
+        module = make_stage(name, loaded.model)
+        with _without_data():
+            inputs = tuple(
+                torch.zeros(tensor.concrete(_EXAMPLE_LENGTH), dtype=getattr(torch, tensor.dtype))
+                for tensor in described[name].inputs
+            )
+            kernels, outputs = trace_stage(module, inputs)
+        found[name] = {"kernels": kernels, "outputs": outputs}
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

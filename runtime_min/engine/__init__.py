@@ -1,0 +1,1 @@
+"""TVM's runtime: libraries, parameters, devices and threads."""

@@ -1,0 +1,150 @@
+"""What this machine is, and whether a bundle was made for it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import CpuLevelError, PlatformError
+from ..format.manifest import CpuLevel, Target
+
+_NUMPY_NAMES = {
+    **{"SSE3": "pni", "SSE41": "sse4_1", "SSE42": "sse4_2", "FMA3": "fma"},
+    **{"LAHF": "lahf_lm", "LZCNT": "abm", "BMI": "bmi1"},
+}
+"""Features that /proc/cpuinfo spells in another way than numpy in small letters."""
+_WITH_AVX2_AND_FMA = frozenset({"abm", "bmi1", "bmi2", "cx16", "lahf_lm", "movbe", "xsave"})
+"""What every processor with AVX2 and FMA has, and not every numpy asks for."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The facts about a machine that decide whether a bundle runs on it."""
+
+    system: str
+    """``linux``, ``macos`` or ``windows``."""
+    machine: str
+    """Processor family as the system calls it: ``x86_64``, ``aarch64``, ``arm64``."""
+    os_version: str
+    """Such as ``glibc 2.36`` or ``macos 14.1``."""
+    features: frozenset[str]
+    """Processor features as Linux's /proc/cpuinfo spells them, on macOS as ``sysctl hw.optional`` does."""
+
+
+def this_machine() -> Machine:
+    """Describes the machine that runs this process."""
+    system = platform.system().lower().replace("darwin", "macos")
+    machine = platform.machine().lower().replace("amd64", "x86_64")
+    return Machine(system, machine, _os_version(system), _cpu_features(system))
+
+
+def check_target(target: Target, machine: Machine) -> None:
+    """Refuses a bundle that was made for another system, processor family or a newer system.
+
+    Raises:
+        PlatformError: naming what the bundle is for and what this machine is.
+    """
+    if (target.system, target.machine) != (machine.system, machine.machine):
+        raise PlatformError(
+            f"This bundle is for {target.name} ({target.system} on {target.machine}) and this machine is "
+            f"{machine.system} on {machine.machine}: export a bundle with a --target for this machine."
+        )
+    if not _at_least(machine.os_version, target.minimum_os):
+        raise PlatformError(
+            f"This bundle is for {target.name} with {target.minimum_os} or newer and this machine has "
+            f"{machine.os_version or 'another C library'}: use a newer system or export for this one."
+        )
+
+
+def choose_level(levels: Sequence[CpuLevel], features: frozenset[str], forced: str | None = None) -> CpuLevel:
+    """Returns the best level whose features the processor has.
+
+    Args:
+        levels: of the bundle, best first.
+        features: of the processor.
+        forced: name of the only level to consider.
+
+    Raises:
+        CpuLevelError: the processor lacks features of every level, or the bundle has none called `forced`.
+    """
+    candidates = [level for level in levels if forced is None or level.name == forced]
+    if not candidates:
+        names = ", ".join(level.name for level in levels)
+        raise CpuLevelError(f"The bundle has no CPU level {forced!r}: it has {names}.")
+    for level in candidates:
+        if features.issuperset(level.features):
+            return level
+    lacking = "; ".join(
+        f"{level.name} needs {', '.join(sorted(set(level.features) - features))}" for level in candidates
+    )
+    runs = [level.name for level in levels if features.issuperset(level.features)]
+    advice = (
+        f"Ask for {runs[0]}, or leave the choice to the runtime."
+        if runs
+        else "Export with a lower --cpu-level where the target has one, or speak on a newer processor."
+    )
+    raise CpuLevelError(f"This processor lacks features that the bundle's libraries use: {lacking}. {advice}")
+
+
+def _at_least(found: str, required: str) -> bool:
+    """Compares two versions such as ``glibc 2.36``; another name is never enough."""
+    found_name, _, found_version = found.partition(" ")
+    name, _, version = required.partition(" ")
+    return found_name == name and _numbers(found_version) >= _numbers(version)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def _os_version(system: str) -> str:
+    if system == "linux":
+        try:
+            return os.confstr("CS_GNU_LIBC_VERSION") or ""
+        except (ValueError, OSError):
+            # Another C library, such as musl, does not know the name.
+            return ""
+    if system == "macos":
+        return f"macos {platform.mac_ver()[0]}"
+    return f"{system} {platform.version()}"
+
+
+def _cpu_features(system: str) -> frozenset[str]:
+    if system == "linux":
+        return _parse_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace"))
+    if system == "macos":
+        import subprocess  # here alone, so that no other system waits for it
+
+        listed = subprocess.run(
+            ["/usr/sbin/sysctl", "hw.optional"], capture_output=True, text=True, check=False
+        )
+        return _parse_sysctl(listed.stdout)
+    # Windows tells of AVX2, but of nothing else that came with it; numpy asks the processor itself.
+    found = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
+    return _parse_numpy(found)
+
+
+def _parse_cpuinfo(text: str) -> frozenset[str]:
+    """Returns the features that every core has: big and little cores may differ."""
+    cores = [
+        frozenset(line.partition(":")[2].split())
+        for line in text.splitlines()
+        if line.partition(":")[0].strip() in ("flags", "Features")
+    ]
+    return frozenset.intersection(*cores) if cores else frozenset()
+
+
+def _parse_sysctl(text: str) -> frozenset[str]:
+    """Returns the last part of every name that ``sysctl hw.optional`` gives the value 1."""
+    lines = (line.partition(": ") for line in text.splitlines())
+    return frozenset(name.rsplit(".", 1)[-1] for name, _, value in lines if value.strip() == "1")
+
+
+def _parse_numpy(found: Mapping[str, bool]) -> frozenset[str]:
+    """Returns numpy's features of an x86-64 processor as /proc/cpuinfo spells them."""
+    features = frozenset(_NUMPY_NAMES.get(name, name.lower()) for name, has in found.items() if has)
+    return features | _WITH_AVX2_AND_FMA if features >= {"avx2", "fma"} else features

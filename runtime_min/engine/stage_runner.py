@@ -1,0 +1,193 @@
+"""Runs one stage on numpy arrays, having checked everything that the compiled library does not check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DeviceError, ExecutionError, TensorInputError
+from ..format.bundle_files import BundleFiles
+from ..format.manifest import TOKEN_IDS, Library, Stage
+from ..format.signatures import GrowingDim, TensorSignature, offset_of
+from .devices import Device
+from .vm import Instrument, Worker, load_function, to_tvm
+
+
+class StageRunner:
+    """A stage of a loaded bundle. Its libraries are loaded when they are first needed."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        libraries: Mapping[int, Library],
+        files: BundleFiles,
+        parameters: Mapping[str, Any],
+        worker: Worker,
+        device: Device,
+    ) -> None:
+        """Takes the stage, its libraries by ascending bucket, and what is needed to load and call them.
+
+        Raises:
+            DeviceError: the device has no room for the parameters.
+        """
+        self.stage = stage
+        self.buckets = tuple(libraries)
+        """Largest length of each library, ascending."""
+        self._libraries = libraries
+        self._files = files
+        self._worker = worker
+        self._device = device
+        own_parameters = [parameters[name] for name in stage.parameters]
+        self._parameters = worker.call(self._place_parameters, own_parameters)
+        self._functions: dict[int, Callable[..., Any]] = {}
+
+    def run(
+        self,
+        inputs: Mapping[str, NDArray[Any]],
+        bucket: int | None = None,
+        *,
+        instrument: Instrument | None = None,
+        parameters: Mapping[str, NDArray[np.float32]] | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Computes the stage.
+
+        Args:
+            inputs: an array for each input of the stage's signature, by name.
+            bucket: which library to use; by default the smallest that holds the length.
+            instrument: called before and after each kernel; for tools that look inside.
+            parameters: arrays in place of the bundle's, by the names in the manifest; for the same tools.
+
+        Returns:
+            An array for each output, by name.
+
+        Raises:
+            TensorInputError: a name, type, shape or length does not fit.
+            DeviceError: the stage computes on a device into which no instrument can look.
+            ExecutionError: the library failed.
+        """
+        if instrument is not None and not self._device.is_cpu:
+            raise DeviceError(
+                f"The stage {self.stage.name!r} computes on {self._device.name}, and instruments look into "
+                "stages on the CPU only: use a bundle that was exported for the CPU."
+            )
+        length = self._check(inputs)
+        chosen = self.choose_bucket(length, bucket)
+        arrays = [inputs[tensor.name] for tensor in self.stage.inputs]
+        outputs = self._worker.call(self._call, chosen, arrays, instrument, parameters or {})
+        for tensor, array in zip(self.stage.outputs, outputs, strict=True):
+            if array.shape != tensor.concrete(length):
+                raise ExecutionError(
+                    self.stage.name, f"expected {tensor.name} {tensor.concrete(length)}, found {array.shape}"
+                )
+        return {tensor.name: array for tensor, array in zip(self.stage.outputs, outputs, strict=True)}
+
+    def choose_bucket(self, length: int, bucket: int | None = None) -> int:
+        """Returns `bucket`, or the smallest that holds `length`.
+
+        Raises:
+            TensorInputError: the length is too short or too long, or there is no such bucket.
+        """
+        fitting = [size for size in self.buckets if size >= length and bucket in (None, size)]
+        if length < self.stage.minimum or not fitting:
+            raise TensorInputError(
+                f"The stage {self.stage.name!r} takes {self.stage.minimum} to {bucket or self.buckets[-1]} "
+                f"{self.stage.axis} in its buckets {', '.join(map(str, self.buckets))}, found {length}: "
+                "give an input of such a length, or export the bundle with other buckets."
+            )
+        return fitting[0]
+
+    def _check(self, inputs: Mapping[str, NDArray[Any]]) -> int:
+        """Returns the length of `inputs`, having compared them with the signature."""
+        expected = [tensor.name for tensor in self.stage.inputs]
+        if set(inputs) != set(expected):
+            raise TensorInputError(
+                f"The stage {self.stage.name!r} expects {', '.join(expected)}, found {', '.join(inputs)}."
+            )
+        length = self._length(inputs)
+        for tensor in self.stage.inputs:
+            array = inputs[tensor.name]
+            if array.dtype != tensor.dtype or array.shape != tensor.concrete(length):
+                raise TensorInputError(
+                    f"The stage {self.stage.name!r} expects {tensor.name} as {tensor.dtype} "
+                    f"{list(tensor.concrete(length))}, found {array.dtype} {list(array.shape)}."
+                )
+            if tensor.name == TOKEN_IDS:
+                self._check_tokens(array)
+        return length
+
+    def _check_tokens(self, token_ids: NDArray[Any]) -> None:
+        """The library reads a row of its table for each token, wherever that lies in memory."""
+        rows = int(self._parameters[0].shape[0])
+        if token_ids.size and not 0 <= token_ids.min() <= token_ids.max() < rows:
+            raise TensorInputError(
+                f"The stage {self.stage.name!r} knows the tokens 0 to {rows - 1}, "
+                f"found {token_ids.min()} to {token_ids.max()}."
+            )
+
+    def _length(self, inputs: Mapping[str, NDArray[Any]]) -> int:
+        """Reads the length off the first input that carries it."""
+        tensor, position, dim = _length_carrier(self.stage.inputs)
+        shape = inputs[tensor.name].shape
+        return (shape[position] - offset_of(dim)) // dim[0] if len(shape) > position else 0
+
+    def _call(
+        self,
+        bucket: int,
+        arrays: list[NDArray[Any]],
+        instrument: Instrument | None,
+        replaced: Mapping[str, NDArray[np.float32]],
+    ) -> list[NDArray[Any]]:
+        """Runs on the worker's thread."""
+        self._files.check_unchanged()
+        tvm_ffi, place = self._worker.tvm_ffi, self._device.place
+        function = self._function(bucket) if instrument is None else self._load(bucket, instrument)
+        parameters = self._parameters
+        if replaced:
+            parameters = [
+                place(to_tvm(tvm_ffi, replaced[name])) if name in replaced else parameter
+                for name, parameter in zip(self.stage.parameters, self._parameters, strict=True)
+            ]
+        try:
+            result = function(*(place(to_tvm(tvm_ffi, array)) for array in arrays), *parameters)
+            tensors = [result] if len(self.stage.outputs) == 1 else list(result)
+            return [self._device.fetch(tensor) for tensor in tensors]
+        except Exception as failure:
+            raise ExecutionError(self.stage.name, str(failure)) from failure
+
+    def _place_parameters(self, parameters: list[Any]) -> list[Any]:
+        """Moves the parameters to the stage's device, once, on the worker's thread."""
+        try:
+            return [self._device.place(parameter) for parameter in parameters]
+        except Exception as failure:
+            raise DeviceError(
+                f"The parameters of the stage {self.stage.name!r} could not be moved to {self._device.name}: "
+                f"{failure}. Free memory there, or use a bundle that was exported for the CPU."
+            ) from failure
+
+    def _function(self, bucket: int) -> Callable[..., Any]:
+        if bucket not in self._functions:
+            self._functions[bucket] = self._load(bucket)
+        return self._functions[bucket]
+
+    def _load(self, bucket: int, instrument: Instrument | None = None) -> Callable[..., Any]:
+        library = self._libraries[bucket]
+        return load_function(
+            self._worker.tvm_ffi,
+            self._files,
+            library.file,
+            library.function,
+            self._device.types,
+            instrument,
+        )
+
+
+def _length_carrier(tensors: tuple[TensorSignature, ...]) -> tuple[TensorSignature, int, GrowingDim]:
+    """Returns the first tensor with a growing dimension, that dimension's position and the dimension."""
+    for tensor in tensors:
+        for position, dim in enumerate(tensor.shape):
+            if not isinstance(dim, int):
+                return tensor, position, dim
+    raise ValueError("no input carries the length")

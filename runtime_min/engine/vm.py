@@ -1,0 +1,301 @@
+"""The TVM runtime within this process: loading it, its threads, and calls of compiled functions.
+
+TVM keeps a pool of threads for each thread that calls it, and binds that caller to processor cores. So all
+calls of a bundle run on one worker thread of the bundle's own: the app's threads stay as they are, and a
+hundred callers do not make a hundred pools.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import chain, cycle, islice
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import (
+    ClosedBundleError,
+    ForkError,
+    KokoroError,
+    LibraryLoadError,
+    ThreadsError,
+    TvmMissingError,
+    TvmVersionError,
+)
+from ..format.bundle_files import BundleFiles
+from ..format.manifest import ALIGNMENT, Parameters, Versions
+from .native import library_file
+from .worker_thread import leave_thread, take_thread
+
+CPU_TYPE = 1
+"""DLPack's number of the CPU."""
+_POOLED_ALLOCATOR = 2
+_SHARE_ALL_CORES = -3
+"""TVM's affinity mode in which every thread of a pool may run on every core given."""
+_MAXIMUM_THREADS = 1_024
+_LOADER = "ffi.Module.load_from_file.so"
+"""TVM's loader of shared libraries, on every system."""
+_THREADS_VARIABLE = "TVM_NUM_THREADS"
+
+_lock = threading.Lock()
+_loaded_version: str | None = None
+"""Version of the TVM runtime that this module brought into the process."""
+
+Result = TypeVar("Result")
+Instrument = Callable[..., int]
+"""Called as ``(function, name, before, result, *arguments)``; 1 instead of 0 before a kernel skips it."""
+
+
+def load_tvm(files: BundleFiles, library: str, versions: Versions) -> Any:
+    """Returns the module `tvm_ffi` after making sure that the TVM runtime is in the process.
+
+    Args:
+        files: of the bundle.
+        library: path of its ``libtvm_runtime``, which is loaded unless there already is a runtime, and stays.
+        versions: what the bundle was compiled with.
+
+    Raises:
+        TvmMissingError: apache-tvm-ffi is not installed.
+        TvmVersionError: it, or a runtime that is already loaded, does not fit the bundle.
+        LibraryLoadError: the library cannot be loaded.
+    """
+    global _loaded_version
+    with _lock:
+        tvm_ffi = _import_tvm_ffi()
+        _check_tvm_ffi(tvm_ffi.__version__, versions.tvm_ffi)
+        if tvm_ffi.get_global_func("runtime.NumThreads", allow_missing=True) is None:
+            try:
+                load_runtime(files, library)
+            except OSError as failure:
+                raise LibraryLoadError(
+                    f"{files.directory / library} could not be loaded: {failure}."
+                ) from failure
+            _loaded_version = versions.tvm
+        # A runtime that we did not load came with the package `tvm`.
+        found = _loaded_version or getattr(sys.modules.get("tvm"), "__version__", "unknown")
+        if found != versions.tvm:
+            raise TvmVersionError(
+                f"The bundle was compiled by TVM {versions.tvm}, and TVM {found} is already in this process: "
+                "load the bundle in a process of its own, or export it with that version."
+            )
+        return tvm_ffi
+
+
+def load_runtime(files: BundleFiles, library: str) -> None:
+    """Loads a part of TVM's runtime into the process, visible to what is loaded later; it stays there.
+
+    Raises:
+        OSError: it cannot be loaded.
+        BundleError: the file is not the one that was checked.
+    """
+    with library_file(library, files.blocks(library), kept=True) as path:
+        ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
+
+
+def map_parameters(tvm_ffi: Any, files: BundleFiles, parameters: Parameters) -> dict[str, Any]:
+    """Maps the parameter file and returns its tensors by name, without copying.
+
+    All processes that map the file share its memory. The mapping is copy-on-write because TVM takes no
+    read-only arrays; nothing writes to it.
+    """
+    if not parameters.tensors:
+        return {}
+    data = files.map(parameters.file)
+    return {
+        tensor.name: to_tvm(
+            tvm_ffi, np.ndarray(tensor.shape, tensor.dtype, buffer=data, offset=tensor.offset)
+        )
+        for tensor in parameters.tensors
+    }
+
+
+def to_tvm(tvm_ffi: Any, array: NDArray[Any]) -> Any:
+    """Returns a TVM tensor over `array`, copied only if generated code could not read it where it is."""
+    return tvm_ffi.from_dlpack(aligned(array), require_alignment=ALIGNMENT, require_contiguous=True)
+
+
+def aligned(array: NDArray[Any]) -> NDArray[Any]:
+    """Returns `array`, or a copy if it is not contiguous, writable and at a multiple of `ALIGNMENT`."""
+    if array.flags.c_contiguous and array.flags.writeable and array.ctypes.data % ALIGNMENT == 0:
+        return array
+    copy = aligned_memory(array.shape, array.dtype)
+    copy[...] = array
+    return copy
+
+
+def aligned_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Returns an array at a multiple of `ALIGNMENT` that is not filled yet."""
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def load_function(
+    tvm_ffi: Any,
+    files: BundleFiles,
+    library: str,
+    name: str,
+    device_types: Sequence[int] = (CPU_TYPE,),
+    instrument: Instrument | None = None,
+) -> Callable[..., Any]:
+    """Returns the entry function `name` of a compiled library.
+
+    Args:
+        tvm_ffi: the module.
+        files: of the bundle.
+        library: path of the file; it leaves the process with the last reference to the function.
+        name: of the function.
+        device_types: DLPack's number of the device on which it computes, and after it the CPU's, which
+            computes shapes.
+        instrument: called before and after each kernel of this function.
+
+    Raises:
+        LibraryLoadError: the library cannot be loaded or has no such function.
+        BundleError: the file is not the one that was checked.
+    """
+    try:
+        with library_file(library, files.blocks(library)) as path:
+            # tvm_ffi.load_module goes by the path's suffix, and keeps what it has loaded for ever.
+            module = tvm_ffi.get_global_func(_LOADER)(path, "so")
+        machine = module["vm_load_executable"]()
+        devices = [(device_type, 0, _POOLED_ALLOCATOR) for device_type in device_types]
+        machine["vm_initialization"](*chain.from_iterable(devices))
+        if instrument is not None:
+            machine["set_instrument"](tvm_ffi.convert(instrument))
+        function: Callable[..., Any] = machine[name]
+    except KokoroError:
+        raise
+    except Exception as failure:
+        reason = str(failure).strip().splitlines() or [type(failure).__name__]
+        raise LibraryLoadError(
+            f"The function {name} of {files.directory / library} could not be loaded: {reason[-1]}"
+        ) from failure
+    return function
+
+
+def choose_threads(threads: int | None) -> int:
+    """Returns the number of threads: the argument, else `TVM_NUM_THREADS`, else all cores of this process.
+
+    Raises:
+        ThreadsError: it is no integer from 1 to 1024.
+    """
+    if threads is None:
+        setting = os.environ.get(_THREADS_VARIABLE)
+        if setting is None:
+            return len(usable_cores())
+        threads = int(setting) if setting.isdecimal() else None
+        if threads is None:
+            raise ThreadsError(setting)
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MAXIMUM_THREADS:
+        raise ThreadsError(threads)
+    return threads
+
+
+def usable_cores() -> list[int]:
+    """Returns the numbers of the cores on which this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+class Worker:
+    """The one thread on which a bundle calls TVM; calls from several threads wait for each other here."""
+
+    def __init__(self, tvm_ffi: Any, threads: int) -> None:
+        """Starts the thread, and TVM's pool of `threads` threads (this one included) behind it."""
+        self.tvm_ffi = tvm_ffi
+        self.threads = threads
+        self._clear_memory = tvm_ffi.get_global_func("vm.builtin.memory_manager.clear")
+        self._process = os.getpid()
+        # TVM never ends the pool of a thread that has ended, so bundles must not end their threads.
+        self._thread = take_thread(threads)
+        self._closed = False
+        self.call(_make_pool, tvm_ffi, threads, usable_cores())
+
+    def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Runs `function` on the thread and returns what it returns.
+
+        Raises:
+            ForkError: this is a child of the process that started the thread.
+            ClosedBundleError: the bundle was closed.
+        """
+        if os.getpid() != self._process:
+            raise ForkError
+        result: Result = self._thread.call(self._run, function, arguments)
+        return result
+
+    def _run(self, function: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
+        # The thread may be another bundle's by now.
+        if self._closed:
+            raise ClosedBundleError
+        return function(*arguments)
+
+    def close(self) -> None:
+        """Waits until the thread has finished what it is doing, and frees TVM's memory."""
+        if self._closed:
+            return
+        self._closed = True
+        # In a child process there is no thread to wait for, and a lock of the allocator may be held.
+        if os.getpid() == self._process:
+            with suppress(ClosedBundleError):
+                self._thread.call(self._clear_memory)
+            leave_thread(self._thread)
+
+    def __del__(self) -> None:
+        # Nobody can be calling; what TVM's allocator keeps, the next bundle uses.
+        if not getattr(self, "_closed", True):
+            leave_thread(self._thread)
+
+
+def _make_pool(tvm_ffi: Any, threads: int, cores: Sequence[int]) -> None:
+    """Makes the calling thread's TVM pool with exactly `threads` threads, free to run on all `cores`."""
+    configure = tvm_ffi.get_global_func("runtime.config_threadpool")
+    # The first call makes the pool, as large as the list is long; the second opens all cores to it.
+    configure(_SHARE_ALL_CORES, threads, [str(core) for core in islice(cycle(cores), threads)])
+    configure(_SHARE_ALL_CORES, threads, [str(core) for core in cores])
+
+
+def _import_tvm_ffi() -> Any:
+    """Imports `tvm_ffi` alone: it would import torch first, which takes a second and 180 MB."""
+    hidden = "torch" not in sys.modules
+    if hidden:
+        sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        import tvm_ffi
+    except ImportError as failure:
+        raise TvmMissingError(
+            f"The package apache-tvm-ffi is missing ({failure}): pip install numpy apache-tvm-ffi."
+        ) from failure
+    finally:
+        if hidden:
+            del sys.modules["torch"]
+    return tvm_ffi
+
+
+def _check_tvm_ffi(found: str, built: str) -> None:
+    """The interface is stable within a minor version, and a later release of it reads an earlier one's."""
+    found_numbers, built_numbers = _release(found), _release(built)
+    if found_numbers[:2] != built_numbers[:2] or found_numbers < built_numbers:
+        minor = ".".join(map(str, built_numbers[:2]))
+        raise TvmVersionError(
+            f"The bundle needs apache-tvm-ffi {minor}, from {built} on, and {found} is installed: "
+            f'pip install "apache-tvm-ffi=={built}".'
+        )
+
+
+def _release(version: str) -> tuple[int, ...]:
+    """Returns the numbers of a version before any suffix such as ``.post1``."""
+    numbers: list[int] = []
+    for part in version.split("."):
+        if not part.isdecimal():
+            break
+        numbers.append(int(part))
+    return tuple(numbers)

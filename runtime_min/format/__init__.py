@@ -1,0 +1,1 @@
+"""The bundle format: read, checked and verified before anything is loaded."""

@@ -1,0 +1,90 @@
+"""Checks a bundle's directory against its manifest, before anything in it is loaded.
+
+A bundle is native code. What passes here has exactly the files that the manifest lists, each a regular
+file of its own with the size and the SHA-256 that stand there. That shows integrity, not authorship:
+who must know where a bundle comes from pins the manifest's own digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from ..errors import ManifestDigestError, UnreadableFileError
+from .bundle_files import BundleFiles, sha256_of_handle
+from .manifest import Manifest
+from .msgpack import MAXIMUM_BYTES
+from .parse import parse_manifest
+
+
+def read_manifest(directory: Path, *, sha256: str | None = None) -> Manifest:
+    """Reads and checks the manifest of the bundle in `directory`.
+
+    Args:
+        directory: the bundle.
+        sha256: digest that the manifest must have, in hexadecimal.
+
+    Raises:
+        MissingFileError: there is no bundle.
+        ManifestDigestError: the manifest is not the pinned one.
+        BundleError: the manifest is damaged, breaks the schema or has another version.
+    """
+    files = BundleFiles(directory)
+    try:
+        return manifest_of(files, sha256=sha256)
+    finally:
+        files.close()
+
+
+def manifest_of(files: BundleFiles, *, sha256: str | None = None) -> Manifest:
+    """Reads and checks the manifest of an open bundle, as `read_manifest` does."""
+    data = files.read_manifest(MAXIMUM_BYTES + 1)
+    if sha256 is not None:
+        check_pin(data, sha256)
+    manifest = parse_manifest(data)
+    files.expect(manifest.files)
+    return manifest
+
+
+def check_pin(manifest: bytes, sha256: str) -> None:
+    """Compares the manifest's digest with the pinned one, in hexadecimal.
+
+    Raises:
+        ManifestDigestError: it is another.
+    """
+    found = hashlib.sha256(manifest).hexdigest()
+    if found != sha256.lower():
+        raise ManifestDigestError(sha256, found)
+
+
+def verify_files(directory: Path, manifest: Manifest) -> None:
+    """Checks that `directory` holds exactly what `manifest` lists, to the last bit.
+
+    Raises:
+        MissingFileError: a listed file is not there.
+        UnexpectedFileError: something else is there, or a link, pipe or device in place of a file.
+        DamagedFileError: a file has another size or digest.
+    """
+    files = BundleFiles(directory)
+    try:
+        files.expect(manifest.files)
+        files.verify()
+    finally:
+        files.close()
+
+
+def sha256_of(path: Path, most: int = 1 << 62) -> str:
+    """Returns the SHA-256 of a file's first `most` bytes, in hexadecimal.
+
+    Raises:
+        UnreadableFileError: the file cannot be read.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            return sha256_of_handle(handle, most)
+        finally:
+            os.close(handle)
+    except OSError as failure:
+        raise UnreadableFileError(f"{path} cannot be read ({failure.strerror}): correct that.") from None

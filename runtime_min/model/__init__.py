@@ -1,0 +1,1 @@
+"""One utterance: phonemes to tokens, through the stages, to samples."""

@@ -1,0 +1,66 @@
+"""From predicted durations to frames: round, then repeat every token's column for as long as it lasts.
+
+kokoro multiplies by a matrix of zeros and ones instead; the result is the same to the bit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ModelOutputError, SpeedError
+
+LOWEST_SPEED = 0.25
+HIGHEST_SPEED = 4.0
+_MOST_FRAMES = 1 << 24
+
+
+def check_speed(speed: object) -> float:
+    """Returns `speed` as a number.
+
+    Raises:
+        SpeedError: it is no number from `LOWEST_SPEED` to `HIGHEST_SPEED`.
+    """
+    # bool is a subclass of int, and NaN fails both comparisons.
+    if isinstance(speed, (int, float, np.integer, np.floating)) and not isinstance(speed, bool):
+        valid = LOWEST_SPEED <= speed <= HIGHEST_SPEED
+        if valid:
+            return float(speed)
+    raise SpeedError(speed, LOWEST_SPEED, HIGHEST_SPEED)
+
+
+def round_durations(predicted: NDArray[np.float32], speed: float) -> NDArray[np.int64]:
+    """Returns how many frames each token lasts: ``max(1, round_half_even(predicted / speed))`` in float32.
+
+    Args:
+        predicted: frames at speed 1, not rounded, float32 ``[1, tokens]``.
+        speed: a checked speed; 2 is twice as fast.
+
+    Returns:
+        int64 ``[tokens]``.
+
+    Raises:
+        ModelOutputError: a prediction is NaN or infinite.
+    """
+    if not np.isfinite(predicted).all():
+        raise ModelOutputError(
+            "The stage 'duration' computed durations that are not finite: expected numbers. "
+            "The weights are damaged or the libraries wrong; verify the bundle or export it again."
+        )
+    with np.errstate(over="ignore"):
+        frames: NDArray[np.float32] = np.rint(predicted[0] / np.float32(speed))
+    # Far more than any bundle holds, and far less than what an integer of 64 bits does.
+    return frames.clip(1, _MOST_FRAMES).astype(np.int64)
+
+
+def align(features: NDArray[np.float32], durations: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Repeats each token's column of `features` for its duration.
+
+    Args:
+        features: float32 ``[1, channels, tokens]``.
+        durations: frames of each token, int64 ``[tokens]``.
+
+    Returns:
+        float32 ``[1, channels, sum(durations)]``.
+    """
+    return np.repeat(features, durations, axis=2)

@@ -1,0 +1,159 @@
+"""The way of an utterance through the stages: tokens, durations, alignment, noise, samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engine.stage_runner import StageRunner
+from ..errors import TensorInputError, UtteranceTooLongError
+from ..format.signatures import FRAMES_PER_SECOND, SAMPLES_PER_FRAME, SOURCE
+from .alignment import align, round_durations
+from .noise import gaussian_noise
+from .voices import Style
+
+Floats = NDArray[np.float32]
+Run = Callable[..., list[Floats]]
+"""Called with a stage's name and its inputs by name, returns its outputs in order."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Every tensor of one utterance, in the order in which they are computed."""
+
+    token_ids: NDArray[np.int64]
+    """``[1, tokens]``."""
+    style: Style
+    hidden: Floats
+    """``[1, hidden, tokens]``, output of `bert`."""
+    encoding: Floats
+    """``[1, hidden + style, tokens]``, output of `duration`."""
+    predicted_durations: Floats
+    """``[1, tokens]``, output of `duration`: frames at speed 1, not rounded."""
+    durations: NDArray[np.int64]
+    """``[tokens]``, frames of each token."""
+    text: Floats
+    """``[1, hidden, tokens]``, output of `text_encoder`."""
+    aligned_encoding: Floats
+    """``[1, hidden + style, frames]``."""
+    asr: Floats
+    """``[1, hidden, frames]``, `text` aligned."""
+    f0: Floats
+    """``[1, 2 * frames]`` in Hz, output of `f0n`."""
+    energy: Floats
+    """``[1, 2 * frames]``, output of `f0n`."""
+    noise: Floats
+    """``[1, 600 * frames]``."""
+    audio: Floats
+    """``[1, 600 * frames]``, output of `decoder`."""
+    spectrum: Floats | None = None
+    """``[1, 22, 120 * frames + 1]``, output of `source` where that is a stage of its own."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a caller may put in the place of what the chain would compute or choose itself."""
+
+    durations: NDArray[np.int64] | None = None
+    """Frames of each token, ``[tokens]``."""
+    noise: Floats | None = None
+    """``[1, 600 * frames]``."""
+    buckets: Mapping[str, int] | None = None
+    """Bucket by stage; by default the smallest that holds the length."""
+
+
+def run_chain(
+    stages: Mapping[str, StageRunner],
+    token_ids: NDArray[np.int64],
+    style: Style,
+    speed: float,
+    seed: int,
+    choices: Choices,
+) -> Trace:
+    """Speaks tokens through all stages.
+
+    Args:
+        stages: a runner for every stage.
+        token_ids: int64 ``[1, tokens]`` with the boundary tokens.
+        style: row of a voice.
+        speed: a checked speed.
+        seed: a checked seed of the noise.
+        choices: what to inject.
+
+    Raises:
+        UtteranceTooLongError: the durations exceed the largest bucket; nothing was decoded.
+        TensorInputError: something in `choices` does not fit.
+        ModelOutputError: the durations are not finite.
+    """
+    buckets = choices.buckets or {}
+
+    def run(name: str, **inputs: NDArray[np.generic]) -> list[Floats]:
+        return list(stages[name].run(inputs, buckets.get(name)).values())
+
+    (hidden,) = run("bert", token_ids=token_ids)
+    encoding, predicted = run("duration", hidden=hidden, prosody_style=style.prosody)
+    durations = choices.durations
+    if durations is None:
+        durations = round_durations(predicted, speed)
+    frames = _check_frames(stages, durations, token_ids.shape[1])
+    (text,) = run("text_encoder", token_ids=token_ids)
+    aligned_encoding = align(encoding, durations)
+    f0, energy = run("f0n", aligned_encoding=aligned_encoding, prosody_style=style.prosody)
+    asr = align(text, durations)
+    noise = choices.noise
+    if noise is None:
+        noise = gaussian_noise(seed, SAMPLES_PER_FRAME * frames)[None]
+    curves = {"asr": asr, "f0": f0, "energy": energy, "decoder_style": style.decoder}
+    audio, spectrum = decode(run, curves, noise, source_apart=SOURCE in stages)
+    return Trace(
+        token_ids,
+        style,
+        hidden,
+        encoding,
+        predicted,
+        durations,
+        text,
+        aligned_encoding,
+        asr,
+        f0,
+        energy,
+        noise,
+        audio,
+        spectrum,
+    )
+
+
+def decode(
+    run: Run, curves: Mapping[str, Floats], noise: Floats, *, source_apart: bool
+) -> tuple[Floats, Floats | None]:
+    """Returns the samples of the decoder, and the spectrum of its source where that is a stage of its own.
+
+    Args:
+        run: runs a stage.
+        curves: the decoder's inputs but for the noise or the spectrum.
+        noise: ``[1, 600 * frames]``.
+        source_apart: the harmonic source is a stage of its own.
+    """
+    if not source_apart:
+        (audio,) = run("decoder", **curves, noise=noise)
+        return audio, None
+    (spectrum,) = run(SOURCE, f0=curves["f0"], noise=noise)
+    (audio,) = run("decoder", **curves, spectrum=spectrum)
+    return audio, spectrum
+
+
+def _check_frames(stages: Mapping[str, StageRunner], durations: NDArray[np.int64], tokens: int) -> int:
+    """Returns the number of frames, which all stages along the frames must hold."""
+    if durations.dtype != np.int64 or durations.shape != (tokens,) or durations.min() < 1:
+        raise TensorInputError(
+            f"Expected durations as int64 [{tokens}] of at least 1, "
+            f"found {durations.dtype} {list(durations.shape)}: {durations!r}."
+        )
+    frames = int(durations.sum())
+    capacity = min(runner.buckets[-1] for runner in stages.values() if runner.stage.axis == "frames")
+    if frames > capacity:
+        raise UtteranceTooLongError(frames, capacity, FRAMES_PER_SECOND)
+    return frames

@@ -1,0 +1,170 @@
+"""Voices: their names, their style rows, blends of them, and arrays in their place.
+
+>>> VoiceName("bf_emma").language, VoiceName("bf_emma").sex
+('en-GB', 'female')
+>>> parse_blend("af_heart*3+am_adam")
+{'af_heart': 0.75, 'am_adam': 0.25}
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import BlendError, UnknownVoiceError, VoiceArrayError
+from ..format.bundle_files import BundleFiles
+from ..format.manifest import Voice
+
+_LANGUAGES = {
+    "a": "en-US",
+    "b": "en-GB",
+    "e": "es",
+    "f": "fr-FR",
+    "h": "hi",
+    "i": "it",
+    "j": "ja",
+    "p": "pt-BR",
+    "z": "zh",
+}
+_SEXES = {"f": "female", "m": "male"}
+_SIGNS = "+,*"
+
+VoiceLike = str | Sequence[str] | NDArray[Any]
+"""A name, a blend such as ``"af_heart*0.7+am_adam*0.3"``, names to average, or an array of style rows."""
+
+
+class Style(NamedTuple):
+    """The two halves of a style row, each float32 ``[1, style]``."""
+
+    decoder: NDArray[np.float32]
+    prosody: NDArray[np.float32]
+
+
+class VoiceName(str):
+    """A voice's name. Kokoro's begin with a letter for the language and one for the sex."""
+
+    __slots__ = ()
+
+    @property
+    def language(self) -> str | None:
+        """BCP 47 tag such as ``en-GB``, or None if the name does not tell."""
+        return _LANGUAGES.get(self[0]) if self[2:3] == "_" else None
+
+    @property
+    def sex(self) -> str | None:
+        """``female``, ``male``, or None if the name does not tell."""
+        return _SEXES.get(self[1]) if self[2:3] == "_" else None
+
+
+class VoiceTables(Mapping[str, NDArray[np.float32]]):
+    """Every voice's table by name, float32 ``[rows, columns]``, read when it is first asked for."""
+
+    def __init__(self, files: BundleFiles, voices: Sequence[Voice]) -> None:
+        """Takes the bundle's files, open, and what the manifest says of its voices."""
+        self._files = files
+        self._voices = {voice.name: voice for voice in voices}
+        self._tables: dict[str, NDArray[np.float32]] = {}
+
+    def __getitem__(self, name: str) -> NDArray[np.float32]:
+        if name not in self._tables:
+            voice = self._voices[name]
+            table = np.frombuffer(self._files.read(voice.file), "<f4")
+            self._tables[name] = table.reshape(voice.rows, voice.columns)
+        return self._tables[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._voices
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._voices)
+
+    def __len__(self) -> int:
+        return len(self._voices)
+
+
+def style_row(voices: Mapping[str, NDArray[np.float32]], voice: VoiceLike, phonemes: int) -> Style:
+    """Returns the style of `voice` for an input of `phonemes` phonemes.
+
+    Row ``phonemes - 1`` belongs to that length; its first half goes to the decoder, its second half to
+    the prosody stages. A blend is the weighted mean of the rows.
+
+    Args:
+        voices: the bundle's tables by name.
+        voice: a name, a blend, names, or an array ``[rows, 1, columns]``, ``[rows, columns]``,
+            ``[1, columns]`` or ``[columns]`` of floats; a single row is used for every length.
+        phonemes: from 1 to the number of rows.
+
+    Raises:
+        UnknownVoiceError: there is no such voice.
+        BlendError: a blend is malformed, or its weights are.
+        VoiceArrayError: an array has another shape or type, or a value that is not finite.
+    """
+    if isinstance(voice, str):
+        blended = voice not in voices and any(sign in voice for sign in _SIGNS)
+        row = _blended_row(voices, parse_blend(voice) if blended else {voice: 1.0}, phonemes)
+    elif isinstance(voice, Sequence) and voice and all(isinstance(name, str) for name in voice):
+        row = _blended_row(voices, parse_blend("+".join(voice)), phonemes)
+    else:
+        row = _array_row(next(iter(voices.values())).shape, voice, phonemes)
+    decoder, prosody = row.astype(np.float32).reshape(2, 1, -1)
+    return Style(decoder, prosody)
+
+
+def parse_blend(blend: str) -> dict[str, float]:
+    """Returns the weight of each voice in `blend`, in sum 1.
+
+    Voices stand between ``+`` or ``,`` (kokoro's way to write the mean), each with or without ``*`` and a
+    weight, which is 1 otherwise. A voice that stands twice has the sum of its weights.
+
+    Raises:
+        BlendError: a name or weight is missing, a weight is negative or no finite number, or all are 0.
+    """
+    weights: dict[str, float] = {}
+    for term in blend.replace(",", "+").split("+"):
+        name, star, number = (part.strip() for part in term.partition("*"))
+        try:
+            weight = float(number) if star else 1.0
+        except ValueError:
+            raise BlendError(blend, f"{number!r} is no number") from None
+        if not name:
+            raise BlendError(blend, "a name is missing")
+        if not math.isfinite(weight) or weight < 0:
+            raise BlendError(blend, f"the weight {number} of {name!r} is no number of at least 0")
+        weights[name] = weights.get(name, 0.0) + weight
+    total = sum(weights.values())
+    if not 0 < total < math.inf:
+        raise BlendError(blend, f"the weights sum to {total:g}")
+    return {name: weight / total for name, weight in weights.items()}
+
+
+def _blended_row(
+    voices: Mapping[str, NDArray[np.float32]], weights: Mapping[str, float], phonemes: int
+) -> NDArray[np.floating[Any]]:
+    for name in weights:
+        if name not in voices:
+            raise UnknownVoiceError(name, voices)
+    rows = [weight * voices[name][phonemes - 1].astype(np.float64) for name, weight in weights.items()]
+    total: NDArray[np.floating[Any]] = np.sum(rows, axis=0, dtype=np.float64)
+    return total
+
+
+def _array_row(shape: tuple[int, ...], voice: Any, phonemes: int) -> NDArray[np.floating[Any]]:
+    rows, columns = shape
+    try:
+        table = np.asarray(voice)
+    except (TypeError, ValueError, RuntimeError):
+        raise VoiceArrayError(rows, columns, type(voice).__name__) from None
+    floating = np.issubdtype(table.dtype, np.floating)
+    shapes = ((rows, 1, columns), (rows, columns), (1, columns), (columns,))
+    if not floating or table.shape not in shapes:
+        found = f"{table.dtype} {list(table.shape)}" if hasattr(voice, "dtype") else type(voice).__name__
+        raise VoiceArrayError(rows, columns, found)
+    table = table.reshape(-1, columns)
+    row: NDArray[np.floating[Any]] = table[phonemes - 1 if len(table) > 1 else 0]
+    if not np.isfinite(row).all():
+        raise VoiceArrayError(rows, columns, "values that are not finite")
+    return row

@@ -1,0 +1,1 @@
+"""What is written: files, WAV and subtitles."""

@@ -1,0 +1,1 @@
+"""Text of any length: words, pieces, joins, timings and streams."""

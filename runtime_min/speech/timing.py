@@ -1,0 +1,119 @@
+"""When each token and word is heard, by the rule of kokoro's `KPipeline.join_timestamps`.
+
+A token lasts as long as the model predicted, and a space belongs in halves to the words around it. All times
+are earlier by three frames than the durations add up to, or by the first boundary token if that is shorter:
+kokoro found that speech begins before that token ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
+from .words import WordSpan
+
+LEAD_FRAMES = 3
+"""By how much speech begins before the first boundary token ends."""
+
+
+class Timing(NamedTuple):
+    """When something is heard, in seconds from the beginning of the whole speech."""
+
+    text: str
+    """A phoneme, or a word as the reader sees it."""
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Audio:
+    """Speech, or a piece of it."""
+
+    samples: NDArray[np.float32]
+    """``[n]``, mono, full scale is 1."""
+    sample_rate: int
+    """Samples a second."""
+    durations: NDArray[np.int64]
+    """``[tokens]``, frames of each token: the boundary before, the phonemes, the boundary after."""
+    phonemes: str = ""
+    """What is spoken."""
+    tokens: tuple[Timing, ...] = ()
+    """For each phoneme when it is heard."""
+    words: tuple[Timing, ...] = ()
+    """For each word that has phonemes, if words were given."""
+    start: float = 0.0
+    """Seconds from the beginning of the whole speech at which `samples` begin, in pieces of a stream."""
+
+    @staticmethod
+    def join(pieces: Iterable[Audio]) -> Audio:
+        """Returns the pieces of a stream as one.
+
+        Raises:
+            ValueError: there are none.
+        """
+        found = list(pieces)
+        if not found:
+            raise ValueError("There are no pieces to join: give those of a stream, in order.")
+        return Audio(
+            np.concatenate([piece.samples for piece in found]) if len(found) > 1 else found[0].samples,
+            found[0].sample_rate,
+            np.concatenate([piece.durations for piece in found]),
+            "".join(piece.phonemes for piece in found),
+            # Of lists: see `TensorSignature.concrete`.
+            tuple([timing for piece in found for timing in piece.tokens]),
+            tuple([timing for piece in found for timing in piece.words]),
+            found[0].start,
+        )
+
+
+class Clock:
+    """Where the tokens of a passage lie on the time line, filled piece by piece."""
+
+    def __init__(self, phonemes: str, words: Sequence[WordSpan]) -> None:
+        """Takes what is spoken."""
+        self._phonemes = phonemes
+        self._words = list(reversed(words))
+        self._starts = np.zeros(len(phonemes), np.int64)
+        self._lengths = np.zeros(len(phonemes), np.int64)
+
+    def place(self, first: int, position: int, lengths: NDArray[np.int64]) -> None:
+        """Puts tokens from `first` on at sample `position`, each as many samples long as `lengths` says."""
+        end = first + len(lengths)
+        self._lengths[first:end] = lengths
+        self._starts[first:end] = position + np.cumsum(lengths) - lengths
+
+    def tokens(self, first: int, end: int) -> tuple[Timing, ...]:
+        """Returns the timings of the tokens from `first` to before `end`."""
+        starts, lengths = self._starts[first:end], self._lengths[first:end]
+        times = zip(self._phonemes[first:end], starts, starts + lengths, strict=True)
+        return tuple([_timing(text, start, stop) for text, start, stop in times])
+
+    def words(self, end: int) -> tuple[Timing, ...]:
+        """Returns the timings of the words that end by `end`, with their space, and are still to come."""
+        found = []
+        while self._words and self._words[-1].end + self._words[-1].spaced <= end:
+            found.append(self._word(self._words.pop()))
+        return tuple(found)
+
+    def _word(self, word: WordSpan) -> Timing:
+        start, last = self._starts[word.first], word.end - 1
+        stop = self._starts[last] + self._lengths[last]
+        if word.first and self._phonemes[word.first - 1] == " ":
+            start -= self._lengths[word.first - 1] // 2
+        if word.spaced:
+            stop += self._lengths[word.end] // 2
+        return _timing(word.text, start, stop)
+
+
+def lead(first_boundary: int) -> int:
+    """Returns by how many samples all times are earlier, given the frames of the first boundary token."""
+    return SAMPLES_PER_FRAME * min(LEAD_FRAMES, first_boundary)
+
+
+def _timing(text: str, start: int, end: int) -> Timing:
+    return Timing(text, max(0, int(start)) / SAMPLE_RATE, max(0, int(end)) / SAMPLE_RATE)

@@ -1,0 +1,118 @@
+"""Statistics of the benchmark, its goals, and the order in which engines speak."""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.bench import goals
+from exporter.bench.measure import Idleness, interleave
+from exporter.bench.results import ENGINES, ColdStart, Timing, growth, ratio, rotated
+from tests.support.bench_example import RATES, report
+
+positive = st.floats(1e-3, 1e3)
+times = st.lists(positive, min_size=1, max_size=9).map(tuple)
+
+
+@given(times, positive)
+def test_a_rate_is_the_median_over_the_audio_and_the_best_is_never_above_it(seconds, audio):
+    timing = Timing("bundle", 2, 62, audio, seconds)
+    assert timing.rate == statistics.median(seconds) / audio
+    assert timing.best_rate <= timing.rate
+
+
+@given(times)
+def test_one_slow_process_does_not_move_the_median_of_three(seconds):
+    usual = (1.0, 1.1)
+    assert ColdStart("bundle", 62, (*usual, *seconds[:1])).median <= max(usual)
+
+
+def test_a_ratio_of_what_was_not_measured_is_none():
+    assert ratio(1.0, 4.0) == 0.25
+    assert ratio(None, 4.0) is None
+    assert ratio(1.0, None) is None
+
+
+@given(times, positive, positive)
+def test_growth_is_one_where_time_follows_the_audio(seconds, audio, factor):
+    short = Timing("bundle", 2, 62, audio, seconds)
+    long = Timing("bundle", 2, 450, audio * factor, tuple(factor * value for value in seconds))
+    assert growth(short, long) == pytest.approx(1)
+    twice = Timing("bundle", 2, 450, audio * factor, tuple(2 * factor * value for value in seconds))
+    assert growth(short, twice) == pytest.approx(2)
+    assert growth(None, long) is None
+
+
+@given(st.integers(1, 5), st.integers(0, 12))
+def test_every_engine_speaks_once_a_round_and_begins_as_often_as_any_other(count, rounds):
+    names = [f"engine {number}" for number in range(count)]
+    orders = rotated(names, rounds)
+    assert len(orders) == rounds
+    assert all(sorted(order) == sorted(names) for order in orders)
+    firsts = [sum(order[0] == name for order in orders) for name in names]
+    assert max(firsts) - min(firsts) <= 1
+
+
+class FakeEngine:
+    """Says who spoke; its CPU time grows by `idling` whenever another engine speaks."""
+
+    def __init__(self, name: str, log: list[str], idling: float) -> None:
+        self.name, self.log, self.idling = name, log, idling
+
+    def speak(self, phonemes: str) -> tuple[float, int]:
+        self.log.append(self.name)
+        return float(len(self.log)), 24_000
+
+    def cpu_seconds(self) -> float:
+        return self.idling * sum(name != self.name for name in self.log)
+
+
+def test_engines_are_interleaved_after_one_utterance_each_to_warm_up():
+    log: list[str] = []
+    engines = {name: FakeEngine(name, log, 0.0) for name in "abc"}
+    idleness = Idleness()
+    found = interleave(engines, "ə", 4, idleness)
+    assert "".join(log) == "abc" + "abc" + "bca" + "cab" + "abc"
+    assert found["a"] == ((4.0, 9.0, 11.0, 13.0), 24_000)
+    assert idleness.share == 0
+
+
+def test_an_engine_that_computes_while_another_one_speaks_is_seen():
+    log: list[str] = []
+    engines = {name: FakeEngine(name, log, idling) for name, idling in (("a", 0.0), ("b", 1e6))}
+    idleness = Idleness()
+    interleave(engines, "ə", 2, idleness)
+    assert idleness.share > 1
+
+
+def test_the_goals_of_a_fast_bundle_are_reached_and_those_of_a_slow_one_are_not():
+    rows = {row.figure: row for row in goals.rows(report())}
+    over_peer = rows["time at 62 tokens ÷ ONNX Runtime"]
+    assert over_peer.judged == pytest.approx(RATES["bundle"] / RATES["onnxruntime"])
+    assert over_peer.reached == "goal"
+    assert rows["peak memory at 62 tokens"].reached == "at least"
+    assert rows["cold start to WAV at 62 tokens"].reached == "no"
+
+
+def test_every_figure_of_the_issue_has_a_row_and_what_was_not_measured_reaches_nothing():
+    empty = report(timings=(), cold_starts=(), memory=(), sizes={}, export_seconds=None)
+    rows = goals.rows(empty)
+    assert len(rows) == 12
+    assert [row.reached for row in rows] == [None] * 12
+    assert all(len(row.cells()) == len(goals.HEAD) for row in rows)
+    assert {row.figure for row in rows} == {row.figure for row in goals.rows(report())}
+
+
+@given(st.sampled_from(ENGINES), st.floats(0.01, 10))
+def test_a_goal_is_never_missed_by_what_reaches_less_than_it(engine, value):
+    row = goals.Row("time", {"bundle": value, engine: value}, str, 2.0, 1.0)
+    assert row.reached == ("goal" if value <= 1 else "at least" if value <= 2 else "no")
+
+
+def test_rounds_do_not_depend_on_chance():
+    random.seed(random.random())
+    assert rotated("ab", 3) == (("a", "b"), ("b", "a"), ("a", "b"))

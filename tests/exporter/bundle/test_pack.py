@@ -1,0 +1,266 @@
+"""A bundle as one file: one bundle, one archive, and whatever else an archive could hold is refused."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import random
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from exporter.bundle.pack import ArchiveError, pack_bundle, unpack_archive
+from exporter.bundle.sign import checks, sign_bundle
+from exporter.bundle.staging import NotABundleError
+from exporter.bundle.write import write_bundle
+from exporter.cli.main import app
+from runtime_min.errors import (
+    BundleError,
+    DamagedFileError,
+    DiskFullError,
+    ManifestDigestError,
+    UnexpectedFileError,
+)
+from runtime_min.format.verify import read_manifest, verify_files
+from tests.exporter.bundle.test_sign import make_key
+from tests.support.tiny_bundle import dummy_contents
+from tests.support.written import bytes_of
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("pack")
+    return write_bundle(directory / "sound", dummy_contents(directory))
+
+
+@pytest.fixture(scope="module")
+def packed(sound: Path) -> bytes:
+    pack_bundle(sound, sound.parent / "packed.tar")
+    return (sound.parent / "packed.tar").read_bytes()
+
+
+@pytest.fixture
+def archive(packed: bytes, tmp_path: Path) -> Path:
+    path = tmp_path / "bundle.tar"
+    path.write_bytes(packed)
+    return path
+
+
+def test_what_is_packed_is_unpacked(sound: Path, archive: Path, tmp_path: Path) -> None:
+    unpack_archive(archive, tmp_path / "new" / "bundle")
+    assert bytes_of(tmp_path / "new" / "bundle") == bytes_of(sound)
+    verify_files(tmp_path / "new" / "bundle", read_manifest(sound))
+    assert os.listdir(tmp_path / "new") == ["bundle"]
+
+
+def test_one_bundle_has_one_archive(sound: Path, packed: bytes, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(sound, tmp_path / "elsewhere"))
+    for path in copy.rglob("*"):
+        os.utime(path, (1, 1))
+        path.chmod(0o700)
+    pack_bundle(copy, tmp_path / "again.tar")
+    assert (tmp_path / "again.tar").read_bytes() == packed
+
+
+def test_tar_reads_it_too(archive: Path, sound: Path, tmp_path: Path) -> None:
+    with tarfile.open(archive) as file:
+        file.extractall(tmp_path / "by tar", filter="data")
+    assert bytes_of(tmp_path / "by tar") == bytes_of(sound)
+
+
+def test_a_bundle_that_is_not_sound_is_not_packed(sound: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(sound, tmp_path / "copy"))
+    (copy / "NOTICE").write_bytes(bytes((copy / "NOTICE").stat().st_size))
+    with pytest.raises(DamagedFileError, match="NOTICE"):
+        pack_bundle(copy, tmp_path / "x.tar")
+    (copy / "extra").write_bytes(b"")
+    with pytest.raises(UnexpectedFileError, match="extra"):
+        pack_bundle(copy, tmp_path / "x.tar")
+    assert sorted(os.listdir(tmp_path)) == ["copy"]
+
+
+def test_an_earlier_bundle_is_replaced_and_anything_else_is_not(
+    sound: Path, archive: Path, tmp_path: Path
+) -> None:
+    unpack_archive(archive, tmp_path / "bundle")
+    unpack_archive(archive, tmp_path / "bundle")
+    assert bytes_of(tmp_path / "bundle") == bytes_of(sound)
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.tex").write_bytes(b"")
+    with pytest.raises(NotABundleError):
+        unpack_archive(archive, tmp_path / "precious")
+    assert sorted(os.listdir(tmp_path)) == ["bundle", "bundle.tar", "precious"]
+
+
+def refused(archive: Path, data: bytes, match: str | None = None) -> None:
+    """The archive is refused, an earlier bundle stays, and nothing is left behind."""
+    place = archive.parent / "place"
+    earlier = place / "bundle"
+    if not earlier.exists():
+        unpack_archive(archive, earlier)
+    before = bytes_of(earlier)
+    hostile = archive.with_name("hostile.tar")
+    hostile.write_bytes(data)
+    for destination in (earlier, place / "new"):
+        with pytest.raises(BundleError, match=match):
+            unpack_archive(hostile, destination)
+    assert bytes_of(earlier) == before
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_every_truncation_is_refused(archive: Path, packed: bytes) -> None:
+    choose = random.Random(1)
+    ends = {0, 1, 511, 512, 513, len(packed) - 1, len(packed) - 512, len(packed) - 1024}
+    for end in ends | {choose.randrange(len(packed)) for _ in range(60)}:
+        refused(archive, packed[:end])
+
+
+def test_anything_after_the_end_is_refused(archive: Path, packed: bytes) -> None:
+    for rest in (b"\0", bytes(512), bytes(9216), b"x", packed):
+        refused(archive, packed + rest, "expected 1024 zeros and its end")
+
+
+def test_every_changed_byte_is_refused(archive: Path, packed: bytes) -> None:
+    choose = random.Random(2)
+    for _ in range(200):
+        position = choose.randrange(len(packed))
+        flipped = bytes([packed[position] ^ choose.randrange(1, 256)])
+        data = packed[:position] + flipped + packed[position + 1 :]
+        # A changed manifest may describe another sound bundle; only a pin tells it from the first one.
+        hostile = archive.with_name("hostile.tar")
+        hostile.write_bytes(data)
+        pin = hashlib.sha256(manifest_in(packed)).hexdigest()
+        with pytest.raises(BundleError):
+            unpack_archive(hostile, archive.with_name("never"), checks(pin, None, Path()))
+        assert not archive.with_name("never").exists()
+
+
+def manifest_in(packed: bytes) -> bytes:
+    with tarfile.open(fileobj=io.BytesIO(packed)) as file:
+        content = file.extractfile("manifest.msgpack")
+        assert content is not None
+        return content.read()
+
+
+def rewritten(packed: bytes, change: Callable[[tarfile.TarInfo], object], **options: int) -> bytes:
+    """The same archive after `change` of every member, as tarfile writes it."""
+    output = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(packed)) as source,
+        tarfile.open(fileobj=output, mode="w", format=options.get("format", tarfile.USTAR_FORMAT)) as target,
+    ):
+        for member in source.getmembers():
+            content = source.extractfile(member)
+            change(member)
+            target.addfile(member, content if member.isreg() else None)
+    # What tarfile pads to its own record size.
+    data = output.getvalue().rstrip(b"\0")
+    return data + bytes(-len(data) % 512) + bytes(1024)
+
+
+def on_notice(**changes: object) -> Callable[[tarfile.TarInfo], object]:
+    def change(member: tarfile.TarInfo) -> None:
+        if member.name == "NOTICE":
+            for name, value in changes.items():
+                setattr(member, name, value)
+
+    return change
+
+
+HOSTILE: dict[str, Callable[[bytes], bytes]] = {
+    "path that escapes": lambda packed: rewritten(packed, on_notice(name="../../NOTICE")),
+    "absolute path": lambda packed: rewritten(packed, on_notice(name="/NOTICE")),
+    "symbolic link": lambda packed: rewritten(
+        packed, on_notice(type=tarfile.SYMTYPE, linkname="/etc/passwd", size=0)
+    ),
+    "hard link": lambda packed: rewritten(
+        packed, on_notice(type=tarfile.LNKTYPE, linkname="LICENSE", size=0)
+    ),
+    "device": lambda packed: rewritten(
+        packed, on_notice(type=tarfile.CHRTYPE, devmajor=1, devminor=3, size=0)
+    ),
+    "pipe": lambda packed: rewritten(packed, on_notice(type=tarfile.FIFOTYPE, size=0)),
+    "directory": lambda packed: rewritten(packed, on_notice(type=tarfile.DIRTYPE, size=0)),
+    "set-user-id": lambda packed: rewritten(packed, on_notice(mode=0o4755)),
+    "owner": lambda packed: rewritten(packed, on_notice(uid=1000, uname="me")),
+    "date": lambda packed: rewritten(packed, on_notice(mtime=1_700_000_000)),
+    "extended header": lambda packed: rewritten(
+        packed, on_notice(pax_headers={"path": "../x"}), format=tarfile.PAX_FORMAT
+    ),
+    "gigabytes in a header": lambda packed: packed[:124] + b"77777777777\0" + packed[136:],
+    "size in another base": lambda packed: packed[:124] + b"\x80" + bytes(10) + b"\xff" + packed[136:],
+    "no archive": lambda packed: b"PK\x03\x04" + bytes(2048),
+    "empty": lambda packed: b"",
+    "zeros": lambda packed: bytes(10_240),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_archives_are_refused(archive: Path, packed: bytes, name: str) -> None:
+    refused(archive, HOSTILE[name](packed))
+
+
+def test_the_order_of_the_files_is_fixed(archive: Path, packed: bytes) -> None:
+    output = io.BytesIO()
+    with tarfile.open(fileobj=io.BytesIO(packed)) as source, tarfile.open(fileobj=output, mode="w") as target:
+        members = source.getmembers()
+        for member in (members[0], *reversed(members[1:])):
+            target.addfile(member, source.extractfile(member))
+    refused(archive, output.getvalue(), "expected the header of LICENSE")
+
+
+def test_a_bomb_in_another_container_is_refused(archive: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("manifest.msgpack", bytes(10 << 20))
+    refused(archive, (tmp_path / "bomb.zip").read_bytes(), r"expected manifest\.msgpack")
+
+
+def test_a_disk_without_room_is_noticed_before_writing(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(tmp_path)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    with pytest.raises(DiskFullError):
+        unpack_archive(archive, tmp_path / "bundle")
+    assert os.listdir(tmp_path) == ["bundle.tar"]
+
+
+@pytest.mark.parametrize("kind", ["nothing", "directory", "pipe"])
+def test_what_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
+    place = tmp_path / kind
+    if kind == "directory":
+        place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
+    with pytest.raises(ArchiveError, match="expected a file"):
+        unpack_archive(place, tmp_path / "bundle")
+
+
+def test_a_pin_and_a_signature_are_checked_before_anything_is_written(
+    sound: Path, archive: Path, tmp_path: Path
+) -> None:
+    private, public = make_key(tmp_path, "maker")
+    signature = tmp_path / "bundle.tar.sig"
+    sign_bundle(sound, private, signature)
+    unpack_archive(archive, tmp_path / "bundle", checks(None, public, signature))
+    with pytest.raises(ManifestDigestError):
+        unpack_archive(archive, tmp_path / "another", checks("0" * 64, public, signature))
+    assert not (tmp_path / "another").exists()
+
+
+def test_the_commands_pack_and_unpack(sound: Path, packed: bytes, tmp_path: Path) -> None:
+    archive = tmp_path / "bundle.tar"
+    run = CliRunner().invoke
+    assert run(app, ["pack", str(sound), "-o", str(archive)]).stdout == f"{archive}\n"
+    assert archive.read_bytes() == packed
+    assert run(app, ["unpack", str(archive), "-o", str(tmp_path / "bundle")]).exit_code == 0
+    assert bytes_of(tmp_path / "bundle") == bytes_of(sound)
+    archive.write_bytes(packed[:-1])
+    done = run(app, ["unpack", str(archive), "-o", str(tmp_path / "bundle")])
+    assert done.exit_code == 4 and "is no sound archive" in done.stderr

@@ -1,0 +1,204 @@
+"""A signature tells who made a bundle; whatever does not fit is refused, and nothing damaged is signed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from exporter.bundle.sign import (
+    KeyFileError,
+    SignatureMissingError,
+    WrongSignatureError,
+    checks,
+    sign_bundle,
+    signature_of,
+    signed_by,
+    verify_bundle,
+)
+from exporter.bundle.write import write_bundle
+from exporter.cli.main import app
+from runtime_min.errors import DamagedFileError, ManifestDigestError, OutputError
+from tests.support.tiny_bundle import dummy_contents
+
+
+def make_key(directory: Path, name: str) -> tuple[Path, Path]:
+    """A private key and its public half."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key = Ed25519PrivateKey.generate()
+    private, public = directory / f"{name}.pem", directory / f"{name}.public.pem"
+    pem = serialization.Encoding.PEM
+    plain = serialization.NoEncryption()
+    private.write_bytes(key.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
+    public.write_bytes(key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo))
+    return private, public
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> tuple[Path, Path]:
+    return make_key(tmp_path, "maker")
+
+
+@pytest.fixture
+def signed(tmp_path: Path, keys: tuple[Path, Path]) -> Path:
+    bundle = write_bundle(tmp_path / "bundle", dummy_contents(tmp_path))
+    sign_bundle(bundle, keys[0], signature_of(bundle))
+    return bundle
+
+
+def verify(bundle: Path, public: Path) -> None:
+    verify_bundle(bundle, signed_by(public, signature_of(bundle)))
+
+
+def test_the_owner_of_the_key_is_recognised(signed: Path, keys: tuple[Path, Path], tmp_path: Path) -> None:
+    verify(signed, keys[1])
+    # Wherever the bundle goes, its signature fits.
+    copy = Path(shutil.copytree(signed, tmp_path / "copy"))
+    verify_bundle(copy, signed_by(keys[1], signature_of(signed)))
+
+
+def test_the_bundle_itself_stays_as_it_was(signed: Path) -> None:
+    assert signature_of(signed) == signed.with_name("bundle.sig")
+    assert signature_of(signed).stat().st_size == 64
+    verify_bundle(signed)
+
+
+def test_another_key_is_refused(signed: Path, tmp_path: Path) -> None:
+    with pytest.raises(WrongSignatureError, match="does not sign this manifest with the key of"):
+        verify(signed, make_key(tmp_path, "stranger")[1])
+
+
+def test_another_bundle_under_the_same_name_is_refused(
+    signed: Path, keys: tuple[Path, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    write_bundle(signed, replace(dummy_contents(tmp_path / "other"), parity={"run": 2}))
+    with pytest.raises(WrongSignatureError):
+        verify(signed, keys[1])
+
+
+@pytest.mark.parametrize("position", [0, 31, 32, 63])
+def test_a_changed_signature_is_refused(signed: Path, keys: tuple[Path, Path], position: int) -> None:
+    path = signature_of(signed)
+    data = bytearray(path.read_bytes())
+    data[position] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(WrongSignatureError):
+        verify(signed, keys[1])
+
+
+def test_files_are_verified_besides_the_signature(signed: Path, keys: tuple[Path, Path]) -> None:
+    (signed / "NOTICE").write_bytes(bytes((signed / "NOTICE").stat().st_size))
+    with pytest.raises(DamagedFileError, match="NOTICE"):
+        verify(signed, keys[1])
+
+
+def test_a_damaged_bundle_is_not_signed(signed: Path, keys: tuple[Path, Path]) -> None:
+    signature_of(signed).unlink()
+    (signed / "NOTICE").write_bytes(b"")
+    with pytest.raises(DamagedFileError):
+        sign_bundle(signed, keys[0], signature_of(signed))
+    assert not signature_of(signed).exists()
+
+
+@pytest.mark.parametrize("content", [None, b"", bytes(63), bytes(65), bytes(1 << 20)], ids=["none", *"abcd"])
+def test_what_is_no_signature_is_refused(
+    signed: Path, keys: tuple[Path, Path], content: bytes | None
+) -> None:
+    signature_of(signed).unlink()
+    if content is not None:
+        signature_of(signed).write_bytes(content)
+    with pytest.raises(SignatureMissingError, match="no signature"):
+        verify(signed, keys[1])
+
+
+def test_a_place_that_cannot_be_written_is_an_output_error(signed: Path, keys: tuple[Path, Path]) -> None:
+    with pytest.raises(OutputError, match="cannot be written"):
+        sign_bundle(signed, keys[0], signed.parent / "nowhere" / "x.sig")
+
+
+def openssl(*arguments: str | Path) -> None:
+    subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
+
+
+def swapped(directory: Path, keys: tuple[Path, Path]) -> tuple[Path, Path]:
+    return keys[1], keys[0]
+
+
+def no_keys(directory: Path, keys: tuple[Path, Path]) -> tuple[Path, Path]:
+    return directory / "nothing", directory / "nothing"
+
+
+def other_files(directory: Path, keys: tuple[Path, Path]) -> tuple[Path, Path]:
+    (directory / "text").write_bytes(b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
+    return directory / "text", directory / "text"
+
+
+def other_algorithm(directory: Path, keys: tuple[Path, Path]) -> tuple[Path, Path]:
+    private, public = directory / "rsa.pem", directory / "rsa.public.pem"
+    openssl("genpkey", "-algorithm", "rsa", "-out", private)
+    openssl("pkey", "-in", private, "-pubout", "-out", public)
+    return private, public
+
+
+@pytest.mark.parametrize("make", [swapped, no_keys, other_files, other_algorithm], ids=lambda f: f.__name__)
+def test_what_is_no_such_key_is_refused(
+    signed: Path,
+    keys: tuple[Path, Path],
+    tmp_path: Path,
+    make: Callable[[Path, tuple[Path, Path]], tuple[Path, Path]],
+) -> None:
+    private, public = make(tmp_path, keys)
+    with pytest.raises(KeyFileError):
+        sign_bundle(signed, private, tmp_path / "x.sig")
+    with pytest.raises(KeyFileError):
+        verify(signed, public)
+    assert not (tmp_path / "x.sig").exists()
+
+
+def test_an_encrypted_key_says_what_to_do(signed: Path, keys: tuple[Path, Path], tmp_path: Path) -> None:
+    encrypted = tmp_path / "encrypted.pem"
+    openssl("pkey", "-in", keys[0], "-aes256", "-passout", "pass:secret", "-out", encrypted)
+    with pytest.raises(KeyFileError, match="is encrypted: expected a plain one, as 'openssl pkey"):
+        sign_bundle(signed, encrypted, tmp_path / "x.sig")
+
+
+def test_openssl_makes_keys_and_reads_signatures(tmp_path: Path) -> None:
+    private, public = tmp_path / "k.pem", tmp_path / "k.public.pem"
+    openssl("genpkey", "-algorithm", "ed25519", "-out", private)
+    openssl("pkey", "-in", private, "-pubout", "-out", public)
+    bundle = write_bundle(tmp_path / "bundle", dummy_contents(tmp_path))
+    sign_bundle(bundle, private, signature_of(bundle))
+    manifest = bundle / "manifest.msgpack"
+    verifying = ("pkeyutl", "-verify", "-pubin", "-inkey", public, "-rawin", "-in", manifest)
+    openssl(*verifying, "-sigfile", signature_of(bundle))
+
+
+def test_a_pin_and_a_signature_may_both_be_asked_for(signed: Path, keys: tuple[Path, Path]) -> None:
+    with pytest.raises(ManifestDigestError):
+        verify_bundle(signed, *checks("0" * 64, keys[1], signature_of(signed)))
+
+
+def test_the_commands_sign_and_verify(tmp_path: Path, keys: tuple[Path, Path]) -> None:
+    bundle = write_bundle(tmp_path / "bundle", dummy_contents(tmp_path))
+
+    def run(*arguments: str | Path) -> tuple[int, str]:
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+        return result.exit_code, result.stdout + result.stderr
+
+    code, said = run("verify", bundle, "--key", keys[1])
+    assert code == 4 and "There is no signature at" in said
+    assert run("sign", bundle, "--key", keys[0]) == (0, f"{bundle}.sig\n")
+    code, said = run("verify", bundle, "--key", keys[1])
+    assert code == 0 and f"signed with the key of {keys[1]}" in said
+    code, said = run("verify", bundle, "--key", make_key(tmp_path, "stranger")[1])
+    assert code == 4 and "does not sign this manifest" in said
+    code, said = run("sign", bundle, "--key", keys[1])
+    assert code == 3 and "expected an Ed25519 private key" in " ".join(said.split())

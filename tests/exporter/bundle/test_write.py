@@ -1,0 +1,395 @@
+"""Writing a bundle: whole or not at all, the same bytes every time, and only over a bundle."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exporter.bundle.staging
+import exporter.bundle.write
+from exporter.bundle.staging import BusyDestinationError, NotABundleError, locked, replace_directory
+from exporter.bundle.write import BundleContents, TensorSource, write_bundle
+from runtime_min.errors import DiskFullError, ManifestError
+from runtime_min.format.manifest import ALIGNMENT, CpuLevel
+from runtime_min.format.verify import read_manifest, verify_files
+from tests.support.tiny_bundle import dummy_contents, tensors, voices, with_levels
+from tests.support.written import bytes_of, fail_with
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> BundleContents:
+    (tmp_path / "work").mkdir()
+    return dummy_contents(tmp_path / "work")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory of its own, so that anything left behind shows."""
+    return tmp_path / "bundles"
+
+
+def test_what_is_written_verifies_and_holds_what_was_given(made: BundleContents, place: Path) -> None:
+    bundle = write_bundle(place / "bundle", made)
+    manifest = read_manifest(bundle)
+    verify_files(bundle, manifest)
+    data = (bundle / manifest.parameters.file).read_bytes()
+    for tensor in manifest.parameters.tensors:
+        assert tensor.offset % ALIGNMENT == 0
+        found = np.frombuffer(data[tensor.offset : tensor.offset + tensor.bytes], tensor.dtype)
+        np.testing.assert_array_equal(found.reshape(tensor.shape), tensors()[tensor.name])
+    for voice in manifest.voices:
+        rows = np.fromfile(bundle / voice.file, "<f4").reshape(voice.rows, voice.columns)
+        np.testing.assert_array_equal(rows, voices()[voice.name])
+    assert dict(manifest.vocabulary) == dict(made.vocabulary)
+    assert dict(manifest.parity) == dict(made.parity)
+    assert {"LICENSE", "NOTICE", "README.txt", "runtime_min.pyz"} <= set(bytes_of(bundle))
+
+
+def test_the_gaps_between_tensors_are_zero(made: BundleContents, place: Path) -> None:
+    bundle = write_bundle(place / "bundle", made)
+    data = bytearray((bundle / "parameters.bin").read_bytes())
+    for tensor in read_manifest(bundle).parameters.tensors:
+        data[tensor.offset : tensor.offset + tensor.bytes] = bytes(tensor.bytes)
+    assert not any(data)
+
+
+def test_the_same_contents_give_the_same_bytes(made: BundleContents, place: Path) -> None:
+    first = write_bundle(place / "first", made)
+    second = write_bundle(place / "elsewhere" / "second", made)
+    assert bytes_of(first) == bytes_of(second)
+
+
+def test_every_level_and_bucket_has_its_library(made: BundleContents, place: Path) -> None:
+    levels = (CpuLevel("v4", ("avx512f",)), CpuLevel("v3", ("avx2",)))
+    manifest = read_manifest(write_bundle(place / "bundle", with_levels(made, levels)))
+    for stage in manifest.stages:
+        for level in levels:
+            assert list(stage.buckets(level.name)) == sorted(stage.buckets(level.name))
+            assert all(level.name in library.file for library in stage.buckets(level.name).values())
+
+
+def test_tensors_of_any_memory_order_are_written_row_major(made: BundleContents, place: Path) -> None:
+    column_major = tuple(replace(source, values=np.asfortranarray(source.values)) for source in made.tensors)
+    first = write_bundle(place / "first", made)
+    second = write_bundle(place / "second", replace(made, tensors=column_major))
+    assert bytes_of(first) == bytes_of(second)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", ">f4", "complex64"])
+def test_a_tensor_of_another_type_is_refused(made: BundleContents, place: Path, dtype: str) -> None:
+    tensor = TensorSource("x", np.zeros(3, dtype))
+    with pytest.raises(ValueError, match="x: expected one of float32, int64, int32"):
+        write_bundle(place / "bundle", replace(made, tensors=(*made.tensors, tensor)))
+    assert os.listdir(place) == []
+
+
+def test_the_archive_holds_the_whole_runtime_with_fixed_dates(made: BundleContents, place: Path) -> None:
+    bundle = write_bundle(place / "bundle", made)
+    package = Path(exporter.bundle.write.__file__).parent.parent / "runtime_min"
+    with zipfile.ZipFile(bundle / "runtime_min.pyz") as archive:
+        expected = {f"runtime_min/{path.name}": path.read_bytes() for path in package.glob("*.py")}
+        assert {entry.filename for entry in archive.infolist()} == {
+            *expected,
+            "runtime_min/py.typed",
+            "__main__.py",
+        }
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        for name, data in expected.items():
+            assert archive.read(name) == data
+
+
+def test_the_licences_are_those_of_the_project() -> None:
+    root = Path(exporter.bundle.write.__file__).parent
+    for name in ("LICENSE", "NOTICE"):
+        assert (root / "data" / f"BUNDLE_{name}").read_bytes() == (root.parent / name).read_bytes()
+
+
+def test_the_readme_warns_of_synthetic_weights_only(made: BundleContents, place: Path) -> None:
+    synthetic = write_bundle(place / "synthetic", made)
+    real = write_bundle(
+        place / "real", replace(made, model=replace(made.model, synthetic=False, source="hub"))
+    )
+    assert "babbles" in (synthetic / "README.txt").read_text(encoding="utf-8")
+    assert "babbles" not in (real / "README.txt").read_text(encoding="utf-8")
+
+
+def test_parity_is_measured_on_the_finished_bundle(made: BundleContents, place: Path) -> None:
+    seen = []
+
+    def measure(bundle: Path) -> dict[str, float]:
+        verify_files(bundle, read_manifest(bundle))
+        seen.append(bundle)
+        return {"decoder.db": 99.5}
+
+    bundle = write_bundle(place / "bundle", made, measure)
+    assert read_manifest(bundle).parity == {"decoder.db": 99.5}
+    assert seen != [bundle]
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_an_earlier_bundle_is_replaced_and_nothing_is_left(made: BundleContents, place: Path) -> None:
+    write_bundle(place / "bundle", made)
+    bundle = write_bundle(place / "bundle", replace(made, parity={"run": 2}))
+    assert read_manifest(bundle).parity == {"run": 2}
+    verify_files(bundle, read_manifest(bundle))
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_an_empty_directory_is_taken(made: BundleContents, place: Path) -> None:
+    (place / "bundle").mkdir(parents=True)
+    verify_files(write_bundle(place / "bundle", made), read_manifest(place / "bundle"))
+    assert os.listdir(place) == ["bundle"]
+
+
+@pytest.mark.parametrize("kind", ["file", "directory", "link to nothing"])
+def test_what_is_no_bundle_is_not_replaced(made: BundleContents, place: Path, kind: str) -> None:
+    destination = place / "precious"
+    place.mkdir()
+    if kind == "file":
+        destination.write_bytes(b"precious")
+    elif kind == "directory":
+        destination.mkdir()
+        (destination / "thesis.tex").write_bytes(b"precious")
+    else:
+        destination.symlink_to(place / "nowhere")
+    before = bytes_of(place)
+    with pytest.raises(NotABundleError, match=r"precious exists and is no bundle"):
+        write_bundle(destination, made)
+    assert bytes_of(place) == before
+    assert os.listdir(place) == ["precious"]
+
+
+STEPS = [
+    "_write_stage",
+    "_write_parameters",
+    "write_voice",
+    "write_manifest",
+    "_write_archive",
+    "_synchronise",
+]
+
+
+def make_fail(monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException) -> None:
+    module = exporter.bundle.staging if hasattr(exporter.bundle.staging, step) else exporter.bundle.write
+    monkeypatch.setattr(module, step, fail_with(error))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("compiler killed")], ids=repr)
+def test_a_failure_leaves_the_earlier_bundle_and_nothing_else(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: BaseException
+) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    make_fail(monkeypatch, step, error)
+    with pytest.raises(type(error)):
+        write_bundle(place / "bundle", made)
+    assert bytes_of(place / "bundle") == before
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_a_failed_rename_brings_the_earlier_bundle_back(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    rename = Path.rename
+
+    def fail_for_the_staging_place(self: Path, target: Path) -> Path:
+        if self.name.endswith(".staging"):
+            raise OSError(errno.EIO, "Input/output error")
+        return rename(self, target)
+
+    # As on a file system that cannot exchange two names.
+    monkeypatch.setattr(exporter.bundle.staging, "_exchange", lambda one, other: False)
+
+    monkeypatch.setattr(Path, "rename", fail_for_the_staging_place)
+    with pytest.raises(OSError, match="Input/output error"):
+        write_bundle(place / "bundle", made)
+    assert bytes_of(place / "bundle") == before
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_a_failing_measurement_publishes_nothing(made: BundleContents, place: Path) -> None:
+    with pytest.raises(RuntimeError, match="too far"):
+        write_bundle(place / "bundle", made, fail_with(RuntimeError("too far")))
+    assert os.listdir(place) == []
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_disk_that_fills_up_is_named_with_sizes(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    make_fail(monkeypatch, step, OSError(errno.ENOSPC, "No space left on device"))
+    with pytest.raises(DiskFullError, match=r"bundle needs \d+ bytes and \d+ are free"):
+        write_bundle(place / "bundle", made)
+    assert bytes_of(place / "bundle") == before
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_a_disk_without_room_is_noticed_before_writing(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(place.parent)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    monkeypatch.setattr(exporter.bundle.write, "_write_files", fail_with(AssertionError("wrote")))
+    with pytest.raises(DiskFullError) as refusal:
+        write_bundle(place / "bundle", made)
+    assert refusal.value.free == 1000
+    assert refusal.value.needed > 1000
+    assert os.listdir(place) == []
+
+
+def test_contents_that_no_reader_accepts_are_refused(made: BundleContents, place: Path) -> None:
+    with pytest.raises(ManifestError, match="names of the parameter table"):
+        write_bundle(place / "bundle", replace(made, tensors=made.tensors[:1]))
+    with pytest.raises(ManifestError, match="vocabulary"):
+        write_bundle(place / "bundle", replace(made, vocabulary={"a": -1}))
+    assert os.listdir(place) == []
+
+
+def test_another_error_of_the_system_is_not_mistaken_for_a_full_disk(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    denied = PermissionError(errno.EACCES, "denied")
+    monkeypatch.setattr(exporter.bundle.write, "_write_archive", fail_with(denied))
+    with pytest.raises(PermissionError):
+        write_bundle(place / "bundle", made)
+
+
+def test_an_earlier_bundle_is_exchanged_at_one_blow(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("old", "new"):
+        (place / name).mkdir(parents=True)
+        (place / name / name).write_bytes(b"")
+    # There is no moment at which neither is at the place.
+    monkeypatch.setattr(Path, "rename", fail_with(AssertionError("two renames")))
+    replace_directory(place / "new", place / "old")
+    assert [path.name for path in (place / "old").iterdir()] == ["new"]
+
+
+def test_two_renames_do_where_names_cannot_be_exchanged(
+    made: BundleContents, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_bundle(place / "bundle", made)
+    monkeypatch.setattr(exporter.bundle.staging, "_exchange", lambda one, other: False)
+    assert read_manifest(write_bundle(place / "bundle", replace(made, parity={"run": 2}))).parity == {
+        "run": 2
+    }
+    assert os.listdir(place) == ["bundle"]
+
+
+def test_a_place_that_another_process_writes_to_is_left_alone(made: BundleContents, place: Path) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    with locked(place / "bundle"):
+        with pytest.raises(BusyDestinationError, match=r"is writing .*/bundle: wait until it has ended"):
+            write_bundle(place / "bundle", replace(made, parity={"run": 2}))
+        write_bundle(place / "another", made)
+    assert bytes_of(place / "bundle") == before
+    assert sorted(os.listdir(place)) == ["another", "bundle"]
+
+
+def test_of_many_at_once_one_writes_and_nothing_is_mixed(made: BundleContents, place: Path) -> None:
+    place.mkdir()
+
+    def write(run: int) -> bool:
+        try:
+            write_bundle(place / "bundle", replace(made, parity={"run": run}))
+        except BusyDestinationError:
+            return False
+        verify_files(place / "bundle", read_manifest(place / "bundle"))
+        return True
+
+    # A lock belongs to an open file, so threads keep each other out as processes do.
+    with ThreadPoolExecutor(8) as pool:
+        written = list(pool.map(write, range(40)))
+    assert any(written)
+    verify_files(place / "bundle", read_manifest(place / "bundle"))
+    assert os.listdir(place) == ["bundle"]
+
+
+# Writes a bundle over another, and stops at the measurement, where everything is in the staging place.
+STOPPED = """
+import sys, time
+from dataclasses import replace
+from pathlib import Path
+import typer
+from exporter.bundle.write import write_bundle
+from exporter.cli.terminal import reported_errors
+from tests.support.tiny_bundle import dummy_contents
+work, bundle = map(Path, sys.argv[1:])
+
+def measure(staging):
+    print("measuring", flush=True)
+    time.sleep(60)
+
+try:
+    with reported_errors("interrupted"):
+        write_bundle(bundle, replace(dummy_contents(work), parity={"run": 2}), measure)
+except typer.Exit as end:
+    sys.exit(end.exit_code)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda n: n.name)
+def test_a_signal_leaves_the_earlier_bundle_and_the_next_export_goes_on(
+    made: BundleContents, place: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    command = [sys.executable, "-c", STOPPED, str(tmp_path / "work"), str(place / "bundle")]
+    root = Path(exporter.bundle.write.__file__).parent.parent
+    with subprocess.Popen(
+        command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "measuring\n"
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+    assert bytes_of(place / "bundle") == before
+    if number is signal.SIGKILL:
+        # Nobody could clean up, and nobody but the next one needs to.
+        assert process.returncode == -signal.SIGKILL
+    else:
+        assert (process.returncode, errors) == (130, "interrupted\n")
+        assert os.listdir(place) == ["bundle"]
+    assert read_manifest(write_bundle(place / "bundle", replace(made, parity={"run": 3}))).parity == {
+        "run": 3
+    }
+    assert os.listdir(place) == ["bundle"]
+
+
+# Lets no file grow beyond 512 KB, which is what a disk quota or `ulimit -f` does.
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from dataclasses import replace
+import numpy as np
+from exporter.bundle.write import TensorSource, write_bundle
+from tests.support.tiny_bundle import dummy_contents
+work, bundle = map(Path, sys.argv[1:])
+made = dummy_contents(work)
+large = TensorSource("large", np.zeros(1 << 18, np.float32))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
+write_bundle(bundle, replace(made, tensors=(*made.tensors, large)))
+"""
+
+
+def test_a_file_that_may_not_grow_leaves_the_earlier_bundle(
+    made: BundleContents, place: Path, tmp_path: Path
+) -> None:
+    before = bytes_of(write_bundle(place / "bundle", made))
+    command = [sys.executable, "-c", LIMITED, str(tmp_path / "work"), str(place / "bundle")]
+    root = Path(exporter.bundle.write.__file__).parent.parent
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode != 0 and "File too large" in done.stderr
+    assert bytes_of(place / "bundle") == before
+    assert os.listdir(place) == ["bundle"]

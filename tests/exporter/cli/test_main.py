@@ -1,0 +1,317 @@
+"""The command line: what it parses, what it prints, and with which code it ends."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from exporter.bundle.write import write_bundle
+from exporter.cli import doctor
+from exporter.cli import main as cli
+from exporter.cli.main import app
+from exporter.compiler.link import LinkerMissingError
+from exporter.compiler.targets import TARGETS
+from exporter.errors import CheckpointUnreachableError, ValidationFailedError, VoiceError
+from exporter.export import run as export
+from exporter.export.jobs import Job, StageError
+from exporter.export.plan import TEXT_BUCKETS, ExportOptions, OptionError
+from runtime_min.errors import DiskFullError
+from runtime_min.format.signatures import STAGE_NAMES
+from tests.support.tiny_bundle import dummy_contents, voices
+
+COMMANDS = ("bundle", "inspect", "verify", "sign", "pack", "unpack", "validate", "doctor", "version")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("cli")
+    return write_bundle(directory / "bundle", dummy_contents(directory))
+
+
+@pytest.fixture
+def exported(monkeypatch):
+    """Replaces the export; what it was asked for is in the list."""
+    asked = []
+
+    def record(options, progress, measure, self_test):
+        asked.append(options)
+        return options.output
+
+    monkeypatch.setattr(export, "export_bundle", record)
+    return asked
+
+
+class TestHelp:
+    def test_it_names_every_command_and_exit_code(self):
+        result = run("--help")
+        assert result.exit_code == 0
+        for command in COMMANDS:
+            assert command in result.output
+        for code in (
+            "0 done",
+            "1 unexpected",
+            "2 wrong",
+            "3 input",
+            "4 damaged",
+            "5 unsuitable",
+            "8 a bundle that does not say what kokoro says",
+            "130 interrupted",
+        ):
+            assert code in " ".join(result.output.split())
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_every_command_explains_itself(self, command):
+        result = run(command, "--help")
+        assert result.exit_code == 0
+        assert "Exit codes" in result.output
+
+    @pytest.mark.parametrize("arguments", [["--help"], ["doctor"], ["version"], ["bundle", "--help"]])
+    def test_heavy_packages_are_not_imported_without_need(self, arguments):
+        program = (
+            "import sys; from exporter.cli.main import app; app(sys.argv[1:], standalone_mode=False); "
+            "print(*{'torch', 'tvm', 'tvm_ffi', 'kokoro'} & set(sys.modules), file=sys.stderr)"
+        )
+        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
+        assert done.stderr.strip() == ""
+
+
+class TestBundle:
+    def test_the_defaults_are_the_official_weights_for_this_machine(self, exported, tmp_path):
+        assert run("bundle", "-o", tmp_path / "demo").exit_code == 0
+        (options,) = exported
+        assert (options.checkpoint, options.target, options.cpu_level) == ("hub", "host", "all")
+        assert (options.stages, options.text_buckets, options.frame_buckets) == (
+            STAGE_NAMES,
+            TEXT_BUCKETS,
+            None,
+        )
+        assert options.cache is not None and options.dump_ir is None
+
+    def test_every_option_reaches_the_export(self, exported, tmp_path):
+        result = run(
+            *("bundle", "--output", tmp_path / "demo", "--checkpoint", "my.pth", "--config", "my.json"),
+            *(
+                "--voices",
+                "packs",
+                "--target",
+                "linux-x86_64",
+                "--cpu-level",
+                "host",
+                "--stages",
+                "bert, decoder",
+            ),
+            *("--text-buckets", "32,128", "--frame-buckets", "64, 256", "--jobs", "3", "--cache-dir", "kept"),
+            *("--dump-ir", "ir", "--runtime-library", "tvm.whl"),
+        )
+        assert result.exit_code == 0
+        assert result.stdout.strip() == str(tmp_path / "demo")
+        assert exported == [
+            ExportOptions(
+                output=tmp_path / "demo",
+                checkpoint="my.pth",
+                config=Path("my.json"),
+                voices="packs",
+                target="linux-x86_64",
+                cpu_level="host",
+                stages=("bert", "decoder"),
+                text_buckets=(32, 128),
+                frame_buckets=(64, 256),
+                runtime_library=Path("tvm.whl"),
+                jobs=3,
+                cache=Path("kept"),
+                dump_ir=Path("ir"),
+            )
+        ]
+
+    def test_a_bundle_is_validated_unless_it_must_not_be(self, monkeypatch, tmp_path):
+        compared = []
+        monkeypatch.setattr(export, "export_bundle", lambda *_, **given: compared.append(given))
+        run("bundle", "-o", tmp_path / "demo")
+        run("bundle", "-o", tmp_path / "demo", "--no-validate")
+        for given, left_out in zip(compared, (False, True), strict=True):
+            assert {name: value is None for name, value in given.items()} == {
+                "measure": left_out,
+                "self_test": left_out,
+            }
+
+    def test_without_a_cache_nothing_is_kept(self, exported, tmp_path):
+        run("bundle", "-o", tmp_path / "demo", "--no-cache", "--cache-dir", "kept")
+        assert exported[0].cache is None
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ["bundle"],
+            ["bundle", "-o", "demo", "--text-buckets", "32;128"],
+            ["bundle", "-o", "demo", "--frame-buckets", ""],
+            ["bundle", "-o", "demo", "--jobs", "0"],
+            ["bundle", "-o", "demo", "--stages", "vocoder"],
+            ["bundle", "-o", "demo", "--text-buckets", "128,32"],
+            ["no-such-command"],
+        ],
+    )
+    def test_wrong_usage_ends_with_2(self, arguments):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert "Traceback" not in result.output
+
+    def test_an_unknown_target_names_those_that_exist(self, tmp_path):
+        result = run("bundle", "-o", tmp_path / "demo", "--target", "mars")
+        assert result.exit_code == 3
+        assert "'mars'" in result.stderr and all(target.name in result.stderr for target in TARGETS)
+
+    @pytest.mark.parametrize(
+        ("error", "code"),
+        [
+            (OptionError("what to do"), 2),
+            (CheckpointUnreachableError("what to do"), 3),
+            (VoiceError("what to do"), 3),
+            (LinkerMissingError("what to do"), 5),
+            (DiskFullError("demo", 10, 5), 6),
+            (StageError("what to do"), 7),
+            (ValidationFailedError("what to do"), 8),
+        ],
+    )
+    def test_every_family_of_errors_has_its_code_and_no_traceback(self, monkeypatch, tmp_path, error, code):
+        def fail(options, progress, measure, self_test):
+            raise error
+
+        monkeypatch.setattr(export, "export_bundle", fail)
+        result = run("bundle", "-o", tmp_path / "demo")
+        assert result.exit_code == code
+        assert result.stderr == f"error: {error}\n"
+        assert result.stdout == ""
+
+    def test_an_interruption_says_what_is_kept(self, monkeypatch, tmp_path):
+        def interrupt(options, progress, measure, self_test):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(export, "export_bundle", interrupt)
+        result = run("bundle", "-o", tmp_path / "demo")
+        assert result.exit_code == 130
+        assert (
+            result.stderr
+            == "interrupted: no bundle was written; what was compiled is kept for the next time\n"
+        )
+
+    def test_a_termination_is_an_interruption(self, monkeypatch, tmp_path):
+        def terminate(options, progress, measure, self_test):
+            signal.raise_signal(signal.SIGTERM)
+
+        before = signal.getsignal(signal.SIGTERM)
+        monkeypatch.setattr(export, "export_bundle", terminate)
+        assert run("bundle", "-o", tmp_path / "demo").exit_code == 130
+        assert signal.getsignal(signal.SIGTERM) == before
+
+    def test_progress_has_a_line_for_each_library(self, capsys):
+        progress = cli.ConsoleProgress(cli.Console(width=100))
+        job = Job("decoder", 5120, TARGETS[0].levels[0])
+        progress.planned([job])
+        progress.started(job)
+        progress.finished(job, 21.25, False)
+        progress.warning("[it] babbles")
+        lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+        assert lines == [
+            "compile 1 libraries",
+            "decoder 5120 x86-64-v4 compiling",
+            "decoder 5120 x86-64-v4 done 21.2 s, 0 left",
+            "WARNING: [it] babbles",
+        ]
+
+    def test_a_package_that_is_not_installed_is_named(self, monkeypatch, tmp_path):
+        monkeypatch.setitem(sys.modules, "torch", None)
+        monkeypatch.delitem(sys.modules, "exporter.model.checkpoint", raising=False)
+        result = run("bundle", "-o", tmp_path / "demo", "--target", "linux-x86_64")
+        assert result.exit_code == 5
+        assert "torch is missing: pip install 'kokoro-export[export]'" in result.stderr
+
+
+class TestInspect:
+    def test_the_table_shows_what_one_wants_to_know(self, bundle):
+        result = run("inspect", bundle)
+        assert result.exit_code == 0
+        for expected in (*STAGE_NAMES, *voices(), "baseline", "8, 22", "decoder.db", "101.5", "babbles"):
+            assert expected in result.stdout
+
+    def test_what_validation_found_is_shown_for_each_level(self, tmp_path):
+        parity = {"validated": True, "utterances": 6, "baseline: chain, dB": 31.26, "other: chain, dB": 4.5}
+        made = replace(dummy_contents(tmp_path), parity=parity)
+        result = run("inspect", write_bundle(tmp_path / "bundle", made))
+        lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+        assert any("parity: validated" in line and "yes" in line for line in lines)
+        assert any("chain, dB" in line and "31.26" in line and "other" not in line for line in lines)
+        assert any("parity: other: chain, dB" in line and "4.5" in line for line in lines)
+
+    def test_a_bundle_that_was_not_validated_says_so(self, tmp_path):
+        parity = {"validated": False, "why not": "--no-validate"}
+        made = replace(dummy_contents(tmp_path), parity=parity)
+        result = run("inspect", write_bundle(tmp_path / "bundle", made))
+        assert "parity: validated" in result.stdout and "--no-validate" in result.stdout
+
+    def test_json_is_the_whole_manifest(self, bundle):
+        result = run("inspect", bundle, "--json")
+        manifest = json.loads(result.stdout)
+        assert [stage["name"] for stage in manifest["stages"]] == list(STAGE_NAMES)
+        assert {entry["path"] for entry in manifest["files"]} == {
+            path.relative_to(bundle).as_posix()
+            for path in bundle.rglob("*")
+            if path.is_file() and path.name != "manifest.msgpack"
+        }
+
+    def test_no_bundle_ends_with_4(self, tmp_path):
+        result = run("inspect", tmp_path)
+        assert result.exit_code == 4
+        assert str(tmp_path) in result.stderr
+
+
+class TestVerify:
+    def test_a_sound_bundle_ends_with_0(self, bundle):
+        result = run("verify", bundle)
+        assert result.exit_code == 0
+        assert str(bundle) in result.stdout
+
+    def test_a_damaged_file_is_named_and_ends_with_4(self, tmp_path):
+        path = write_bundle(tmp_path / "bundle", dummy_contents(tmp_path))
+        (path / "parameters.bin").write_bytes(b"")
+        result = run("verify", path)
+        assert result.exit_code == 4
+        assert "parameters.bin" in result.stderr
+
+    def test_another_manifest_than_the_pinned_one_ends_with_4(self, bundle):
+        result = run("verify", bundle, "--sha256", "0" * 64)
+        assert result.exit_code == 4
+        assert "0" * 64 in result.stderr
+
+
+class TestDoctor:
+    @pytest.mark.parametrize(("status", "code"), [("ok", 0), ("warn", 0), ("fail", 5)])
+    def test_only_a_failed_check_ends_with_5(self, monkeypatch, status, code):
+        checks = [
+            doctor.Check("linker", doctor.Status(status), "none", "pip install 'kokoro-export[export]'")
+        ]
+        monkeypatch.setattr(doctor, "examine", lambda: checks)
+        result = run("doctor")
+        assert result.exit_code == code
+        assert status in result.stdout and "[export]" in result.stdout
+
+
+def test_version_is_the_distributions():
+    assert run("version").stdout == "0.1.0\n"
+
+
+def test_the_command_of_an_app_that_has_only_the_runtime_says_what_is_missing():
+    program = "import sys; sys.modules['typer'] = None; import exporter.cli.main"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 5
+    assert "pip install 'kokoro-export[export]'" in done.stderr and "Traceback" not in done.stderr

@@ -1,0 +1,118 @@
+"""The layer norm kernels against torch's in float64, on each CPU level of this machine."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional
+
+from exporter.compiler.kernels import layer_norm
+from tests.support.kernel_testing import (
+    LEVELS,
+    Array,
+    assert_nothing_is_left_in_workspaces,
+    assert_threads_change_no_bit,
+    build,
+    call,
+    every_level,
+    relative_error,
+)
+
+EPSILON = 1e-5
+every_size = pytest.mark.parametrize("channels", [128, 512, 768])
+every_length = pytest.mark.parametrize("length", [2, 3, 31, 32, 33, 62, 64, 200])
+
+
+def run(kind: str, level: str, x: Array, *parameters: Array) -> Array:
+    make = layer_norm.adaptive_layer_norm if kind == "adaptive" else layer_norm.layer_norm
+    options = {"leaky_slope": 0.2} if kind == "leaky" else {}
+    return call(build(level, make, x.shape[1], epsilon=EPSILON, **options), x.shape, x, *parameters)
+
+
+def random_input(channels: int, length: int) -> tuple[Array, Array, Array]:
+    """An input, a weight and a bias."""
+    random = np.random.default_rng([channels, length])
+    x = random.standard_normal((1, channels, length), np.float32)
+    return (
+        x,
+        random.uniform(0.5, 1.5, channels).astype(np.float32),
+        random.standard_normal(channels, np.float32),
+    )
+
+
+def torch_layer_norm(x: Array, weight: Array, bias: Array) -> torch.Tensor:
+    columns = torch.from_numpy(x).double().transpose(1, 2)
+    affine = torch.from_numpy(weight).double(), torch.from_numpy(bias).double()
+    return functional.layer_norm(columns, weight.shape, *affine, EPSILON).transpose(1, 2)
+
+
+@every_level
+@every_size
+@every_length
+def test_result_is_that_of_torch(level: str, channels: int, length: int) -> None:
+    arguments = random_input(channels, length)
+    assert relative_error(run("plain", level, *arguments), torch_layer_norm(*arguments).numpy()) <= 1e-6
+
+
+@every_level
+@every_length
+def test_leaky_relu_follows_the_affine(level: str, length: int) -> None:
+    arguments = random_input(512, length)
+    expected = functional.leaky_relu(torch_layer_norm(*arguments), 0.2)
+    assert relative_error(run("leaky", level, *arguments), expected.numpy()) <= 1e-6
+
+
+@every_level
+@every_length
+def test_style_gives_one_plus_gamma_and_beta(level: str, length: int) -> None:
+    x, weight, bias = random_input(512, length)
+    style = np.concatenate([weight - 1, bias])[None]
+    expected = torch_layer_norm(x, style[0, :512] + 1, bias)
+    assert relative_error(run("adaptive", level, x, style), expected.numpy()) <= 1e-6
+
+
+@every_level
+@pytest.mark.parametrize("mean", [10, 1000, -30000])
+def test_a_large_mean_costs_no_digits(level: str, mean: int) -> None:
+    x, weight, bias = random_input(768, 62)
+    x += np.float32(mean)
+    expected = torch_layer_norm(x, weight, bias).numpy()
+    assert relative_error(run("plain", level, x, weight, bias), expected) <= 1e-6
+
+
+@every_level
+@settings(max_examples=20)
+@given(length=st.integers(2, 100), data=st.data())
+def test_time_steps_do_not_depend_on_each_other(level: str, length: int, data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(length)))
+    x, weight, bias = random_input(128, length)
+    shuffled = run("plain", level, np.ascontiguousarray(x[:, :, order]), weight, bias)
+    np.testing.assert_array_equal(shuffled, run("plain", level, x, weight, bias)[:, :, order])
+
+
+@every_level
+def test_equal_channels_give_the_bias(level: str) -> None:
+    _, weight, bias = random_input(128, 40)
+    y = run("plain", level, np.full((1, 128, 40), 7.3, np.float32), weight, bias)
+    np.testing.assert_array_equal(y, np.repeat(bias[None, :, None], 40, axis=2))
+
+
+@every_level
+@pytest.mark.parametrize("length", [2, 31, 45])
+def test_nan_left_in_workspaces_changes_no_bit(level: str, length: int) -> None:
+    x, *parameters = random_input(128, length)
+    assert_nothing_is_left_in_workspaces(lambda values: run("plain", level, values, *parameters), x)
+
+
+def test_number_of_threads_changes_no_bit() -> None:
+    arguments = random_input(128, 105)
+    assert_threads_change_no_bit(lambda: run("plain", LEVELS[-1], *arguments))
+
+
+@pytest.mark.parametrize("channels", [0, 2, 127])
+def test_channels_that_partial_sums_do_not_divide_are_refused(channels: int) -> None:
+    with pytest.raises(ValueError, match=f"multiple of 4 channels, found {channels}"):
+        layer_norm.layer_norm(channels, epsilon=EPSILON)
+    with pytest.raises(ValueError, match=f"multiple of 4 channels, found {channels}"):
+        layer_norm.adaptive_layer_norm(channels, epsilon=EPSILON)

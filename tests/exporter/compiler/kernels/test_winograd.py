@@ -1,0 +1,172 @@
+"""The Toom-Cook convolution kernel against torch's in float64, on each CPU level of this machine."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exporter.compiler.kernels import winograd
+from exporter.compiler.kernels.conv1d import Convolution
+from exporter.compiler.kernels.toom_cook import SCHEMES
+from tests.exporter.compiler.kernels import test_conv1d
+from tests.exporter.compiler.kernels.test_conv1d import random_arguments, torch_convolution
+from tests.support.kernel_testing import (
+    LEVELS,
+    TILES,
+    assert_nothing_is_left_in_workspaces,
+    assert_threads_change_no_bit,
+    every_level,
+    relative_error,
+)
+
+run = partial(test_conv1d.run, kernels=winograd)
+
+
+def convolution(
+    taps: int, dilation: int, out: int = 64, channels: int = 32, residuals: int = 0, scale: float = 1.0
+) -> Convolution:
+    return Convolution(
+        out, channels, taps, dilation, dilation * (taps - 1) // 2, "adain_snake", residuals=residuals,
+        scale=scale, reads_channels_last=True, writes_channels_last=True,
+    )  # fmt: skip
+
+
+# The generator's kernels and dilations, each with one of its three ways to end.
+SPECS = {
+    f"{taps} taps, dilation {dilation}": convolution(taps, dilation, residuals=residuals, scale=scale)
+    for taps in (3, 7, 11)
+    for dilation, residuals, scale in ((1, 0, 1.0), (3, 1, 1.0), (5, 2, 1 / 3))
+}
+SPECS["channels that no two jobs share"] = convolution(3, 1, out=32, channels=96)
+# The phases of an upsampler: one step more than there was.
+SPECS["2 taps"] = Convolution(
+    64, 32, 2, 1, 1, "leaky_relu", slope=0.1, reads_channels_last=True, writes_channels_last=True
+)
+SPECS["3 taps, two steps less"] = replace(convolution(3, 1), padding=0)
+# Measured are 4.4e-6, 9.2e-6, 2.5e-5 and 2.1e-5; `conv1d` has 1e-6. More points save more products and add
+# and subtract samples that are larger beside their result.
+LIMITS = {2: 5.5e-6, 3: 1.15e-5, 7: 3.2e-5, 11: 2.7e-5}
+every_spec = pytest.mark.parametrize("name", SPECS)
+
+
+def block_of(spec: Convolution) -> int:
+    """Time steps of a block, a transform for each phase of the dilation."""
+    return SCHEMES[spec.taps].outputs * spec.dilation
+
+
+def span_of(spec: Convolution) -> int:
+    """Time steps of the longest job."""
+    return block_of(spec) * (winograd.COLUMNS // spec.dilation)
+
+
+def boundaries(spec: Convolution) -> list[int]:
+    """The shortest lengths, and around edges of blocks, of groups of columns in registers and of jobs."""
+    block, span = block_of(spec), span_of(spec)
+    edges = {block, 2 * block, 4 * block, 8 * block, span - block, span, 2 * span, 3 * span, 4 * span}
+    around = {edge + step for edge in edges for step in (-1, 0, 1)}
+    return sorted({3, 4, 5, 6, 7, 16, 17, 5 * span + 3} | around)
+
+
+@every_level
+@every_spec
+def test_result_is_that_of_torch_at_every_boundary(level: str, name: str) -> None:
+    spec = SPECS[name]
+    for length in boundaries(spec):
+        arguments = random_arguments(spec, length)
+        expected = torch_convolution(spec, *arguments)
+        assert relative_error(run(spec, level, *arguments), expected) <= LIMITS[spec.taps], length
+
+
+@every_level
+@settings(max_examples=20)
+@given(name=st.sampled_from(list(SPECS)), length=st.integers(3, 1500), seed=st.integers(0, 99))
+def test_result_is_that_of_torch_at_any_length(level: str, name: str, length: int, seed: int) -> None:
+    arguments = random_arguments(SPECS[name], length, seed)
+    expected = torch_convolution(SPECS[name], *arguments)
+    assert relative_error(run(SPECS[name], level, *arguments), expected) <= LIMITS[SPECS[name].taps]
+
+
+@every_level
+@pytest.mark.parametrize(
+    ("taps", "typical", "worst"), [(3, 1.2e-6, 1.3e-5), (7, 4e-6, 4.5e-5), (11, 2.7e-6, 3.8e-5)]
+)
+def test_as_many_products_as_the_generator_sums_stay_five_digits_exact(
+    level: str, taps: int, typical: float, worst: float
+) -> None:
+    # Measured are 9.6e-7, 3.1e-6 and 2.1e-6 RMS, and 1.0e-5, 3.6e-5 and 3.0e-5 at the worst.
+    spec = convolution(taps, 1, out=256, channels=256)
+    arguments = random_arguments(spec, 700)
+    expected = torch_convolution(spec, *arguments)
+    values = run(spec, level, *arguments)
+    assert relative_error(values, expected) <= worst
+    assert np.sqrt(np.mean((values - expected) ** 2) / np.mean(expected**2)) <= typical
+
+
+@every_spec
+def test_every_level_gives_the_same_bits(name: str) -> None:
+    for length in (3, 100, 700):
+        arguments = random_arguments(SPECS[name], length)
+        results = {run(SPECS[name], level, *arguments).tobytes() for level in LEVELS}
+        assert len(results) == 1, length
+
+
+@every_level
+@every_spec
+def test_jobs_that_share_a_block_give_the_bits_of_jobs_that_do_not(level: str, name: str) -> None:
+    spec, block, span = SPECS[name], block_of(SPECS[name]), span_of(SPECS[name])
+    x, *weights, residual, other = random_arguments(spec, 4 * span + 1)
+    whole = run(spec, level, x, *weights, residual, other)
+    # One job, whose output channels two threads share; then two jobs, and three that become four.
+    for length in (2 * block + 1, span, span + 1, 2 * span + 5):
+        beginning, *addends = (np.ascontiguousarray(value[..., :length]) for value in (x, residual, other))
+        part = run(spec, level, beginning, *weights, *addends)
+        # A transform rounds with all its samples: outputs of those that reach past the end may differ.
+        same = (length + spec.growth - spec.padding) // block * block
+        np.testing.assert_array_equal(part[:, :, :same], whole[:, :, :same])
+
+
+@every_level
+@every_spec
+def test_nothing_is_left_in_workspaces(level: str, name: str) -> None:
+    for length in (3, 100, 4 * span_of(SPECS[name]) + 1):
+        assert_nothing_is_left_in_workspaces(
+            lambda *arguments: run(SPECS[name], level, *arguments), *random_arguments(SPECS[name], length)
+        )
+
+
+@pytest.mark.parametrize("name", ["3 taps, dilation 5", "11 taps, dilation 1"])
+@pytest.mark.parametrize("spans", [1, 2, 5])
+def test_number_of_threads_changes_no_bit(name: str, spans: int) -> None:
+    arguments = random_arguments(SPECS[name], spans * span_of(SPECS[name]))
+    assert_threads_change_no_bit(lambda: run(SPECS[name], LEVELS[-1], *arguments))
+
+
+@given(blocks=st.integers(1, 3), channels=st.integers(1, 5), taps=st.sampled_from(list(SCHEMES)))
+def test_packing_transforms_taps_and_puts_blocks_of_output_channels_last(
+    blocks: int, channels: int, taps: int
+) -> None:
+    scheme, out = SCHEMES[taps], blocks * winograd.BLOCK
+    weight = np.random.default_rng(taps).standard_normal((out, channels, taps), np.float32)
+    packed = winograd.pack_weight(weight)
+    assert packed.shape == (blocks, scheme.products, channels, winograd.BLOCK)
+    assert packed.flags.c_contiguous
+    rows = packed.transpose(0, 3, 2, 1).reshape(out, channels, scheme.products)
+    expected = weight.astype(np.float64) @ scheme.filter_transform.T
+    np.testing.assert_array_equal(rows, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"out_channels": 48}, "whole blocks of 32 channels"),
+        ({"in_channels": 16}, "whole blocks of 32 channels"),
+        ({"reads_channels_last": False}, "channels last"),
+        ({"writes_channels_last": False}, "channels last"),
+    ],
+)
+def test_other_convolutions_are_refused(change: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=f"expected .*{message}, found Convolution"):
+        winograd.convolution(replace(convolution(3, 1), **change), TILES[LEVELS[0]])

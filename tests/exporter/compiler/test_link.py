@@ -1,0 +1,130 @@
+"""Linking: which linker is taken, that the same objects give the same bytes, and what the result needs."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import lief
+import pytest
+
+from exporter.compiler import link
+from exporter.compiler.link import (
+    LinkerMissingError,
+    LinkError,
+    find_linker,
+    link_library,
+    minimum_os,
+    required_libc,
+)
+from exporter.compiler.targets import find_target
+
+HOST = find_target("host")
+ELSEWHERE = replace(HOST, name="plan9-mips", system="plan9", machine="mips", zig_target="mips-plan9")
+SOURCE = "#include <math.h>\nfloat answer(float x) { return fmodf(x, 42.0f); }\n"
+
+
+class Compiled:
+    """Stands for TVM's executable: hands its objects to the linker as `export_library` does."""
+
+    def __init__(self, directory: Path, source: str = SOURCE, compiler: Sequence[str] = ("cc",)) -> None:
+        directory.mkdir()
+        (directory / "source.c").write_text(source)
+        self.object = directory / "object.o"
+        subprocess.run(
+            [*compiler, "-fPIC", "-c", "source.c", "-o", self.object.name], cwd=directory, check=True
+        )
+
+    def export_library(self, path, fcompile):
+        fcompile(path, [str(self.object)])
+
+
+@pytest.fixture(autouse=True)
+def no_compiler_variable(monkeypatch):
+    monkeypatch.delenv("CC", raising=False)
+
+
+def test_zig_links_the_same_bytes_for_another_machine_and_an_old_libc(tmp_path):
+    target = find_target("linux-aarch64")
+    libraries = []
+    for name in ("here", "elsewhere"):
+        objects = Compiled(tmp_path / name, compiler=find_linker(target))
+        libraries.append(tmp_path / f"{name}.so")
+        link_library(objects, libraries[-1], target)
+    assert libraries[0].read_bytes() == libraries[1].read_bytes()
+    assert str(tmp_path).encode() not in libraries[0].read_bytes()
+    assert required_libc(libraries) > (2, 0)
+    assert minimum_os(target, libraries) == target.minimum_os
+    library = lief.ELF.parse(libraries[0])
+    assert library.header.machine_type == lief.ELF.ARCH.AARCH64
+    assert set(library.libraries) <= {"libc.so.6", "libm.so.6"}
+
+
+def test_the_same_objects_give_the_same_bytes_wherever_they_are_linked(tmp_path):
+    libraries = []
+    for name in ("here", "in-a-directory-with-another-name"):
+        libraries.append(tmp_path / f"{name}.so")
+        link_library(Compiled(tmp_path / name), libraries[-1], HOST)
+    assert libraries[0].read_bytes() == libraries[1].read_bytes()
+    assert str(tmp_path).encode() not in libraries[0].read_bytes()
+
+
+def test_a_library_asks_for_no_newer_libc_than_this_machine_has(tmp_path):
+    link_library(Compiled(tmp_path / "one"), tmp_path / "one.so", HOST)
+    here = tuple(
+        map(int, subprocess.check_output(["getconf", "GNU_LIBC_VERSION"], text=True).split()[1].split("."))
+    )
+    assert (2, 0) < required_libc([tmp_path / "one.so"]) <= here
+
+
+@pytest.mark.parametrize(
+    ("contents", "newest"),
+    [
+        ([b""], (0, 0)),
+        ([b"GLIBC_PRIVATE\0"], (0, 0)),
+        ([b"GLIBC_2.2.5\0"], (2, 2)),
+        ([b"GLIBC_2.9\0", b"GLIBC_2.38\0", b"GLIBC_2.4\0"], (2, 38)),
+    ],
+)
+def test_the_newest_libc_of_all_libraries_counts(tmp_path, contents, newest):
+    paths = []
+    for number, content in enumerate(contents):
+        paths.append(tmp_path / str(number))
+        paths[-1].write_bytes(b"\x7fELF" + content)
+    assert required_libc(paths) == newest
+
+
+def test_the_variable_cc_names_the_linker_with_its_arguments(monkeypatch):
+    monkeypatch.setenv("CC", "ccache 'my cc' -m64")
+    assert find_linker(HOST) == ["ccache", "my cc", "-m64"]
+
+
+def test_zig_links_where_there_is_no_compiler_and_for_other_systems(monkeypatch):
+    monkeypatch.setattr(link.importlib.util, "find_spec", lambda name: object())
+    assert find_linker(ELSEWHERE)[-3:] == ["cc", "-target", "mips-plan9"]
+    monkeypatch.setattr(link.shutil, "which", lambda name: None)
+    assert find_linker(HOST)[-3:] == ["cc", "-target", HOST.zig_target]
+
+
+def test_without_a_linker_both_choices_are_named(monkeypatch):
+    monkeypatch.setattr(link.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(link.shutil, "which", lambda name: None)
+    with pytest.raises(LinkerMissingError, match=r"linux-x86_64.*apt install gcc.*pip install .*cross"):
+        find_linker(HOST)
+    with pytest.raises(LinkerMissingError, match=r"plan9-mips was found: install zig"):
+        find_linker(ELSEWHERE)
+
+
+def test_a_linker_that_does_not_start_names_the_variable(tmp_path, monkeypatch):
+    monkeypatch.setenv("CC", "/no/such/compiler")
+    with pytest.raises(LinkerMissingError, match=r"/no/such/compiler.*variable CC"):
+        link_library(Compiled(tmp_path / "one"), tmp_path / "one.so", HOST)
+
+
+def test_what_the_linker_says_is_in_the_error(tmp_path):
+    executable = Compiled(tmp_path / "one")
+    executable.object.write_bytes(b"no object")
+    with pytest.raises(LinkError, match=r"status 1[\s\S]*object\.o"):
+        link_library(executable, tmp_path / "one.so", HOST)

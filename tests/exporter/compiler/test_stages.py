@@ -1,0 +1,237 @@
+"""The stages as torch modules compute what kokoro's own modules compute, before anything is compiled."""
+
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from exporter.compiler.kernels import conv1d
+from exporter.compiler.stages import STAGE_MODULES, make_stage
+from exporter.compiler.stages.audio import SourceDownsampler, Upsampler
+from exporter.compiler.stages.layers import Conv, WinogradConv, effective_weight, layout_of, parameter
+from exporter.compiler.stages.text import Bert
+from exporter.model import checkpoint
+from exporter.model.checkpoint import Checkpoint
+from exporter.model.voice_packs import synthetic_voice
+from exporter.reference.process import Reference, Trace
+from runtime_min.format.signatures import STAGE_NAMES, signatures
+from runtime_min.model.distances import snr
+from runtime_min.model.noise import gaussian_noise
+
+TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])
+ROW = synthetic_voice("af_heart")[len(TOKENS) - 3][None]
+NOISE = partial(gaussian_noise, 5)
+Stages = dict[str, nn.Module]
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Checkpoint:
+    return checkpoint.load("synthetic")
+
+
+@pytest.fixture(scope="module")
+def stages(loaded: Checkpoint) -> Stages:
+    return {name: make_stage(name, loaded.model) for name in STAGE_NAMES}
+
+
+@pytest.fixture(scope="module")
+def trace(loaded: Checkpoint) -> Trace:
+    with Reference(loaded.path, loaded.config_path) as reference:
+        return reference.speak(TOKENS, ROW, 1.0, NOISE)
+
+
+def inputs_of(name: str, trace: Trace) -> list[Tensor]:
+    """The arguments that kokoro's own computation gives a stage."""
+    values = {name: torch.from_numpy(np.asarray(value)) for name, value in vars(trace).items()}
+    values["token_ids"] = torch.from_numpy(TOKENS)[None]
+    values["decoder_style"], values["prosody_style"] = torch.from_numpy(ROW).split(128, dim=1)
+    values["noise"] = torch.from_numpy(NOISE(trace.audio.size))[None]
+    return [values[tensor.name] for tensor in signatures(512, 128)[name].inputs]
+
+
+def outputs(name: str, stages: Stages, trace: Trace) -> dict[str, Tensor]:
+    """What a stage gives, by the names of its signature."""
+    with torch.no_grad():
+        results = stages[name](*inputs_of(name, trace))
+    results = results if isinstance(results, tuple) else (results,)
+    names = [tensor.name for tensor in signatures(512, 128)[name].outputs]
+    return dict(zip(names, results, strict=True))
+
+
+def test_every_stage_has_a_module() -> None:
+    assert tuple(STAGE_MODULES) == STAGE_NAMES
+
+
+# Both are float32 with sums in different orders, so that what is left is rounding: 24 bits are 144 dB. F0 and
+# the decoder amplify it: the former by the memory of its LSTM, the latter by phases that wrap.
+@pytest.mark.parametrize(
+    ("name", "decibels"),
+    [("bert", 115), ("duration", 110), ("text_encoder", 115), ("f0n", 90), ("decoder", 60)],
+)
+def test_a_stage_gives_what_kokoros_modules_give(
+    name: str, decibels: float, stages: Stages, trace: Trace
+) -> None:
+    for output, value in outputs(name, stages, trace).items():
+        expected = getattr(trace, output)
+        assert value.shape == expected.shape
+        assert snr(value.numpy(), expected) >= decibels, output
+
+
+def test_the_parts_of_the_decoder_are_kokoros(stages: Stages, trace: Trace) -> None:
+    decoder = stages["decoder"]
+    asr, f0, energy, style, noise = inputs_of("decoder", trace)
+    expected = np.concatenate([trace.magnitude, trace.phase], axis=1)
+    with torch.no_grad():
+        hidden = decoder.get_submodule("body")(asr, f0, energy, style)
+        spectrum = decoder.get_submodule("source")(f0, noise).numpy()
+        generator = decoder.get_submodule("generator")
+        audio = generator(torch.from_numpy(trace.decoder_hidden), style, torch.from_numpy(expected))
+    assert snr(hidden.numpy(), trace.decoder_hidden) >= 110
+    assert snr(audio.numpy(), trace.audio) >= 90
+    # Phases near -pi and pi are the same; what counts is where the spectrum points.
+    for part in (np.cos, np.sin):
+        points = spectrum[:, :11] * part(spectrum[:, 11:])
+        assert snr(points, trace.magnitude * part(trace.phase)) >= 120
+
+
+def test_a_source_apart_changes_nothing_but_rounding(loaded: Checkpoint, trace: Trace) -> None:
+    described = signatures(512, 128, source_apart=True)
+    source, decoder = (make_stage(name, loaded.model, source_apart=True) for name in ("source", "decoder"))
+    asr, f0, energy, style, noise = inputs_of("decoder", trace)
+    with torch.no_grad():
+        spectrum = source(f0, noise)
+        audio = decoder(asr, f0, energy, style, spectrum)
+    assert spectrum.shape == described["source"].outputs[0].concrete(asr.shape[2])
+    assert snr(audio.numpy(), trace.audio) >= 60
+
+
+def test_a_decoder_for_a_gpu_has_no_winograd(loaded: Checkpoint) -> None:
+    decoder = make_stage("decoder", loaded.model, source_apart=True)
+    assert {layout_of(value) for value in decoder.parameters()} == {"row-major", "conv[out/8,in,taps,8]"}
+    assert not any(name.startswith("source.") for name, _ in decoder.named_parameters())
+
+
+def test_every_parameter_of_a_stage_is_a_contiguous_float32_array(stages: Stages) -> None:
+    for stage in stages.values():
+        for name, value in stage.named_parameters():
+            assert value.dtype == torch.float32, name
+            assert value.is_contiguous(), name
+            assert not value.requires_grad, name
+        assert not dict(stage.named_buffers())
+
+
+def test_a_stage_is_a_copy_of_the_checkpoint(loaded: Checkpoint, stages: Stages) -> None:
+    of_model = {value.data_ptr() for value in loaded.model.state_dict().values()}
+    of_stages = {value.data_ptr() for stage in stages.values() for value in stage.parameters()}
+    assert not of_model & of_stages
+
+
+def test_layouts_are_named_after_what_the_kernels_read(stages: Stages) -> None:
+    layouts = {layout_of(value) for stage in stages.values() for value in stage.parameters()}
+    assert layouts == {
+        "row-major",
+        "conv[out/8,in,taps,8]",
+        "lstm[direction,hidden/16,hidden,4*16]",
+        "toom-cook-f(5,2)[out/32,6,in,32]",
+        "toom-cook-f(6,3)[out/32,8,in,32]",
+        "toom-cook-f(8,7)[out/32,15,in,32]",
+        "toom-cook-f(14,11)[out/32,30,in,32]",
+    }
+
+
+def test_effective_weights_are_those_of_weight_norm() -> None:
+    layer = torch.nn.utils.weight_norm(nn.Conv1d(3, 4, 5))
+    with torch.no_grad():
+        layer.weight_g.mul_(2)
+        layer(torch.zeros(1, 3, 9))
+    torch.testing.assert_close(effective_weight(layer), layer.weight.detach(), rtol=0, atol=0)
+    plain = nn.Linear(3, 4)
+    torch.testing.assert_close(effective_weight(plain), plain.weight.detach(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(("reads_last", "writes_last"), product([False, True], repeat=2))
+@pytest.mark.parametrize("out", [1, 8, 22])
+def test_convolutions_and_linear_layers_keep_their_meaning(
+    out: int, reads_last: bool, writes_last: bool
+) -> None:
+    x = torch.randn(1, 5, 20, generator=torch.Generator().manual_seed(out))
+    layer, linear = nn.Conv1d(5, out, 3, padding=2, dilation=2), nn.Linear(5, out)
+    with torch.no_grad():
+        found = [
+            Conv.of(module, reads_channels_last=reads_last, writes_channels_last=writes_last)(
+                x.mT if reads_last else x
+            )
+            for module in (layer, linear)
+        ]
+        expected = layer(x), linear(x.transpose(1, 2)).transpose(1, 2)
+    for result, wanted in zip(found, expected, strict=True):
+        value = result.mT if writes_last else result
+        assert value.shape[1] == conv1d.padded_channels(out)
+        torch.testing.assert_close(value[:, :out], wanted, rtol=1e-5, atol=1e-6)
+        assert not value[:, out:].any()
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [nn.Conv1d(8, 8, 3, stride=2), nn.Conv1d(8, 8, 3, groups=2), nn.ConvTranspose1d(8, 8, 3), nn.Identity()],
+)
+def test_layers_that_are_no_dense_convolution_of_stride_1_are_refused(layer: nn.Module) -> None:
+    with pytest.raises(TypeError, match=r"expected Linear or a dense Conv1d of stride 1, found \w+\("):
+        Conv.of(layer)
+
+
+@pytest.mark.parametrize("layer", [nn.Conv1d(8, 8, 3, groups=2), nn.Conv1d(8, 8, 3, bias=False)])
+def test_what_winograd_does_not_compute_is_refused(layer: nn.Conv1d) -> None:
+    with pytest.raises(TypeError, match="expected a dense Conv1d of stride 1 with a bias, found Conv1d"):
+        WinogradConv.of(layer)
+
+
+@pytest.mark.parametrize(
+    "layer", [nn.Conv1d(8, 8, 3, padding=1, stride=2), nn.Conv1d(8, 8, 3), nn.Conv1d(8, 8, 3, padding=2)]
+)
+def test_residual_convolutions_that_change_the_length_are_refused(layer: nn.Conv1d) -> None:
+    with pytest.raises(ValueError, match="expected a convolution that keeps the length, found Conv1d"):
+        WinogradConv.of(layer)
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        nn.ConvTranspose1d(8, 8, 12, stride=5, padding=3),
+        nn.ConvTranspose1d(8, 8, 12, stride=6, padding=2),
+        nn.ConvTranspose1d(8, 8, 12, stride=6, padding=3, output_padding=1),
+    ],
+)
+def test_upsamplers_of_another_kind_are_refused(layer: nn.ConvTranspose1d) -> None:
+    with pytest.raises(ValueError, match="expected a kernel of twice the stride"):
+        Upsampler(layer, reflect=False, reads_channels_last=False)
+
+
+@pytest.mark.parametrize(
+    "layer", [nn.Conv1d(8, 8, 12, stride=5, padding=3), nn.Conv1d(8, 8, 12, stride=6, padding=2)]
+)
+def test_source_convolutions_of_another_kind_are_refused(layer: nn.Conv1d) -> None:
+    with pytest.raises(ValueError, match="expected a kernel of twice the stride"):
+        SourceDownsampler(layer)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("num_hidden_groups", 2), ("inner_group_num", 2), ("hidden_act", "gelu")]
+)
+def test_other_kinds_of_albert_are_refused(
+    setting: str, value: object, loaded: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loaded.model.bert.config, setting, value)
+    with pytest.raises(ValueError, match="only ALBERT with one shared layer and gelu_new"):
+        Bert(loaded.model)
+
+
+def test_a_parameter_remembers_its_layout() -> None:
+    value = torch.arange(6, dtype=torch.float64).reshape(2, 3).T
+    assert layout_of(parameter(value)) == "row-major"
+    marked = parameter(value, "somehow")
+    assert layout_of(marked) == "somehow"
+    torch.testing.assert_close(marked.data, value.float())

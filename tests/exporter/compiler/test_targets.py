@@ -1,0 +1,183 @@
+"""The table of targets agrees with LLVM and with itself, and selections from it are predictable."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+import tvm
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from exporter.cli.targets import as_tables
+from exporter.compiler.kernels.tiles import tiles_of
+from exporter.compiler.targets import (
+    TARGETS,
+    Target,
+    UnknownCpuLevelError,
+    UnknownTargetError,
+    choose_levels,
+    find_target,
+)
+from runtime_min.engine.machine import Machine
+from runtime_min.format.signatures import stage_names
+
+LINUX = find_target("linux-x86_64")
+# What every processor on which the target's system runs has, in LLVM's words.
+BASELINES = {
+    "linux-x86_64": "x86-64",
+    "linux-aarch64": "generic",
+    "macos-arm64": "apple-m1",
+    "metal-macos": "apple-m1",
+    "metal-ios": "apple-a12",
+    "cuda-linux": "x86-64",
+    "windows-x86_64": "x86-64",
+}
+# LLVM's names of the instruction sets that the levels add, and /proc/cpuinfo's.
+CPUINFO_NAMES = {
+    **{
+        name: name
+        for name in ("avx", "avx2", "bmi2", "cx16", "f16c", "fma", "movbe", "popcnt", "ssse3", "xsave")
+    },
+    **{name: name for name in ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")},
+    **{
+        "sse3": "pni",
+        "sse4.1": "sse4_1",
+        "sse4.2": "sse4_2",
+        "bmi": "bmi1",
+        "lzcnt": "abm",
+        "sahf": "lahf_lm",
+    },
+}
+
+
+def machine(target: Target, *features: str) -> Machine:
+    return Machine(target.system, target.machine, target.minimum_os, frozenset(features))
+
+
+def llvm_features(target: Target, mcpu: str) -> set[str]:
+    description = tvm.target.Target({"kind": "llvm", "mtriple": target.triple, "mcpu": mcpu})
+    return set(tvm.target.codegen.llvm_get_cpu_features(description))
+
+
+def test_every_target_has_a_name_of_its_own():
+    assert len({target.name for target in TARGETS}) == len(TARGETS)
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+class TestRow:
+    def test_levels_go_from_the_best_to_the_most_common(self, target):
+        for better, common in pairwise(target.levels):
+            assert set(better.features) > set(common.features)
+            assert better.lanes >= common.lanes
+
+    def test_levels_ask_for_exactly_the_instructions_that_llvm_may_emit(self, target):
+        baseline = llvm_features(target, BASELINES[target.name])
+        for level in target.levels:
+            added = llvm_features(target, level.mcpu) - baseline
+            assert {CPUINFO_NAMES[name] for name in added & CPUINFO_NAMES.keys()} == set(level.features)
+
+    def test_names_can_be_directories_of_a_bundle(self, target):
+        for level in target.levels:
+            assert level.name.replace("-", "").isalnum()
+
+    def test_zig_links_for_the_machine_and_the_oldest_system_that_is_promised(self, target):
+        machine, system, *version = target.zig_target.replace("-gnu", "").replace(".", "-", 1).split("-")
+        name, _, oldest = target.minimum_os.partition(" ")
+        assert machine == target.machine.replace("arm64", "aarch64")
+        assert (system, name) in {("linux", "glibc"), *((each, each) for each in ("macos", "ios", "windows"))}
+        assert version == [] if system == "windows" else version == [oldest]
+        assert target.triple.split("-")[0] == target.machine
+
+    def test_wheels_are_those_of_the_same_machine_and_no_newer_system(self, target):
+        name, _, oldest = target.minimum_os.partition(" ")
+        if not target.runs:
+            assert target.wheel_platform == "" and target.needs
+        elif name == "glibc":
+            assert target.wheel_platform == f"manylinux_{oldest.replace('.', '_')}_{target.machine}"
+        elif name == "macos":
+            major, minor = map(int, target.wheel_platform.split("_")[1:3])
+            assert target.wheel_platform == f"macosx_{major}_{minor}_{target.machine}"
+            assert (major, minor) <= tuple(map(int, oldest.split(".")))
+        else:
+            assert (name, target.wheel_platform) == ("windows", "win_amd64")
+
+    def test_only_the_decoder_leaves_the_cpu_unless_the_lstms_are_asked_to(self, target):
+        device = target.device
+        assert target.source_apart == (device != "cpu")
+        for stage in stage_names(target.source_apart):
+            assert target.device_of(stage) == (device if stage == "decoder" else "cpu")
+            moved = ("decoder", "duration", "text_encoder")
+            assert target.device_of(stage, device) == (device if stage in moved else "cpu")
+
+    def test_a_device_has_a_runtime_of_its_own_where_there_is_a_runtime(self, target):
+        assert (target.device_runtime is not None) == (target.runs and target.device != "cpu")
+        assert all(len(file.sha256) == 64 for file in target.runtime_files)
+
+    def test_every_level_has_register_tiles_of_its_vectors(self, target):
+        for level in target.levels:
+            assert tiles_of(level).lanes == level.lanes
+
+    def test_it_is_shown_with_all_that_is_known_of_it(self, target, capsys):
+        Console(width=80).print(as_tables(machine(target)))
+        shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+        names = (file.name for file in target.runtime_files)
+        for fact in (target.name, target.triple, target.verified, target.needs, *names):
+            assert fact in shown
+        assert ", ".join(level.name for level in target.levels) in shown
+        assert f"{target.minimum_os} or newer" in shown
+        assert ("of this machine's TVM" in shown) == target.runs
+
+    def test_it_is_found_by_its_name_on_every_machine(self, target):
+        assert find_target(target.name, Machine("plan9", "mips", "", frozenset())) is target
+
+    def test_the_host_of_its_own_machines_computes_on_the_cpu(self, target):
+        if target.system == "ios":
+            with pytest.raises(UnknownTargetError):
+                find_target("host", machine(target))
+            return
+        host = find_target("host", machine(target))
+        assert host.device == "cpu" and host.fits(machine(target))
+        assert host is target or target.device != "cpu"
+
+
+def test_an_unknown_target_names_all_and_the_nearest():
+    with pytest.raises(UnknownTargetError, match=r"'linux-x86-64'.*Did you mean linux-x86_64\?.*'host'"):
+        find_target("linux-x86-64")
+
+
+def test_a_host_without_a_target_names_the_machine_and_the_targets():
+    with pytest.raises(UnknownTargetError, match=r"plan9-mips.*linux-x86_64.*--target"):
+        find_target("host", Machine("plan9", "mips", "", frozenset()))
+
+
+def test_all_levels_are_the_row_itself():
+    assert choose_levels(LINUX, "all", Machine("plan9", "mips", "", frozenset())) == LINUX.levels
+
+
+@given(st.sets(st.sampled_from([*LINUX.levels[0].features, "sha_ni"])))
+def test_the_host_level_is_the_first_whose_features_are_all_there(features):
+    fitting = [level for level in LINUX.levels if set(level.features) <= features]
+    if fitting:
+        assert choose_levels(LINUX, "host", machine(LINUX, *features)) == (fitting[0],)
+    else:
+        with pytest.raises(UnknownCpuLevelError, match=r"x86-64-v4, x86-64-v3.*--cpu-level"):
+            choose_levels(LINUX, "host", machine(LINUX, *features))
+
+
+def test_another_system_runs_no_host_level():
+    arm = Machine("linux", "aarch64", "glibc 2.36", frozenset(LINUX.levels[0].features))
+    with pytest.raises(UnknownCpuLevelError):
+        choose_levels(LINUX, "host", arm)
+
+
+@given(st.permutations([level.name for level in LINUX.levels]))
+def test_named_levels_come_best_first_in_whatever_order_they_are_named(names):
+    assert choose_levels(LINUX, ", ".join(names), machine(LINUX)) == LINUX.levels
+    assert choose_levels(LINUX, names[0], machine(LINUX))[0].name == names[0]
+
+
+def test_an_unknown_level_is_named_with_those_that_exist():
+    with pytest.raises(UnknownCpuLevelError, match=r"'x86-64-v9'.*x86-64-v4, x86-64-v3"):
+        choose_levels(LINUX, "x86-64-v3,x86-64-v9", machine(LINUX))

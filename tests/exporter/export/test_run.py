@@ -1,0 +1,320 @@
+"""Exporting with stand-ins for torch, TVM and the model: failures, and what is left behind."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from collections import namedtuple
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from exporter.bundle import write as bundle_module
+from exporter.compiler import link
+from exporter.errors import ValidationFailedError
+from exporter.export import assemble as contents
+from exporter.export import plan as plan_module
+from exporter.export.jobs import StageError
+from exporter.export.plan import ExportOptions, OptionError
+from exporter.export.run import UnwritableError, export_bundle
+from exporter.model import checkpoint
+from exporter.model import voice_packs as voices
+from runtime_min.errors import DiskFullError
+from runtime_min.format.signatures import STAGE_NAMES, stage_names
+from runtime_min.format.verify import read_manifest, verify_files
+from tests.support.stand_in_build import LEVELS, Recorder, build, die, fail_on_bert, result_of, threads
+from tests.support.written import bytes_of
+
+Weight = namedtuple("Weight", "name value layout")
+CONFIG = {"plbert": {"max_position_embeddings": 12}, "hidden_dim": 4, "style_dim": 2}
+
+
+@pytest.fixture
+def options(stand_ins, tmp_path):
+    return ExportOptions(
+        output=tmp_path / "bundles" / "demo",
+        checkpoint="synthetic",
+        target="linux-x86_64",
+        text_buckets=(8, 12),
+        frame_buckets=(40,),
+        jobs=2,
+        cache=tmp_path / "cache",
+    )
+
+
+@pytest.fixture
+def stand_ins(monkeypatch, tmp_path):
+    """Puts small stand-ins in the place of the model, its voices and the TVM package."""
+    runtime = tmp_path / "tvm" / "lib" / "libtvm_runtime.so"
+    runtime.parent.mkdir(parents=True)
+    runtime.write_bytes(b"the runtime")
+    header = tmp_path / "tvm" / "include" / "tvm" / "runtime" / "vm" / "executable.h"
+    header.parent.mkdir(parents=True)
+    header.write_text('#pragma once\n#define VM_VERSION "0.14"\n')
+    loaded = SimpleNamespace(
+        **{"name": "synthetic", "source": "synthetic", "synthetic": True, "path": Path("model.pth")},
+        **{"config": CONFIG, "config_path": Path("config.json"), "vocabulary": {"a": 1}},
+        **{"sha256": "0" * 64, "config_sha256": "1" * 64},
+    )
+    voice = np.ones((10, 4), np.float32)
+    monkeypatch.setattr(checkpoint, "load", lambda source, config: loaded)
+    monkeypatch.setattr(voices, "load_voices", lambda source, checkpoint: {"af_heart": voice})
+    monkeypatch.setattr(contents, "stage_parameters", parameters)
+    monkeypatch.setattr(contents, "_tvm_directory", lambda: tmp_path / "tvm")
+
+
+def parameters(checkpoint, stage, source_apart):
+    return [
+        Weight("weight", np.arange(6, dtype=np.float32).reshape(2, 3), "row-major"),
+        Weight("bias", np.zeros(3, np.float32), "row-major"),
+    ]
+
+
+def run(options, build=build, progress=None):
+    return export_bundle(options, progress or Recorder(), build=build, pool=threads)
+
+
+def left_behind(options):
+    parent = options.output.parent
+    return sorted(path.name for path in parent.iterdir()) if parent.exists() else []
+
+
+class TestExport:
+    @pytest.mark.parametrize(("target", "expected"), [("linux-x86_64", (5120,)), ("cuda-linux", (512, 5120))])
+    def test_a_gpu_whose_memory_is_taken_whole_gets_a_small_bucket_too(
+        self, options, tmp_path, target, expected
+    ):
+        (tmp_path / "tvm" / "lib" / "libtvm_runtime_cuda.so").write_bytes(b"the runtime of CUDA")
+        path = run(replace(options, target=target, frame_buckets=None))
+        for stage in read_manifest(path).stages:
+            if stage.axis == "frames":
+                assert {library.bucket for library in stage.libraries} == set(expected)
+
+    def test_the_bundle_holds_what_was_asked_for(self, options):
+        path = run(options)
+        manifest = read_manifest(path)
+        verify_files(path, manifest)
+        assert [stage.name for stage in manifest.stages] == list(STAGE_NAMES)
+        for stage in manifest.stages:
+            assert [(library.level, library.bucket) for library in stage.libraries] == [
+                (level.name, bucket)
+                for level in LEVELS
+                for bucket in (options.text_buckets if stage.axis == "tokens" else options.frame_buckets)
+            ]
+            assert stage.parameters == (f"{stage.name}.weight", f"{stage.name}.bias")
+            for library in stage.libraries:
+                content = (path / library.file).read_text()
+                assert content.startswith(f"{stage.name} {library.bucket} {library.level} ")
+        assert manifest.model.synthetic
+        assert manifest.max_phonemes == 10
+        assert manifest.versions.vm == "0.14"
+        assert manifest.target.minimum_os == "glibc 2.28"
+
+    def test_the_same_export_gives_the_same_bytes_with_and_without_the_cache(self, options, tmp_path):
+        first = run(options)
+        again = run(replace(options, output=tmp_path / "again"), build=die)
+        fresh = run(replace(options, output=tmp_path / "fresh", cache=None))
+        assert bytes_of(first) == bytes_of(again) == bytes_of(fresh)
+
+    def test_a_part_of_the_stages_makes_a_partial_bundle(self, options):
+        manifest = read_manifest(run(replace(options, stages=("decoder", "bert"), cpu_level="x86-64-v3")))
+        assert [stage.name for stage in manifest.stages] == ["bert", "decoder"]
+        assert [level.name for level in manifest.target.levels] == ["x86-64-v3"]
+
+    def test_a_bundle_for_another_machine_carries_that_machines_runtime(self, options, monkeypatch, tmp_path):
+        found = tmp_path / "libtvm_runtime.so"
+        found.write_bytes(b"another machine's runtime")
+        given = tmp_path / "wheel"
+        monkeypatch.setattr(
+            plan_module,
+            "runtime_libraries",
+            lambda target, named: {found.name: found} if named == given else None,
+        )
+        path = run(replace(options, target="linux-aarch64", runtime_library=given))
+        manifest = read_manifest(path)
+        assert (path / manifest.runtime_library).read_bytes() == found.read_bytes()
+        assert (manifest.target.name, manifest.target.machine) == ("linux-aarch64", "aarch64")
+        assert [level.name for level in manifest.target.levels] == ["armv8-a"]
+
+    @pytest.mark.parametrize(
+        ("lstm_device", "moved"),
+        [("cpu", {"decoder"}), ("cuda", {"duration", "text_encoder", "decoder"})],
+    )
+    def test_a_bundle_for_a_gpu_has_its_source_apart_and_that_gpus_runtime(
+        self, options, tmp_path, lstm_device, moved
+    ):
+        runtime = tmp_path / "tvm" / "lib" / "libtvm_runtime_cuda.so"
+        runtime.write_bytes(b"the runtime of CUDA")
+        asked = {}
+
+        def remembering(request):
+            asked[request.stage] = request.device
+            return build(request)
+
+        path = run(replace(options, target="cuda-linux", lstm_device=lstm_device), remembering)
+        manifest = read_manifest(path)
+        assert tuple(stage.name for stage in manifest.stages) == stage_names(source_apart=True)
+        assert {stage.name for stage in manifest.stages if stage.device == "cuda"} == moved
+        assert asked == {stage.name: stage.device for stage in manifest.stages}
+        assert set(manifest.device_libraries) == {"cuda"}
+        assert (path / manifest.device_libraries["cuda"]).read_bytes() == runtime.read_bytes()
+
+    def test_libraries_for_other_devices_are_other_entries_of_the_cache(self, options, tmp_path):
+        (tmp_path / "tvm" / "lib" / "libtvm_runtime_cuda.so").write_bytes(b"the runtime of CUDA")
+        options = replace(options, target="cuda-linux")
+        run(options)
+        progress = Recorder()
+        run(replace(options, lstm_device="cuda"), progress=progress)
+        assert {job.split()[0] for job in progress.all("compiled")} == {"duration", "text_encoder"}
+
+    def test_libraries_for_an_app_that_brings_the_runtime_come_without_one(self, options):
+        path = run(replace(options, target="metal-ios", stages=("bert", "decoder")))
+        manifest = read_manifest(path)
+        assert (manifest.runtime_library, manifest.device_libraries) == ("", {})
+        assert [(stage.name, stage.device) for stage in manifest.stages] == [
+            ("bert", "cpu"),
+            ("source", "cpu"),
+            ("decoder", "metal"),
+        ]
+
+    def test_lstms_go_to_no_device_that_the_target_has_not(self, options):
+        with pytest.raises(OptionError, match=r"--lstm-device: expected cpu or cuda for .*, found 'metal'"):
+            run(replace(options, target="cuda-linux", lstm_device="metal"))
+        with pytest.raises(OptionError, match="expected cpu for linux-x86_64, found 'cuda'"):
+            run(replace(options, target="linux-x86_64", lstm_device="cuda"))
+
+    def test_a_bundle_for_this_machine_needs_neither_zig_nor_a_wheel(self, options, monkeypatch):
+        monkeypatch.setattr(plan_module, "runtime_libraries", None)
+        monkeypatch.setattr(link.importlib.util, "find_spec", None)
+        assert read_manifest(run(options)).runtime_library == "lib/libtvm_runtime.so"
+
+    def test_synthetic_weights_are_a_loud_warning(self, options):
+        progress = Recorder()
+        run(options, progress=progress)
+        assert any("babbles" in warning for warning in progress.all("warning"))
+
+    def test_what_was_measured_on_the_bundle_is_in_its_manifest(self, options):
+        def measure(plan, progress, bundle):
+            progress.step("measured")
+            return {"level": plan.levels[0].name, "files": len(read_manifest(bundle).files)}
+
+        progress = Recorder()
+        manifest = read_manifest(export_bundle(options, progress, measure=measure, build=build, pool=threads))
+        assert manifest.parity == {"level": "x86-64-v4", "files": len(manifest.files)}
+        assert "measured" in progress.all("step")
+
+    def test_a_bundle_that_was_not_to_be_validated_says_so(self, options):
+        assert read_manifest(run(options)).parity == {"validated": False, "why not": "--no-validate"}
+
+    def test_a_bundle_that_differs_from_kokoro_leaves_the_earlier_one_as_it_was(self, options):
+        def refuse(plan, progress, bundle):
+            raise ValidationFailedError("what to do")
+
+        before = bytes_of(run(options))
+        with pytest.raises(ValidationFailedError):
+            export_bundle(options, Recorder(), measure=refuse, build=build, pool=threads)
+        assert bytes_of(options.output) == before
+        assert left_behind(options) == ["demo"]
+
+    def test_a_library_that_needs_a_newer_libc_raises_what_the_bundle_needs(self, options):
+        def newer(request):
+            Path(request.output).write_bytes(b"GLIBC_2.38\0")
+            return result_of(request)
+
+        assert read_manifest(run(options, newer)).target.minimum_os == "glibc 2.38"
+
+    def test_a_library_with_other_parameters_than_the_bundle_is_refused(self, options):
+        def other(request):
+            return SimpleNamespace(**{**vars(build(request)), "parameters": (("weight", "packed"),)})
+
+        with pytest.raises(StageError, match=r"expected .*bert\.weight.*found .*packed.*--no-cache"):
+            run(options, other)
+        assert left_behind(options) == []
+
+    def test_every_library_has_a_directory_of_its_own_for_its_dump(self, options, tmp_path):
+        dumps = []
+
+        def dumping(request):
+            dumps.append(request.dump_ir)
+            return build(request)
+
+        run(replace(options, dump_ir=tmp_path / "ir"), dumping)
+        run(replace(options, dump_ir=tmp_path / "ir"), dumping)
+        assert len(dumps) == 2 * len(set(dumps))
+        assert all(Path(dump).parent == tmp_path / "ir" for dump in dumps)
+
+
+class TestFailure:
+    def test_a_place_that_cannot_be_written_is_named(self, options, tmp_path):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(
+            UnwritableError, match=r"file/demo could not be written: .*File exists.*another place"
+        ):
+            run(replace(options, output=tmp_path / "file" / "demo"))
+
+    def test_a_failing_stage_leaves_nothing(self, options):
+        with pytest.raises(StageError):
+            run(options, fail_on_bert)
+        assert left_behind(options) == []
+
+    def test_a_failing_stage_leaves_the_earlier_bundle_as_it_was(self, options):
+        before = bytes_of(run(options))
+        with pytest.raises(StageError):
+            run(replace(options, cache=None), fail_on_bert)
+        assert bytes_of(options.output) == before
+        assert left_behind(options) == ["demo"]
+
+    def test_an_interruption_leaves_nothing_and_the_next_export_goes_on(self, options):
+        def interrupt():
+            raise KeyboardInterrupt
+
+        progress = Recorder()
+        progress.when_finished = lambda: interrupt() if len(progress.all("compiled")) == 3 else None
+        with pytest.raises(KeyboardInterrupt):
+            run(options, progress=progress)
+        assert left_behind(options) == []
+        again = Recorder()
+        run(options, progress=again)
+        assert len(again.all("cached")) == 3
+
+    def test_a_full_disk_names_the_room_that_is_needed_and_leaves_nothing(self, options, monkeypatch):
+        usage = shutil.disk_usage(options.cache.parent)
+        monkeypatch.setattr(bundle_module.shutil, "disk_usage", lambda path: usage._replace(free=1000))
+        with pytest.raises(DiskFullError, match=r"needs .* bytes and 1000 are free"):
+            run(options)
+        assert left_behind(options) == []
+
+    def test_a_disk_that_fills_up_while_writing_leaves_nothing(self, options, monkeypatch):
+        def full(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(bundle_module, "write_voice", full)
+        with pytest.raises(DiskFullError):
+            run(options)
+        assert left_behind(options) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"stages": ("bert", "vocoder")}, r"--stages: expected some of bert, .*, found vocoder"),
+        ({"stages": ()}, r"--stages: .* found nothing"),
+        ({"text_buckets": (2, 8)}, r"--text-buckets: expected ascending lengths from 3, .* found 2,8"),
+        ({"text_buckets": (12, 8)}, r"--text-buckets: .* found 12,8"),
+        ({"text_buckets": (8, 8)}, r"--text-buckets: .* found 8,8"),
+        (
+            {"text_buckets": (8, 13)},
+            r"--text-buckets: expected ascending lengths from 3 to 12, .* found 8,13",
+        ),
+        ({"frame_buckets": ()}, r"--frame-buckets: .* found nothing"),
+        ({"frame_buckets": (40, 1 << 20)}, r"--frame-buckets: .* to 65536, .* found 40,1048576"),
+        ({"jobs": 0}, r"--jobs: expected 1 or more, found 0"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_anything_is_compiled(options, changes, message):
+    with pytest.raises(OptionError, match=message):
+        run(replace(options, **changes), die)
+    assert left_behind(options) == []

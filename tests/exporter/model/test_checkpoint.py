@@ -1,0 +1,338 @@
+"""The loader takes every weight of a file, or says what is wrong with it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from exporter.errors import CheckpointError, CheckpointUnreachableError, ConfigError
+from exporter.model import checkpoint
+from exporter.model.config import read_config
+
+States = dict[str, Any]
+
+
+def _small_config() -> dict[str, Any]:
+    """The smallest model that kokoro's fixed sizes allow."""
+    config = json.loads(checkpoint.OFFICIAL_CONFIG.read_text(encoding="utf-8"))
+    config["n_layer"] = 1
+    config["n_token"] = 200
+    config["vocab"] = {"a": 1, "ㄅ": 199}
+    config["istftnet"]["upsample_initial_channel"] = 8
+    config["plbert"] |= {
+        "hidden_size": 8,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+        "num_hidden_layers": 1,
+    }
+    return dict(config)
+
+
+@pytest.fixture(scope="module")
+def config_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("config") / "config.json"
+    path.write_text(json.dumps(_small_config()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def model(config_path: Path) -> Any:
+    return checkpoint.build_model(read_config(config_path))
+
+
+@pytest.fixture
+def prebuilt(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Building a model is slow, and every load overwrites all of it."""
+    monkeypatch.setattr(checkpoint, "build_model", lambda config: model)
+
+
+@pytest.fixture
+def states(model: Any) -> States:
+    """A file of the official layout in which every tensor is one number of its own, and takes no memory."""
+    states: States = {}
+    for part in checkpoint.PARTS:
+        names = getattr(model, part).state_dict()
+        states[part] = {
+            f"module.{name}": torch.tensor(0.01 + 0.001 * index).expand(tensor.shape)
+            for index, (name, tensor) in enumerate(names.items())
+        }
+    return states
+
+
+def _save(states: object, directory: Path) -> str:
+    path = directory / "model.pth"
+    torch.save(states, path)
+    return str(path)
+
+
+@pytest.mark.usefixtures("prebuilt")
+def test_every_weight_of_the_file_is_in_the_model(states: States, config_path: Path, tmp_path: Path) -> None:
+    source = _save(states, tmp_path)
+    loaded = checkpoint.load(source, config_path)
+    for part in checkpoint.PARTS:
+        state = getattr(loaded.model, part).state_dict()
+        assert {f"module.{name}" for name in state} == states[part].keys()
+        assert all(torch.equal(value, states[part][f"module.{name}"]) for name, value in state.items())
+    assert (loaded.source, loaded.name, loaded.synthetic) == ("file", "model", False)
+    assert loaded.sha256 == hashlib.sha256(Path(source).read_bytes()).hexdigest()
+    assert loaded.config_sha256 == hashlib.sha256(config_path.read_bytes()).hexdigest()
+    assert not loaded.model.training
+
+
+@pytest.mark.usefixtures("prebuilt")
+def test_weights_follow_their_norm_before_the_first_forward_pass(
+    states: States, config_path: Path, tmp_path: Path
+) -> None:
+    conv = checkpoint.load(_save(states, tmp_path), config_path).model.decoder.encode.conv1
+    norm = conv.weight.flatten(1).norm(dim=1)
+    torch.testing.assert_close(norm, conv.weight_g.flatten())
+
+
+@pytest.mark.usefixtures("prebuilt")
+def test_vocabulary_and_sizes_come_from_the_configuration(
+    states: States, config_path: Path, tmp_path: Path
+) -> None:
+    loaded = checkpoint.load(_save(states, tmp_path), config_path)
+    assert loaded.vocabulary == {"a": 1, "ㄅ": 199}
+    assert loaded.model.text_encoder.embedding.num_embeddings == 200
+
+
+@pytest.mark.usefixtures("prebuilt")
+def test_without_instance_norm_weights_as_in_the_official_file_the_norms_are_identities(
+    states: States, config_path: Path, tmp_path: Path
+) -> None:
+    kept = {
+        part: {name: value for name, value in state.items() if ".norm." not in name}
+        for part, state in states.items()
+    }
+    assert kept["decoder"].keys() < states["decoder"].keys()
+    loaded = checkpoint.load(_save(kept, tmp_path), config_path)
+    for norm in (module for module in loaded.model.modules() if isinstance(module, torch.nn.InstanceNorm1d)):
+        assert torch.all(norm.weight == 1) and torch.all(norm.bias == 0)
+
+
+@pytest.mark.usefixtures("prebuilt")
+def test_some_instance_norm_weights_without_the_others_are_refused(
+    states: States, config_path: Path, tmp_path: Path
+) -> None:
+    del states["decoder"]["module.encode.norm1.norm.weight"]
+    with pytest.raises(CheckpointError, match=r"lacks 1 tensors of decoder: encode\.norm1\.norm\.weight"):
+        checkpoint.load(_save(states, tmp_path), config_path)
+
+
+@pytest.mark.usefixtures("prebuilt")
+def test_position_ids_of_old_transformers_are_harmless(
+    states: States, config_path: Path, tmp_path: Path
+) -> None:
+    states["bert"]["module.embeddings.position_ids"] = torch.arange(512)[None]
+    assert checkpoint.load(_save(states, tmp_path), config_path).source == "file"
+
+
+def _drop(states: States) -> None:
+    for name in list(states["predictor"])[:7]:
+        del states["predictor"][name]
+
+
+def _add(states: States) -> None:
+    states["bert"]["module.surprise"] = torch.zeros(1)
+
+
+def _misshape(states: States) -> None:
+    states["text_encoder"]["module.embedding.weight"] = torch.zeros(178, 512)
+
+
+def _poison(states: States) -> None:
+    states["bert_encoder"]["module.bias"] = torch.full((512,), float("nan"))
+
+
+def _overflow(states: States) -> None:
+    states["bert_encoder"]["module.bias"] = torch.full((512,), float("inf"))
+
+
+def _untensor(states: States) -> None:
+    states["decoder"]["module.encode.conv1.bias"] = 3.0
+
+
+def _remove_part(states: States) -> None:
+    del states["decoder"]
+
+
+def _add_part(states: States) -> None:
+    states["optimizer"] = {}
+
+
+@pytest.mark.usefixtures("prebuilt")
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (_drop, r"lacks 7 tensors of predictor: .*and 2 more"),
+        (_add, r"the model lacks, 1 tensors of bert: surprise"),
+        (_misshape, r"text_encoder\.embedding\.weight has shape \[178, 512\].*asks for \[200, 512\]"),
+        (_poison, r"not finite numbers in 1 tensors of bert_encoder: bias"),
+        (_overflow, r"not finite numbers in 1 tensors of bert_encoder: bias"),
+        (_untensor, "expected a dict of tensors under 'decoder'"),
+        (_remove_part, "not a Kokoro checkpoint.*found bert, bert_encoder, predictor, text_encoder"),
+        (_add_part, "not a Kokoro checkpoint"),
+    ],
+)
+def test_what_does_not_fit_is_named(
+    states: States, config_path: Path, tmp_path: Path, spoil: Callable[[States], None], message: str
+) -> None:
+    spoil(states)
+    with pytest.raises(CheckpointError, match=message):
+        checkpoint.load(_save(states, tmp_path), config_path)
+
+
+class _Malice:
+    """Pickled code that would leave a file behind."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (self.path,))
+
+
+def test_pickled_code_is_refused_and_does_not_run(config_path: Path, tmp_path: Path) -> None:
+    evidence = tmp_path / "evidence"
+    with pytest.raises(CheckpointError, match=r"loading it would run code"):
+        checkpoint.load(_save({"bert": _Malice(evidence)}, tmp_path), config_path)
+    assert not evidence.exists()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"hello", pickle.dumps({"a": 1}, protocol=2)], ids=["empty", "text", "pickle"]
+)
+def test_what_is_no_checkpoint_is_refused(content: bytes, config_path: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.pth"
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"not a torch checkpoint|not a Kokoro checkpoint"):
+        checkpoint.load(str(path), config_path)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+def test_a_file_that_is_cut_off_is_refused(
+    states: States, share: float, config_path: Path, tmp_path: Path
+) -> None:
+    path = Path(_save(states, tmp_path))
+    content = path.read_bytes()
+    path.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(CheckpointError, match="damaged or cut off"):
+        checkpoint.load(str(path), config_path)
+
+
+def test_a_missing_file_is_named(config_path: Path, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"no checkpoint file at .*absent\.pth"):
+        checkpoint.load(str(tmp_path / "absent.pth"), config_path)
+
+
+def test_a_local_checkpoint_needs_its_configuration(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"--config PATH.*hub and synthetic"):
+        checkpoint.load(str(tmp_path / "model.pth"))
+
+
+def test_the_hub_takes_no_configuration() -> None:
+    with pytest.raises(CheckpointError, match="leave out --config"):
+        checkpoint.load("hub", checkpoint.OFFICIAL_CONFIG)
+
+
+def test_an_unreachable_hub_is_an_error_that_names_the_other_choices(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(CheckpointUnreachableError, match=r"--checkpoint PATH --config PATH.*synthetic"):
+        checkpoint.load("hub")
+
+
+def test_a_file_of_the_hub_with_another_digest_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import huggingface_hub
+
+    wrong = tmp_path / "kokoro-v1_0.pth"
+    wrong.write_bytes(b"something else")
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda *args, **kwargs: str(wrong))
+    with pytest.raises(CheckpointError, match=r"has SHA-256 .*496dba11"):
+        checkpoint.load("hub")
+
+
+def test_building_a_model_leaves_the_random_state_and_the_streams_alone(
+    config_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = torch.get_rng_state()
+    checkpoint.build_model(read_config(config_path))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_official_configuration_is_the_hubs() -> None:
+    assert checkpoint.sha256_of_file(checkpoint.OFFICIAL_CONFIG) == checkpoint.HUB_SHA256["config.json"]
+    assert len(read_config(checkpoint.OFFICIAL_CONFIG)["vocab"]) == 114
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_token": None}, "n_token: expected a whole number above 0, found nothing"),
+        ({"n_layer": 0}, "n_layer: expected a whole number above 0, found 0"),
+        ({"hidden_dim": 256}, "hidden_dim: kokoro's code works only with 512, found 256"),
+        ({"style_dim": 64}, "style_dim: kokoro's code works only with 128, found 64"),
+        ({"dropout": 1.5}, "dropout: expected a number from 0 to below 1, found 1.5"),
+        ({"vocab": {}}, "vocab: expected phonemes"),
+        ({"vocab": {"a": 200}}, "'a': expected a token id from 1 to 199, found 200"),
+        ({"vocab": {"a": 0}}, "'a': expected a token id from 1 to 199, found 0"),
+        ({"plbert": None}, "plbert: expected a JSON object, found nothing"),
+        ({"istftnet": {}}, r"istftnet\.gen_istft_hop_size: expected a whole number above 0, found nothing"),
+    ],
+)
+def test_a_configuration_that_makes_no_model_is_refused(
+    change: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(_small_config() | change), encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        read_config(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"gen_istft_hop_size": 4}, "to be 600 samples a frame, found 480"),
+        ({"upsample_kernel_sizes": [20]}, "2 upsample_rates but 1 upsample_kernel_sizes"),
+        ({"resblock_dilation_sizes": [[1, 3, 5]]}, "expected 3 lists"),
+        ({"resblock_dilation_sizes": [[1, 3, 5], [1, 3], [1, 3, 5]]}, "expected three in each list"),
+        ({"upsample_rates": [10, "6"]}, r"upsample_rates: expected a list of whole numbers above 0"),
+    ],
+)
+def test_a_vocoder_that_makes_no_model_is_refused(
+    change: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    config = _small_config()
+    config["istftnet"] |= change
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        read_config(path)
+
+
+@pytest.mark.parametrize(("content", "message"), [("{", "not JSON"), ("[]", "expected a JSON object")])
+def test_a_file_that_is_no_configuration_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ConfigError, match=message):
+        read_config(path)
+
+
+def test_a_missing_configuration_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read the configuration"):
+        read_config(tmp_path / "absent.json")

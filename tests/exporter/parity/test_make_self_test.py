@@ -1,0 +1,115 @@
+"""What is chosen for a bundle's self-test, and that it gets into the bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.bundle.write import write_bundle
+from exporter.parity import make_self_test as exporting
+from runtime_min.format.verify import read_manifest, verify_files
+from runtime_min.model.self_test import EXTENSION, read_self_test
+from tests.support.self_tested import extension, made_up, stored
+from tests.support.tiny_bundle import dummy_contents
+
+FRAMES = [2, 1, 3, 4, 2, 5, 1]
+VOCABULARY = {letter: token for token, letter in enumerate("ˈO kA.həlwɜɹd!", start=1)}
+
+
+def plan(vocabulary: dict[str, int], text_bucket: int = 64, frame_bucket: int = 64, **changes: Any) -> Any:
+    """As much of a plan as a self-test is made from."""
+    made = {
+        "is_whole": True,
+        "voices": {"own": np.zeros((510, 256), np.float32)},
+        "checkpoint": SimpleNamespace(
+            vocabulary=vocabulary, path=Path("weights"), config_path=Path("config")
+        ),
+        "options": SimpleNamespace(text_buckets=(8, text_bucket)),
+        "frame_buckets": (frame_bucket,),
+        "target": SimpleNamespace(source_apart=False),
+    }
+    return SimpleNamespace(**made | changes)
+
+
+class Kokoro:
+    """Says every token for three frames, and remembers which."""
+
+    def __init__(self, unrounded: Callable[[int], float] = lambda tokens: 3.2) -> None:
+        self.said: list[int] = []
+        self._unrounded = unrounded
+
+    def speak(self, token_ids: Any, row: Any, speed: float, noise: Any, durations: Any) -> Any:
+        self.said.append(len(token_ids) - 2)
+        exact = np.full((1, len(token_ids)), self._unrounded(len(token_ids)), np.float32)
+        return SimpleNamespace(durations=exact, frames=np.full(len(token_ids), 3))
+
+
+@pytest.fixture
+def spoken(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[str | None, list[str]]]:
+    """Returns the phonemes that were chosen, and the warnings."""
+
+    def choose(made: Any, kokoro: Kokoro | None = None) -> tuple[str | None, list[str]]:
+        warnings: list[str] = []
+        progress: Any = SimpleNamespace(step=lambda text: None, warning=warnings.append)
+        both = nullcontext((kokoro or Kokoro(), None))
+        monkeypatch.setattr(exporting, "references", lambda files: both)
+        monkeypatch.setattr(exporting, "_self_test", lambda plan, utterance, *rest: utterance)
+        found: Any = exporting.make_self_test(made, progress)
+        return (found and found.phonemes), warnings
+
+    return choose
+
+
+Spoken = Callable[..., tuple[str | None, list[str]]]
+
+
+def test_a_sentence_is_spoken_where_the_vocabulary_and_the_buckets_hold_it(spoken: Spoken) -> None:
+    assert spoken(plan(VOCABULARY)) == ("həlˈO wˈɜɹld!", [])
+
+
+def test_a_shorter_one_is_spoken_where_they_do_not(spoken: Spoken) -> None:
+    assert spoken(plan(VOCABULARY, text_bucket=10)) == ("ˈOkˌA.".replace("ˌ", ""), [])
+    assert spoken(plan(VOCABULARY, frame_bucket=12)) == ("ə", [])
+
+
+def test_a_vocabulary_of_ones_own_speaks_its_own_phonemes(spoken: Spoken) -> None:
+    assert spoken(plan({"β": 2, "α": 1, "long": 3, "\n": 4})) == ("αβ", [])
+
+
+def test_one_whose_durations_may_be_rounded_either_way_is_passed_over(spoken: Spoken) -> None:
+    def near_a_half(tokens: int) -> float:
+        return 2.50001 if tokens > 10 else 3.2
+
+    assert spoken(plan(VOCABULARY), Kokoro(near_a_half)) == ("ˈOkA.", [])
+
+
+def test_a_bundle_that_holds_none_is_warned_about(spoken: Spoken) -> None:
+    found, warnings = spoken(plan(VOCABULARY, frame_bucket=3))
+    assert found is None and "no self-test" in warnings[0]
+
+
+@pytest.mark.parametrize("changes", [{"is_whole": False}, {"voices": {}}])
+def test_a_bundle_that_cannot_speak_needs_no_kokoro(spoken: Spoken, changes: dict[str, Any]) -> None:
+    kokoro = Kokoro()
+    assert spoken(plan(VOCABULARY, **changes), kokoro) == (None, [])
+    assert kokoro.said == []
+
+
+def test_what_an_extension_names_is_in_the_bundle(tmp_path: Path) -> None:
+    tensors = made_up(FRAMES)
+    made = replace(
+        dummy_contents(tmp_path),
+        extensions={EXTENSION: extension(tensors, FRAMES)},
+        extension_files={"self_test.bin": stored(tensors)},
+    )
+    bundle = write_bundle(tmp_path / "bundle", made)
+    manifest = read_manifest(bundle)
+    verify_files(bundle, manifest)
+    assert (bundle / read_self_test(manifest).file).read_bytes() == stored(tensors)

@@ -1,0 +1,249 @@
+"""The reference is kokoro itself: its parts, run on what was recorded, give what the whole gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from exporter.errors import ReferenceProcessError
+from exporter.model import checkpoint
+from exporter.model.checkpoint import Checkpoint
+from exporter.model.voice_packs import synthetic_voice
+from exporter.reference.process import SPREAD_SEEDS, Reference, Trace, perturb
+from runtime_min.model.distances import relative_rms
+from runtime_min.model.noise import gaussian_noise
+
+TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])
+NOISE = partial(gaussian_noise, 5)
+STYLE = synthetic_voice("af_heart")[len(TOKENS) - 3][None]
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Checkpoint:
+    return checkpoint.load("synthetic")
+
+
+@pytest.fixture(scope="module")
+def reference(loaded: Checkpoint) -> Iterator[Reference]:
+    with Reference(loaded.path, loaded.config_path) as reference:
+        yield reference
+
+
+@pytest.fixture(scope="module")
+def trace(reference: Reference) -> Trace:
+    return reference.speak(TOKENS, STYLE, 1.0, NOISE)
+
+
+def test_every_intermediate_has_the_shape_of_its_length(trace: Trace) -> None:
+    n, m = len(TOKENS), int(trace.frames.sum())
+    assert {name: value.shape for name, value in vars(trace).items()} == {
+        "hidden": (1, 512, n),
+        "encoding": (1, 640, n),
+        "durations": (1, n),
+        "frames": (n,),
+        "text": (1, 512, n),
+        "aligned_encoding": (1, 640, m),
+        "asr": (1, 512, m),
+        "f0": (1, 2 * m),
+        "energy": (1, 2 * m),
+        "decoder_hidden": (1, 512, 2 * m),
+        "sines": (1, 600 * m, 9),
+        "source": (1, 600 * m),
+        "magnitude": (1, 11, 120 * m + 1),
+        "phase": (1, 11, 120 * m + 1),
+        "audio": (1, 600 * m),
+    }
+    assert all(value.dtype == np.float32 for name, value in vars(trace).items() if name != "frames")
+
+
+def test_the_alignment_is_what_joins_the_recorded_parts(trace: Trace) -> None:
+    np.testing.assert_array_equal(trace.frames, np.maximum(np.rint(trace.durations[0]), 1))
+    np.testing.assert_array_equal(trace.asr, np.repeat(trace.text, trace.frames, axis=2))
+    np.testing.assert_array_equal(trace.aligned_encoding, np.repeat(trace.encoding, trace.frames, axis=2))
+
+
+def test_the_parts_on_what_was_recorded_give_what_the_whole_gave(reference: Reference, trace: Trace) -> None:
+    decoder_style, prosody_style = STYLE[:, :128], STYLE[:, 128:]
+    noise = NOISE(trace.audio.size)
+    f0, energy = reference.f0n(trace.aligned_encoding, prosody_style)
+    np.testing.assert_array_equal(f0, trace.f0)
+    np.testing.assert_array_equal(energy, trace.energy)
+    decoded = reference.decode(trace.asr, f0, energy, decoder_style, noise)
+    for name, value in vars(decoded).items():
+        np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
+    source = reference.source(f0, noise)
+    for name, value in vars(source).items():
+        np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
+    audio = reference.generate(trace.decoder_hidden, decoder_style, trace.magnitude, trace.phase)
+    np.testing.assert_array_equal(audio, trace.audio)
+
+
+def test_it_is_kokoros_own_forward_pass(
+    loaded: Checkpoint, trace: Trace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In this process, with nothing attached to the model but the noise."""
+    weight = loaded.model.decoder.generator.m_source.l_linear.weight[0].double()
+    channels = (weight / weight.norm()).float()
+    original = torch.randn_like
+
+    def randn_like(like: Any) -> Any:
+        if like.shape[2] == 1:
+            return original(like)
+        return torch.from_numpy(NOISE(like.shape[1])).reshape(1, -1, 1) * channels
+
+    monkeypatch.setattr(torch, "randn_like", randn_like)
+    tokens, style = torch.from_numpy(TOKENS)[None], torch.from_numpy(STYLE)
+    audio, frames = loaded.model.forward_with_tokens(tokens, style, 1.0)
+    np.testing.assert_array_equal(frames.numpy(), trace.frames)
+    # The two processes may divide the work among other numbers of threads.
+    assert relative_rms(audio.numpy()[None], trace.audio) < 0.02
+
+
+def test_the_same_request_gives_the_same_bits(reference: Reference, trace: Trace) -> None:
+    again = reference.speak(TOKENS, STYLE[0], 1.0, NOISE)
+    for name, value in vars(again).items():
+        np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
+
+
+def test_durations_can_be_forced_and_nothing_before_them_changes(reference: Reference, trace: Trace) -> None:
+    wanted = np.array([1, 2, 3, 1, 70, 1, 2, 1, 1])
+    forced = reference.speak(TOKENS, STYLE, 1.0, NOISE, durations=wanted)
+    np.testing.assert_array_equal(forced.frames, wanted)
+    for name in ("hidden", "encoding", "durations", "text"):
+        np.testing.assert_array_equal(getattr(forced, name), getattr(trace, name))
+    same = reference.speak(TOKENS, STYLE, 1.0, NOISE, durations=trace.frames)
+    np.testing.assert_array_equal(same.audio, trace.audio)
+
+
+def test_speed_divides_the_unrounded_durations(reference: Reference, trace: Trace) -> None:
+    fast = reference.speak(TOKENS, STYLE, 2.0, NOISE)
+    np.testing.assert_array_equal(fast.durations, trace.durations)
+    np.testing.assert_array_equal(fast.frames, np.maximum(np.rint(trace.durations[0] / np.float32(2)), 1))
+
+
+def test_the_noise_is_the_given_one(loaded: Checkpoint, reference: Reference, trace: Trace) -> None:
+    silent = reference.source(trace.f0, np.zeros(trace.audio.size, np.float32))
+    noise = NOISE(trace.audio.size)
+    noisy = reference.source(trace.f0, noise)
+    np.testing.assert_array_equal(silent.sines, noisy.sines)
+    weight = loaded.model.decoder.generator.m_source.l_linear.weight
+    voiced = np.repeat(trace.f0, 300) > 10
+    amplitude = np.where(voiced, 0.003, 0.1 / 3) * float(weight.norm())
+    added = np.arctanh(noisy.source[0].astype(np.float64)) - np.arctanh(silent.source[0].astype(np.float64))
+    np.testing.assert_allclose(added, amplitude * noise, atol=1e-6)
+
+
+def test_a_tap_records_what_flows_and_changes_no_number(reference: Reference, trace: Trace) -> None:
+    joint = "output:predictor.text_encoder.lstms.1", "input:predictor.text_encoder.lstms.1"
+    layer = "output:bert.encoder.albert_layer_groups.0.albert_layers.0"
+    curve, entrance = "output:predictor.F0_proj", "input:decoder"
+    with reference.tap([*joint, layer, curve, entrance, "output:predictor.shared", "output:bert"]) as tapped:
+        again = reference.speak(TOKENS, STYLE, 1.0, NOISE)
+    for name, value in vars(again).items():
+        np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
+    n, m = len(TOKENS), int(trace.frames.sum())
+    assert [value.shape for name in joint for value in tapped[name]] == [(1, n, 512)] * 2
+    assert len(tapped[layer]) == 12
+    assert len({value.tobytes() for value in tapped[layer]}) == 12
+    np.testing.assert_array_equal(tapped[layer][-1], tapped["output:bert"][0])
+    np.testing.assert_array_equal(tapped[curve][0][:, 0], trace.f0)
+    np.testing.assert_array_equal(tapped[entrance][0], trace.asr)
+    assert tapped["output:predictor.shared"][0].shape == (1, m, 512)
+
+
+def test_every_request_fills_the_taps_anew(reference: Reference, trace: Trace) -> None:
+    decoder, curve = "output:decoder.encode", "output:predictor.F0.1"
+    with reference.tap([decoder, curve]) as tapped:
+        reference.f0n(trace.aligned_encoding, STYLE[:, 128:])
+        assert (len(tapped[decoder]), len(tapped[curve])) == (0, 1)
+        reference.decode(trace.asr, trace.f0, trace.energy, STYLE[:, :128], NOISE(trace.audio.size))
+        assert (len(tapped[decoder]), len(tapped[curve])) == (1, 0)
+    reference.f0n(trace.aligned_encoding, STYLE[:, 128:])
+    assert (len(tapped[decoder]), len(tapped[curve])) == (1, 0)
+
+
+def test_a_tap_on_durations_sees_the_predicted_ones(reference: Reference, trace: Trace) -> None:
+    with reference.tap(["output:predictor.duration_proj"]) as tapped:
+        reference.speak(TOKENS, STYLE, 1.0, NOISE, durations=np.ones(len(TOKENS), np.int64))
+    (logits,) = tapped["output:predictor.duration_proj"]
+    np.testing.assert_array_equal(torch.from_numpy(logits).sigmoid().sum(axis=2), trace.durations)
+
+
+@pytest.mark.parametrize(
+    ("tap", "complaint"),
+    [
+        ("output:decoder.decode.7", "found 'output:decoder.decode.7'"),
+        ("decoder", "expected output:PATH or input:PATH"),
+        ("output:predictor.text_encoder.lstms.0", "lstms.0, found PackedSequence"),
+        ("input:predictor.text_encoder.lstms.0", "lstms.0, found PackedSequence"),
+    ],
+)
+def test_what_cannot_be_tapped_is_an_error(reference: Reference, tap: str, complaint: str) -> None:
+    with reference.tap([tap]) as tapped, pytest.raises(ReferenceProcessError, match=complaint):
+        reference.text(TOKENS, STYLE)
+    assert not tapped
+    assert reference.text(TOKENS, STYLE).hidden.shape == (1, 512, len(TOKENS))
+
+
+def test_the_number_of_threads_is_that_of_a_process_started_with_it(
+    loaded: Checkpoint, reference: Reference, trace: Trace
+) -> None:
+    with Reference(loaded.path, loaded.config_path, threads=2) as two:
+        expected = two.speak(TOKENS, STYLE, 1.0, NOISE)
+        two.threads(1)
+        np.testing.assert_array_equal(two.speak(TOKENS, STYLE, 1.0, NOISE).audio, trace.audio)
+    reference.threads(2)
+    found = reference.speak(TOKENS, STYLE, 1.0, NOISE)
+    reference.threads(1)
+    np.testing.assert_array_equal(found.audio, expected.audio)
+    with pytest.raises(ReferenceProcessError, match="expects a positive integer"):
+        reference.threads(0)
+
+
+def test_a_refused_request_is_an_error_and_the_process_lives_on(reference: Reference, trace: Trace) -> None:
+    with pytest.raises(ReferenceProcessError, match="expected 600 numbers of noise, found 7"):
+        reference.source(trace.f0[:, :2], np.zeros(7, np.float32))
+    assert reference.source(trace.f0[:, :2], np.zeros(600, np.float32)).source.shape == (1, 600)
+
+
+def test_a_process_that_cannot_load_is_an_error(loaded: Checkpoint) -> None:
+    with pytest.raises(ReferenceProcessError, match="exit status 1"):
+        Reference(loaded.config_path, loaded.config_path)
+
+
+@pytest.mark.slow
+def test_float64_is_near_float32_until_the_phase(loaded: Checkpoint, trace: Trace) -> None:
+    with Reference(loaded.path, loaded.config_path, dtype="float64") as precise:
+        exact = precise.speak(TOKENS, STYLE, 1.0, NOISE, durations=trace.frames)
+    assert all(value.dtype == np.float64 for name, value in vars(exact).items() if name != "frames")
+    for name in ("hidden", "encoding", "durations", "text", "f0", "energy", "decoder_hidden"):
+        assert relative_rms(getattr(trace, name), getattr(exact, name)) < 1e-5, name
+
+
+def test_perturbing_changes_by_the_relative_size_and_by_the_seed() -> None:
+    values = np.linspace(100, 200, 10_000, dtype=np.float32)[None]
+    changed = perturb(values, 1e-3, seed=1)
+    assert changed.dtype == np.float32
+    assert 0.9e-3 < relative_rms(changed, values) < 1.1e-3
+    np.testing.assert_array_equal(changed, perturb(values, 1e-3, seed=1))
+    assert relative_rms(changed, perturb(values, 1e-3, seed=2)) > 1e-3
+
+
+def test_the_spread_is_the_real_models(reference: Reference, trace: Trace) -> None:
+    """With F0 changed by 1e-6 relative, about 41 dB are left."""
+    noise = NOISE(trace.audio.size)
+    distances = [
+        relative_rms(
+            reference.decode(
+                trace.asr, perturb(trace.f0, 1e-6, seed), trace.energy, STYLE[:, :128], noise
+            ).audio,
+            trace.audio,
+        )
+        for seed in SPREAD_SEEDS
+    ]
+    assert 10 ** (-47 / 20) < np.median(distances) < 10 ** (-37 / 20)

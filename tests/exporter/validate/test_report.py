@@ -1,0 +1,346 @@
+"""The report of a validation: for people and for machines, whole or not at all, and only over a report."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import struct
+import zlib
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from exporter.validate.report import save as report_module
+from exporter.validate.report.detail import busiest_channel, drawn_limit
+from exporter.validate.report.page import page
+from exporter.validate.report.plots import COLUMNS, Axis, Line, chart, decade_axis, range_axis
+from exporter.validate.report.save import NotAReportError, as_json, save
+from exporter.validate.report.spectrogram import palette, png
+from exporter.validate.report.terminal import show
+from exporter.validate.report.text import verdict
+from exporter.validate.results import BUNDLE, DYNAMIC, EQUAL, Report, Table
+from runtime_min.errors import OutputError
+from runtime_min.model.distances import Figure
+from tests.support.validation_report_example import STEPS, report, step
+
+GOOD = report()
+BAD = report(broken="decoder hidden")
+HOSTILE = '<script>alert("1")</script>[bold]&amp;\'\n\x1b[31m'
+
+
+def html_of(found: Report) -> str:
+    return page(found, [{}] * len(found.utterances))
+
+
+def printed(found: Report, width: int = 100) -> str:
+    console = Console(width=width, record=True, file=io.StringIO(), color_system=None)
+    show(found, console)
+    return console.export_text()
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()
+    }
+
+
+def with_step_figure(found: Report, figure: Figure, own: float) -> Report:
+    spoken = found.utterances[0]
+    first = replace(spoken.steps[0], figures=(figure,), own={"float64": own})
+    table = Table("a", "b", ("c", "d"), (("e", own), (1, figure.value)))
+    changed = replace(spoken, steps=(first, *spoken.steps[1:]), chain=(figure,), tables=(table,))
+    return replace(found, utterances=(changed, *found.utterances[1:]))
+
+
+class Balance(HTMLParser):
+    """Fails where an element is closed that is not open."""
+
+    VOID = frozenset({"meta", "img"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def parsed(html: str) -> Balance:
+    parser = Balance()
+    parser.feed(html)
+    parser.close()
+    assert parser.open == []
+    return parser
+
+
+# Verdict and terminal.
+
+
+def test_a_good_report_says_in_its_last_line_that_everything_is_within_its_limits() -> None:
+    last = printed(GOOD).splitlines()[-1]
+    assert last == verdict(GOOD)
+    assert last.startswith(
+        f"all {len(STEPS)} steps of 2 utterances are within their limits; nearest to its limit: "
+    )
+
+
+def test_a_bad_report_names_the_first_step_that_misses_and_where() -> None:
+    last = printed(BAD).splitlines()[-1]
+    frame = BAD.utterances[1].frames // 2
+    assert re.fullmatch(
+        r"MISSED: 'decoder hidden' of '.*' \(bm_george\): [\d.]+ dB, at least 90.0 expected; "
+        rf"first at frame {frame}",
+        last,
+    )
+
+
+def test_a_chain_or_an_experiment_that_misses_is_a_miss() -> None:
+    spoken = GOOD.utterances[0]
+    chain = replace(spoken, chain=(Figure("durations that differ", 2, 0),))
+    assert verdict(replace(GOOD, utterances=(chain,))).startswith("MISSED: the chain")
+    tables = replace(spoken, tables=(replace(spoken.tables[0], holds=False),))
+    line = verdict(replace(GOOD, utterances=(tables,)))
+    assert line.startswith("MISSED: 'Experiment C") and spoken.tables[0].conclusion in line
+
+
+@pytest.mark.parametrize("found", [GOOD, BAD])
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_the_worst_step_is_marked_without_colour_and_every_number_fits(found: Report, width: int) -> None:
+    text = printed(found, width)
+    assert "…" not in text.replace(verdict(found), "")
+    assert max(len(line) for line in text.splitlines() if line != verdict(found)) <= width
+    for spoken in found.utterances:
+        assert re.search(rf"^> {spoken.worst.name} ", text, re.MULTILINE)
+    marked = re.findall(r"^> (.*?)  ", text, re.MULTILINE)
+    # Each worst step in two tables, and the marked row of an experiment.
+    assert len(marked) == 3 * len(found.utterances)
+
+
+def test_a_step_that_is_no_number_says_so() -> None:
+    reference = np.ones((1, 4), np.float32)
+    values = np.array([[1, 1, np.nan, 1]], np.float32)
+    broken = step("F0", {EQUAL: values}, reference, Figure("F0, dB", float("nan"), 90, True))
+    spoken = replace(GOOD.utterances[0], steps=(broken,))
+    found = replace(GOOD, utterances=(spoken,))
+    assert "MISSED, frame 2, not finite" in printed(found)
+    assert "not finite" in verdict(found)
+    assert 'class="nan"' in html_of(found)
+
+
+# JSON.
+
+
+@given(value=st.floats(), own=st.floats(), limit=st.floats(min_value=1e-9, max_value=200))
+def test_the_json_is_valid_for_every_float_and_gives_it_back(value: float, own: float, limit: float) -> None:
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is no JSON")
+
+    found = with_step_figure(GOOD, Figure("bert", value, limit), own)
+    entries = json.loads(as_json(found), parse_constant=refuse)
+    first = entries["utterances"][0]["steps"][0]
+    for entry, expected in ((first["figures"][0]["value"], value), (first["own"]["float64"], own)):
+        assert np.array_equal(float(entry), expected, equal_nan=True)
+    assert entries["holds"] == found.holds
+
+
+def test_the_json_holds_every_difference() -> None:
+    entries = json.loads(as_json(BAD))
+    for spoken, entry in zip(BAD.utterances, entries["utterances"], strict=True):
+        assert entry["worst"] == spoken.worst.name
+        assert [each["name"] for each in entry["steps"]] == [each.name for each in spoken.steps]
+        for step_of, step_entry in zip(spoken.steps, entry["steps"], strict=True):
+            assert tuple(step_entry["shape"]) == step_of.reference.shape
+            for name, difference in step_of.differences.items():
+                assert step_entry["differences"][name]["decibels"] == difference.decibels
+                assert step_entry["differences"][name]["first_over"] == difference.first_over
+
+
+# Page.
+
+
+@pytest.mark.parametrize("found", [GOOD, BAD, report(hostile=HOSTILE)])
+def test_the_page_is_well_formed_and_asks_for_nothing(found: Report) -> None:
+    html = html_of(found)
+    parser = parsed(html)
+    assert "http" not in html and "@import" not in html and "url(" not in html
+    assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in parser.seen}
+    for tag, attributes in parser.seen:
+        assert not any(name.startswith("on") for name in attributes)
+        assert attributes.get("src", "data:image/png;base64,").startswith("data:image/png;base64,"), tag  # type: ignore[union-attr]
+
+
+def test_the_page_escapes_what_others_wrote() -> None:
+    html = html_of(report(hostile=HOSTILE))
+    assert "<script" not in html and "\x1b" not in html
+    assert "&lt;script&gt;" in html
+    assert "\x1b" not in printed(report(hostile=HOSTILE))
+
+
+@pytest.mark.parametrize("found", [GOOD, BAD])
+def test_the_page_opens_and_marks_the_worst_step_of_each_utterance(found: Report) -> None:
+    html = html_of(found)
+    opened = re.findall(r"<details open><summary>.*?<b>(.*?)</b>", html)
+    assert opened == [spoken.worst.name for spoken in found.utterances]
+    marked = re.findall(r'<tr class="worst"><th scope="row"><a [^>]*>(.*?)</a>', html)
+    assert marked == opened
+
+
+def test_every_link_within_the_page_leads_somewhere() -> None:
+    seen = parsed(html_of(BAD)).seen
+    places = [attributes["id"] for _, attributes in seen if "id" in attributes]
+    assert len(places) == len(set(places))
+    links = {str(attributes["href"]) for tag, attributes in seen if tag == "a"}
+    assert {link.removeprefix("#") for link in links} <= set(places)
+
+
+def test_the_page_of_ten_seconds_stays_small() -> None:
+    assert len(html_of(report(seconds=10)).encode()) < 4_000_000
+
+
+# Plots.
+
+
+def test_a_plot_of_a_long_signal_shows_its_single_peak() -> None:
+    values = np.zeros(1_000_000)
+    values[123_457] = 1.0
+    line = Line("one", "reference", np.arange(values.size, dtype=np.float64), values)
+    drawn = chart("peak", [line], Axis("", 0, values.size), Axis("", 0, 1))
+    shape = re.search(r'class="fill reference" d="M\d+ (\d+)l([^z]*)z', drawn)
+    assert shape is not None
+    heights = np.cumsum([int(shape[1]), *map(int, shape[2].split()[1::2])])
+    assert heights.min() == 0 and (heights == 0).sum() == 1
+    assert len(drawn) < 40 * COLUMNS
+
+
+@given(st.lists(st.floats(width=32), min_size=1, max_size=40))
+def test_any_values_can_be_drawn(values: list[float]) -> None:
+    line = Line("any", "equal", np.arange(len(values), dtype=np.float64), np.array(values))
+    x_axis = Axis("frames", 0, len(values))
+    for y_axis in (range_axis("", [line]), decade_axis("", [line], 1e-5)):
+        drawn = chart("any", [line], x_axis, y_axis, limit=1e-5, first_over=0.5)
+        parsed(drawn)
+        coordinates = " ".join(re.findall(r' d="([^"]*)"', drawn))
+        assert re.fullmatch(r"[MlhvHVz\d\s-]*", coordinates)
+
+
+def test_the_limit_is_drawn_where_the_judged_number_is_an_error_over_the_rms() -> None:
+    reference = np.ones((1, 4), np.float32)
+    values = {EQUAL: reference + np.float32(1e-3)}
+    assert drawn_limit(step("a", values, reference, Figure("a, dB", 60, 80, True))) == pytest.approx(1e-4)
+    relative = step("a", values, reference, Figure("a", 0, 1)).differences[EQUAL].relative
+    assert drawn_limit(step("a", values, reference, Figure("a", relative, 1e-2))) == 1e-2
+    assert drawn_limit(step("a", values, reference, Figure("a in other units", 1.3, 2))) is None
+
+
+def test_the_channel_that_is_drawn_is_the_one_with_the_greatest_error() -> None:
+    reference = np.ones((1, 5, 8), np.float32)
+    wrong = reference.copy()
+    wrong[0, 3, 2] = 1.5
+    figure = Figure("a", 0.5, 1e-5)
+    assert busiest_channel(step("a", {EQUAL: wrong}, reference, figure)) == 3
+    wrong[0, 1, 0] = np.nan
+    assert busiest_channel(step("a", {EQUAL: wrong}, reference, figure)) == 1
+
+
+def test_a_png_holds_its_pixels() -> None:
+    levels = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    data = png(levels, palette())
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    chunks, place = {}, 8
+    while place < len(data):
+        (size,) = struct.unpack_from(">I", data, place)
+        kind, body = data[place + 4 : place + 8], data[place + 8 : place + 8 + size]
+        assert struct.unpack_from(">I", data, place + 8 + size)[0] == zlib.crc32(kind + body)
+        chunks[kind] = body
+        place += 12 + size
+    assert struct.unpack(">IIBBBBB", chunks[b"IHDR"]) == (4, 3, 8, 3, 0, 0, 0)
+    rows = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8).reshape(3, 5)
+    np.testing.assert_array_equal(rows[:, 1:], levels)
+    assert not rows[:, 0].any() and len(chunks[b"PLTE"]) == 768
+
+
+# Saving.
+
+
+def test_what_is_saved_holds_every_tensor_and_floats_that_can_be_heard(tmp_path: Path) -> None:
+    # Beyond full scale: PCM would clip it.
+    spoken = BAD.utterances[0]
+    loud = replace(spoken.steps[-1], values={BUNDLE: 3 * spoken.steps[-1].reference})
+    found = replace(BAD, utterances=(replace(spoken, steps=(*spoken.steps[:-1], loud)), BAD.utterances[1]))
+    save(found, tmp_path / "report")
+    for index, each in enumerate(found.utterances):
+        with np.load(tmp_path / "report" / "tensors" / f"{index}.npz", allow_pickle=False) as tensors:
+            expected = {f"{part.name}/{DYNAMIC}": part.reference for part in each.steps}
+            expected |= {
+                f"{part.name}/{name}": array for part in each.steps for name, array in part.values.items()
+            }
+            assert set(tensors.files) == set(expected)
+            for name, array in expected.items():
+                np.testing.assert_array_equal(tensors[name], array)
+    data = (tmp_path / "report" / "audio" / "0-bundle.wav").read_bytes()
+    code, channels, rate = struct.unpack_from("<HHI", data, 20)
+    assert (code, channels, rate) == (3, 1, 24_000)
+    samples = loud.values[BUNDLE].astype("<f4").tobytes()
+    assert data.endswith(samples)
+    assert {"report.html", "report.json"} <= set(files_of(tmp_path / "report"))
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+def test_the_page_and_the_json_name_files_that_exist(tmp_path: Path) -> None:
+    save(GOOD, tmp_path / "report")
+    found = files_of(tmp_path / "report")
+    links = re.findall(r'href="([^"#][^"]*)"', found["report.html"].decode())
+    entries = json.loads(found["report.json"])["utterances"]
+    named = {name for entry in entries for name in (entry["tensors"], *entry["audio"].values())}
+    assert set(links) <= named == {name for name in found if not name.startswith("report.")}
+
+
+def test_a_report_replaces_a_report_and_an_empty_directory(tmp_path: Path) -> None:
+    (tmp_path / "report").mkdir()
+    save(GOOD, tmp_path / "report")
+    (tmp_path / "report" / "tensors" / "7.npz").write_bytes(b"of an earlier run")
+    save(BAD, tmp_path / "report")
+    assert json.loads((tmp_path / "report" / "report.json").read_text())["holds"] is False
+    assert not (tmp_path / "report" / "tensors" / "7.npz").exists()
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "report.json"])
+def test_what_is_no_report_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / name).write_text('{"format": "another"}')
+    before = files_of(tmp_path)
+    with pytest.raises(NotAReportError, match="choose another place") as caught:
+        save(GOOD, tmp_path / "mine")
+    assert caught.value.exit_code == 6
+    with pytest.raises(NotAReportError):
+        save(GOOD, tmp_path / "mine" / name)
+    assert files_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("failing", ["page", "replace_directory"])
+def test_a_failure_leaves_the_earlier_report_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    save(GOOD, tmp_path / "report")
+    before = files_of(tmp_path)
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report_module, failing, fail)
+    with pytest.raises(OutputError, match="No space left"):
+        save(BAD, tmp_path / "report")
+    assert files_of(tmp_path) == before

@@ -1,0 +1,64 @@
+"""The GPU's statistics of adaptive instance normalisation against float64, on the stand-in."""
+
+import numpy as np
+import pytest
+
+from exporter.compiler.kernels.gpu import adain
+from tests.exporter.compiler.kernels.test_adain import (
+    EPSILON,
+    KERNELS,
+    STYLE,
+    assert_only_rounding_is_lost,
+    every_order,
+    random_arguments,
+)
+from tests.support.gpu_testing import Gpu, every_device
+from tests.support.kernel_testing import Array
+
+MAKE = {"channels first": adain.adain_affine, "channels last": adain.adain_affine_channels_last}
+# Around the threads of the one kernel, the segments of the other and the rows of a segment.
+LENGTHS = [1, 2, 3, 127, 128, 129, 255, 256, 257, 1023, 1025, 20_001]
+
+
+def run(gpu: Gpu, device: str, order: str, x: Array, *others: Array) -> Array:
+    """The kernel's result for an input with the channels first."""
+    channels = KERNELS[order][1]
+    x = x if order == "channels first" else np.ascontiguousarray(x.swapaxes(1, 2))
+    return gpu.call(device, (3, channels), (x, *others), MAKE[order], channels, STYLE, EPSILON)
+
+
+@every_device
+@every_order
+@pytest.mark.parametrize(("mean", "deviation"), [(0.5, 1), (1000, 1), (-3e4, 0.1), (1e-3, 1e-4), (0, 0)])
+def test_a_large_mean_costs_only_its_own_digits(
+    device: str, order: str, mean: float, deviation: float, gpu: Gpu
+) -> None:
+    for length in LENGTHS:
+        arguments = random_arguments(order, length, mean, deviation)
+        assert_only_rounding_is_lost(run(gpu, device, order, *arguments), arguments)
+
+
+@every_order
+def test_minutes_of_samples_lose_no_more_than_a_few(order: str, gpu: Gpu) -> None:
+    arguments = random_arguments(order, 200_003, 1000)
+    assert_only_rounding_is_lost(run(gpu, "cuda", order, *arguments), arguments)
+
+
+@every_device
+@every_order
+def test_a_level_that_changes_with_time_is_in_the_variance(device: str, order: str, gpu: Gpu) -> None:
+    x, *others = random_arguments(order, 5000)
+    arguments = (x + np.linspace(-50, 400, 5000, dtype=np.float32) ** 2 / 1000, *others)
+    assert_only_rounding_is_lost(run(gpu, device, order, *arguments), arguments)
+
+
+@every_order
+@pytest.mark.parametrize("length", [3, 1000])
+def test_the_same_input_gives_the_same_bits(order: str, length: int, gpu: Gpu) -> None:
+    arguments = random_arguments(order, length)
+    assert len({run(gpu, "cuda", order, *arguments).tobytes() for _ in range(3)}) == 1
+
+
+def test_channels_that_a_row_of_threads_does_not_divide_are_refused() -> None:
+    with pytest.raises(ValueError, match="48 channels are not a multiple of 32"):
+        adain.adain_affine_channels_last(48, STYLE, EPSILON)

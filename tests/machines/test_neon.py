@@ -1,0 +1,109 @@
+"""The kernels for aarch64, under emulation: they pass the tests of those for x86-64, with the same bits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from exporter.compiler.kernels.tiles import tiles_of
+from exporter.compiler.targets import find_target
+from exporter.export.runtime_wheel import runtime_libraries
+from tests.exporter.compiler.kernels import (
+    test_adain,
+    test_attention,
+    test_conv1d,
+    test_embedding,
+    test_harmonic_source,
+    test_layer_norm,
+    test_lstm,
+    test_phases,
+    test_spectrum,
+    test_vector_math,
+    test_winograd,
+)
+from tests.support import guarded, kernel_testing
+from tests.support.emulated_kernels import EmulatedLevel
+from tests.support.emulation import EmulatedMachine
+
+TARGET = find_target("linux-aarch64")
+(LEVEL,) = TARGET.levels
+LONGEST = 640
+"""Frames; emulation is a hundred times slower than the machine itself."""
+CHECKS: tuple[Callable[..., None], ...] = (
+    test_adain.test_the_map_is_kokoros_adain,
+    test_adain.test_nothing_is_left_in_workspaces,
+    test_attention.test_context_is_that_of_torch,
+    test_attention.test_nan_left_in_workspaces_changes_no_bit,
+    test_conv1d.test_result_is_that_of_torch_at_every_boundary,
+    test_conv1d.test_the_order_of_axes_changes_no_bit,
+    test_conv1d.test_nothing_is_left_in_workspaces,
+    test_embedding.test_columns_are_the_tokens_rows_plus_those_of_their_positions,
+    test_harmonic_source.test_sines_differ_from_kokoro_by_the_last_bit_at_most,
+    test_harmonic_source.test_an_utterance_begins_as_its_beginning_alone_does,
+    test_layer_norm.test_result_is_that_of_torch,
+    test_layer_norm.test_leaky_relu_follows_the_affine,
+    test_layer_norm.test_style_gives_one_plus_gamma_and_beta,
+    test_lstm.test_states_are_those_of_torch_over_a_packed_sequence,
+    test_lstm.test_directions_mirror_each_other_to_the_bit,
+    test_lstm.test_saturated_gates_give_finite_states,
+    test_phases.test_interleaved_phases_are_the_transposed_convolution,
+    test_phases.test_folded_phases_are_the_strided_convolutions_input,
+    test_phases.test_upsampling_is_the_grouped_transposed_convolution,
+    test_phases.test_halving_is_the_strided_convolution,
+    test_spectrum.test_magnitudes_and_angles_are_those_of_torch,
+    test_spectrum.test_angles_of_the_first_and_last_bin_are_zero_or_plus_pi,
+    test_spectrum.test_audio_is_that_of_torch,
+    test_vector_math.test_exp_is_within_one_ulp,
+    test_vector_math.test_exp_saturates_and_keeps_nan,
+    test_vector_math.test_tanh_is_close_also_near_zero,
+    test_vector_math.test_the_sine_of_snake_is_within_float32_noise,
+    test_vector_math.test_atan2_equals_ieee_at_the_axes_and_at_extreme_values,
+    test_winograd.test_result_is_that_of_torch_at_every_boundary,
+    test_winograd.test_jobs_that_share_a_block_give_the_bits_of_jobs_that_do_not,
+)
+SAME_BITS = (test_adain, test_conv1d, test_harmonic_source, test_spectrum, test_winograd)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def emulated(aarch64: EmulatedMachine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Makes the level of aarch64 one that kernels can be built and called for."""
+    place = tmp_path_factory.mktemp("libraries")
+    serving = aarch64.serving(Path(guarded.__file__), runtime_libraries(TARGET)["libtvm_runtime.so"])
+    with serving as ask, pytest.MonkeyPatch.context() as patch:
+        level = EmulatedLevel(TARGET, LEVEL, place, ask)
+        patch.setitem(kernel_testing.EMULATED, LEVEL.name, level.build)
+        patch.setitem(kernel_testing.TILES, LEVEL.name, tiles_of(LEVEL))
+        yield
+
+
+def arguments_of(check: Callable[..., None]) -> Iterator[dict[str, Any]]:
+    """What pytest would call a test with, but for the level."""
+    sets: list[list[dict[str, Any]]] = []
+    for mark in getattr(check, "pytestmark", ()):
+        names, values = mark.args
+        names = [names] if isinstance(names, str) else list(names)
+        if names != ["level"]:
+            rows = [[value] if len(names) == 1 else value for value in values]
+            sets.append([dict(zip(names, row, strict=True)) for row in rows])
+    for chosen in product(*sets):
+        merged = {name: value for part in chosen for name, value in part.items()}
+        if merged.get("frames", 0) <= LONGEST:
+            yield merged
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: f"{check.__module__}.{check.__name__}")
+def test_what_holds_on_x86_64_holds_on_aarch64(check: Callable[..., None]) -> None:
+    for arguments in arguments_of(check):
+        check(level=LEVEL.name, **arguments)
+
+
+@pytest.mark.parametrize("module", SAME_BITS, ids=lambda module: module.__name__)
+def test_aarch64_gives_the_bits_of_x86_64(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LEVELS", ["x86-64-v3", LEVEL.name])
+    for arguments in arguments_of(module.test_every_level_gives_the_same_bits):
+        module.test_every_level_gives_the_same_bits(**arguments)

@@ -1,0 +1,118 @@
+"""Machines that fit a bundle and machines that do not."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+
+import pytest
+
+from exporter.compiler.targets import find_target
+from runtime_min.engine.machine import (
+    Machine,
+    _cpu_features,
+    _parse_cpuinfo,
+    _parse_numpy,
+    _parse_sysctl,
+    check_target,
+    choose_level,
+    this_machine,
+)
+from runtime_min.errors import CpuLevelError, PlatformError
+from runtime_min.format.manifest import CpuLevel, Target
+
+LEVELS = (
+    CpuLevel("x86-64-v4", ("avx2", "avx512f")),
+    CpuLevel("x86-64-v3", ("avx2", "fma")),
+)
+TARGET = Target("linux-x86_64", "x86_64-linux-gnu", "linux", "x86_64", "glibc 2.28", LEVELS)
+FITTING = Machine("linux", "x86_64", "glibc 2.36", frozenset({"avx2", "fma"}))
+
+
+@pytest.mark.parametrize("os_version", ["glibc 2.28", "glibc 2.36", "glibc 2.100", "glibc 3.0"])
+def test_a_machine_that_fits_is_accepted(os_version: str) -> None:
+    check_target(TARGET, dataclasses.replace(FITTING, os_version=os_version))
+
+
+@pytest.mark.parametrize(
+    ("system", "machine"), [("macos", "arm64"), ("linux", "aarch64"), ("macos", "x86_64")]
+)
+def test_another_platform_is_named_together_with_the_bundles_own(system: str, machine: str) -> None:
+    with pytest.raises(PlatformError) as refusal:
+        check_target(TARGET, dataclasses.replace(FITTING, system=system, machine=machine))
+    message = str(refusal.value)
+    assert "linux-x86_64" in message
+    assert f"{system} on {machine}" in message
+
+
+@pytest.mark.parametrize("os_version", ["glibc 2.27", "glibc 2.9", "", "macos 14.0"])
+def test_an_older_system_is_refused(os_version: str) -> None:
+    with pytest.raises(PlatformError, match=r"glibc 2\.28 or newer"):
+        check_target(TARGET, dataclasses.replace(FITTING, os_version=os_version))
+
+
+def test_the_best_level_that_the_processor_has_is_chosen() -> None:
+    assert choose_level(LEVELS, frozenset({"avx2", "fma", "avx512f"})).name == "x86-64-v4"
+    assert choose_level(LEVELS, frozenset({"avx2", "fma"})).name == "x86-64-v3"
+
+
+def test_a_level_can_be_forced() -> None:
+    assert choose_level(LEVELS, frozenset({"avx2", "fma", "avx512f"}), "x86-64-v3").name == "x86-64-v3"
+
+
+def test_a_processor_without_any_level_is_told_what_it_lacks() -> None:
+    with pytest.raises(CpuLevelError) as refusal:
+        choose_level(LEVELS, frozenset({"fma", "sse2"}))
+    assert "x86-64-v4 needs avx2, avx512f; x86-64-v3 needs avx2. Export with a lower" in str(refusal.value)
+
+
+def test_a_forced_level_is_checked_too() -> None:
+    with pytest.raises(CpuLevelError, match=r"x86-64-v4 needs avx512f\. Ask for x86-64-v3, or leave"):
+        choose_level(LEVELS, frozenset({"avx2", "fma"}), "x86-64-v4")
+    with pytest.raises(CpuLevelError, match="no CPU level 'x86-64-v5': it has x86-64-v4, x86-64-v3"):
+        choose_level(LEVELS, frozenset({"avx2"}), "x86-64-v5")
+
+
+def test_features_are_those_that_every_core_has() -> None:
+    x86 = "processor\t: 0\nflags\t\t: fpu avx2 fma\n\nprocessor\t: 1\nflags\t\t: fpu avx2\n"
+    arm = "processor\t: 0\nFeatures\t: fp asimd\n"
+    assert _parse_cpuinfo(x86) == {"fpu", "avx2"}
+    assert _parse_cpuinfo(arm) == {"fp", "asimd"}
+    assert _parse_cpuinfo("processor: 0\n") == frozenset()
+
+
+def test_features_of_macos_are_those_with_the_value_1() -> None:
+    text = "hw.optional.floatingpoint: 1\nhw.optional.arm.FEAT_DotProd: 1\nhw.optional.arm.FEAT_SME: 0\n"
+    assert _parse_sysctl(text) == {"floatingpoint", "FEAT_DotProd"}
+
+
+def test_what_came_with_avx2_and_fma_is_there_with_both() -> None:
+    found = {"SSE3": True, "LAHF": True, "AVX2": True, "FMA3": False, "AVX512F": False}
+    assert _parse_numpy(found) == {"pni", "lahf_lm", "avx2"}
+    assert {"fma", "bmi2", "abm", "movbe", "xsave"} <= _parse_numpy(found | {"FMA3": True})
+
+
+def test_where_the_system_tells_no_features_numpy_tells_the_same() -> None:
+    asked = {feature for level in find_target("windows-x86_64").levels for feature in level.features}
+    assert _cpu_features("windows") & asked == this_machine().features & asked
+
+
+def test_this_machine_is_described_in_the_formats_words() -> None:
+    machine = this_machine()
+    assert machine.system in ("linux", "macos", "windows")
+    assert machine.machine == platform.machine().lower().replace("amd64", "x86_64")
+    if machine.system == "linux" and machine.machine == "x86_64":
+        assert {"fpu", "sse2"} <= machine.features
+
+
+@pytest.mark.parametrize(("system", "name"), [("Darwin", "macos"), ("Windows", "windows")])
+def test_other_systems_are_described_in_the_formats_words(
+    monkeypatch: pytest.MonkeyPatch, system: str, name: str
+) -> None:
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: "AMD64")
+    monkeypatch.setattr(platform, "mac_ver", lambda: ("14.1", ("", "", ""), "arm64"))
+    monkeypatch.setattr(platform, "version", lambda: "10.0.19045")
+    monkeypatch.setattr("runtime_min.engine.machine._cpu_features", lambda system: frozenset({"one"}))
+    version = {"macos": "macos 14.1", "windows": "windows 10.0.19045"}[name]
+    assert this_machine() == Machine(name, "x86_64", version, frozenset({"one"}))

@@ -1,0 +1,58 @@
+"""Copies of libraries on systems that load none from memory."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from runtime_min.engine import native
+from runtime_min.engine.native import library_file, remove_forgotten
+
+DAY = 86_400
+
+
+def left_behind(directory: Path, name: str, age: float) -> Path:
+    """A directory with a library, as a process leaves it on Windows."""
+    place = directory / name
+    place.mkdir()
+    (place / "decoder-64.dll").write_bytes(b"MZ")
+    os.utime(place, (time.time() - age,) * 2)
+    return place
+
+
+def test_only_old_copies_of_this_runtime_are_removed(tmp_path: Path) -> None:
+    old = left_behind(tmp_path, "kokoro-library-old", 2 * DAY)
+    young = left_behind(tmp_path, "kokoro-library-young", DAY / 2)
+    other = left_behind(tmp_path, "somebody-else", 2 * DAY)
+    remove_forgotten(tmp_path, time.time())
+    assert not old.exists() and young.exists() and other.exists()
+
+
+def test_a_copy_that_cannot_be_removed_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = left_behind(tmp_path, "kokoro-library-loaded", 2 * DAY)
+    others = [left_behind(tmp_path, f"kokoro-library-{number}", 2 * DAY) for number in range(3)]
+    inode, unlink = loaded.stat().st_ino, os.unlink
+
+    def refuse(path: str, *, dir_fd: int | None = None) -> None:
+        """As Windows does with a loaded library."""
+        if os.stat(dir_fd if dir_fd is not None else Path(path).parent).st_ino == inode:
+            raise PermissionError(5, "Access is denied", path)
+        unlink(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    remove_forgotten(tmp_path, time.time())
+    assert (loaded / "decoder-64.dll").exists()
+    assert not any(other.exists() for other in others)
+
+
+def test_a_copy_lies_where_forgotten_ones_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(native, "_memory", lambda path: None)
+    monkeypatch.setattr(native.tempfile, "tempdir", str(tmp_path))
+    with library_file("lib/x.dll", [b"MZ"]) as path:
+        remove_forgotten(tmp_path, time.time() + 2 * DAY)
+        assert not Path(path).exists()

@@ -1,0 +1,202 @@
+"""The attacks that readers of GGUF, ONNX, safetensors and archives fell to, each by its name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+
+from runtime_min.errors import BundleError, DamagedFileError, ManifestError, MsgpackError
+from runtime_min.format.msgpack import MAXIMUM_BYTES, MAXIMUM_ITEMS, MAXIMUM_VALUES, unpack
+from runtime_min.format.parse import parse_manifest
+from runtime_min.format.verify import read_manifest, verify_files
+from tests.support.attacking import bounded, manifest_of_sound
+from tests.support.speaking import run_alone
+
+
+@pytest.fixture
+def bundle(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sound, tmp_path / "bundle"))
+
+
+# A small file that asks for gigabytes.
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xdd\xff\xff\xff\xff",
+        b"\xdf\xff\xff\xff\xff",
+        b"\xdb\xff\xff\xff\xff" + b"x" * 100,
+        b"\xc6\xff\xff\xff\xff" + b"x" * 100,
+        b"\xc9\xff\xff\xff\xff\x01",
+        b"\xdc\xff\xff" * 5_000,
+        b"\x81\xda\x0f\xff",
+        b"\x81\xa1a\xdd\x7f\xff\xff\xff\x00",
+    ],
+    ids=["array", "map", "string", "binary", "extension", "arrays in arrays", "key", "array within"],
+)
+def test_a_few_bytes_that_ask_for_gigabytes(data: bytes) -> None:
+    with bounded(memory=1 << 20), pytest.raises(MsgpackError):
+        unpack(data)
+
+
+@pytest.mark.parametrize("bytes_claimed", [1 << 40, (1 << 63) - 1])
+def test_a_file_entry_that_claims_terabytes(bundle: Path, bytes_claimed: int) -> None:
+    raw = manifest_of_sound(bundle)
+    next(entry for entry in raw["files"] if entry["path"] == "NOTICE")["bytes"] = bytes_claimed
+    (bundle / "manifest.msgpack").write_bytes(msgpack.packb(raw))
+    with bounded(memory=4 << 20), pytest.raises(DamagedFileError, match=f"should have {bytes_claimed} bytes"):
+        verify_files(bundle, read_manifest(bundle))
+
+
+def test_a_sparse_file_as_large_as_it_claims_is_read_in_pieces(bundle: Path) -> None:
+    size = 256 << 20
+    os.truncate(bundle / "NOTICE", size)
+    raw = manifest_of_sound(bundle)
+    next(entry for entry in raw["files"] if entry["path"] == "NOTICE")["bytes"] = size
+    (bundle / "manifest.msgpack").write_bytes(msgpack.packb(raw))
+    with bounded(), pytest.raises(DamagedFileError, match="should have SHA-256"):
+        verify_files(bundle, read_manifest(bundle))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda raw: raw["parameters"]["tensors"][0].update(offset=1 << 62),
+        lambda raw: raw["parameters"]["tensors"][0].update(bytes=1 << 62),
+        lambda raw: raw["voices"][0].update(rows=1 << 16, columns=1 << 16),
+        lambda raw: raw["stages"][0]["libraries"][0].update(bucket=1 << 62),
+        lambda raw: raw.update(max_phonemes=1 << 62),
+        lambda raw: raw["model"].update(hidden=1 << 62),
+    ],
+    ids=["offset", "tensor", "voice", "bucket", "phonemes", "channels"],
+)
+def test_numbers_that_ask_for_gigabytes(sound: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    raw = manifest_of_sound(sound)
+    change(raw)
+    with bounded(memory=4 << 20), pytest.raises(ManifestError):
+        parse_manifest(msgpack.packb(raw))
+
+
+# Counts and products that overflow.
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [[1 << 31] * 8, [1 << 31, 1 << 31, 4], [65_536] * 4, [(1 << 31) - 1, 2, 2, (1 << 31) - 1]],
+    ids=str,
+)
+def test_a_shape_whose_product_overflows(sound: Path, shape: list[int]) -> None:
+    raw = manifest_of_sound(sound)
+    for wrapped in (0, 1, (4 * shape[0] * shape[1]) % (1 << 32), 80):
+        raw["parameters"]["tensors"][0].update(shape=shape, bytes=wrapped)
+        with pytest.raises(ManifestError, match=r"tensors\[0\].bytes"):
+            parse_manifest(msgpack.packb(raw))
+
+
+def test_an_offset_that_overflows_when_the_size_is_added(sound: Path) -> None:
+    raw = manifest_of_sound(sound)
+    for offset in ((1 << 63) - 64, (1 << 64) - 64, (1 << 64) - 1):
+        raw["parameters"]["tensors"][-1]["offset"] = offset
+        with pytest.raises(ManifestError, match="offset"):
+            parse_manifest(msgpack.packb(raw))
+
+
+def test_more_bytes_than_the_limit_are_not_read(bundle: Path) -> None:
+    os.truncate(bundle / "manifest.msgpack", 1 << 40)
+    with bounded(memory=2 * MAXIMUM_BYTES + (1 << 20)), pytest.raises(MsgpackError, match="at most"):
+        read_manifest(bundle)
+
+
+def largest_documents() -> dict[str, bytes]:
+    """Manifests at the limits, built to cost their reader as much as possible."""
+    many = MAXIMUM_VALUES - 100
+    text = msgpack.packb("\0" * 4_000)
+    maps = b"\x81\xa1a\x80" * (MAXIMUM_ITEMS - 1)
+    paths = ["/".join(f"{part:06d}{number:06d}" for part in range(8)) for number in range(4_096)]
+    return {
+        "empty maps": msgpack.packb([[{}] * 60_000] * (many // 60_001)),
+        "maps of one": b"\x81\xa1x" + b"\xdc" + struct.pack(">H", MAXIMUM_ITEMS - 1) + maps,
+        "keys": msgpack.packb({f"{number:0100d}": number for number in range(60_000)}),
+        "texts": b"\x81\xa6format" + b"\xdc" + struct.pack(">H", 2_000) + text * 2_000,
+        "requirements": msgpack.packb(
+            {"format": "kokoro-bundle", "version": 1, "requires": ["\u0100" * 200] * 20_000}
+        ),
+        "paths": msgpack.packb([{"path": path, "bytes": 1, "sha256": "0" * 64} for path in paths]),
+    }
+
+
+@pytest.mark.parametrize("name", largest_documents())
+def test_the_largest_documents_take_bounded_memory(sound: Path, name: str) -> None:
+    data = largest_documents()[name]
+    assert len(data) <= MAXIMUM_BYTES
+    if name == "paths":
+        data = msgpack.packb({**manifest_of_sound(sound), "files": msgpack.unpackb(data)})
+    with bounded(), pytest.raises(BundleError) as refusal:
+        parse_manifest(data)
+    assert len(str(refusal.value)) < 10_000
+
+
+# Zero dimensions, overlaps, holes, duplicates.
+
+
+@pytest.mark.parametrize("place", ["tensor", "input", "scale", "voice"])
+def test_zero_dimensions(sound: Path, place: str) -> None:
+    raw = manifest_of_sound(sound)
+    {
+        "tensor": lambda: raw["parameters"]["tensors"][0].update(shape=[0, 4], bytes=0),
+        "input": lambda: raw["stages"][0]["inputs"][0].update(shape=[0, [1, "tokens"]]),
+        "scale": lambda: raw["stages"][0]["inputs"][0].update(shape=[1, [0, "tokens"]]),
+        "voice": lambda: raw["voices"][0].update(rows=0),
+    }[place]()
+    with pytest.raises(ManifestError, match="expected an integer from 1"):
+        parse_manifest(msgpack.packb(raw))
+
+
+@pytest.mark.parametrize("offset", [0, 64, 192, 100], ids=["same", "overlap", "hole", "unaligned"])
+def test_tensors_that_overlap_or_leave_room_for_something_else(sound: Path, offset: int) -> None:
+    raw = manifest_of_sound(sound)
+    raw["parameters"]["tensors"][1]["offset"] = offset
+    with pytest.raises(ManifestError, match="expected 128, the first multiple of 64 from 80 on"):
+        parse_manifest(msgpack.packb(raw))
+
+
+def test_a_key_that_stands_twice_with_two_meanings(sound: Path) -> None:
+    data = (sound / "manifest.msgpack").read_bytes()
+    count = data[0] & 0x0F if data[0] < 0x90 else None
+    body = data[3:] if count is None else data[1:]
+    total = struct.unpack(">H", data[1:3])[0] if count is None else count
+    twice = b"\xde" + struct.pack(">H", total + 1) + body + b"\xa6format\xa4onnx"
+    with pytest.raises(MsgpackError, match="'format' twice"):
+        parse_manifest(twice)
+
+
+def test_a_token_without_a_row_in_the_models_tables(sound: Path, speaking_bundle: Path) -> None:
+    raw = manifest_of_sound(sound)
+    raw["vocabulary"]["a"] = 1 << 20
+    with pytest.raises(ManifestError, match="a row for each token up to 1048576"):
+        parse_manifest(msgpack.packb(raw))
+    assert (
+        run_alone(
+            speaking_bundle,
+            """
+        import numpy as np
+        from runtime_min import Bundle, KokoroError
+        stage = Bundle.load(sys.argv[1]).stage("bert")
+        result = []
+        for token in (-1, 5, 1 << 40, -(1 << 63)):
+            try:
+                stage.run({"token_ids": np.array([[0, token, 0]], np.int64)})
+            except KokoroError as error:
+                result.append("knows the tokens 0 to 4" in str(error))
+        """,
+        )
+        == [True] * 4
+    )

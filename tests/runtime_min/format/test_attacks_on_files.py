@@ -1,0 +1,283 @@
+"""Attacks by paths, links, directories, and files that change while they are used."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import msgpack
+import pytest
+
+from runtime_min import Bundle
+from runtime_min.engine.native import library_file
+from runtime_min.errors import (
+    ChangedFileError,
+    DamagedFileError,
+    LinkedFileError,
+    ManifestError,
+    MissingFileError,
+    UnexpectedFileError,
+    UnreadableFileError,
+)
+from runtime_min.format.bundle_files import BundleFiles
+from runtime_min.format.verify import manifest_of, read_manifest, verify_files
+from tests.support.attacking import bounded, manifest_of_sound
+from tests.support.speaking import run_alone
+
+
+@pytest.fixture
+def bundle(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sound, tmp_path / "bundle"))
+
+
+# Paths and links.
+
+
+@pytest.mark.parametrize(
+    "path", ["../outside", "/etc/passwd", "lib/../../outside", "..\\outside", "C:/outside"]
+)
+def test_a_path_that_escapes_is_never_opened(
+    bundle: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = manifest_of_sound(bundle)
+    raw["runtime_library"] = path
+    raw["files"].append({"path": path, "bytes": 0, "sha256": hashlib.sha256(b"").hexdigest()})
+    raw["files"].sort(key=lambda entry: entry["path"])
+    (bundle / "manifest.msgpack").write_bytes(msgpack.packb(raw))
+    opened = []
+    real = os.open
+    monkeypatch.setattr(
+        os, "open", lambda path, *more, **named: opened.append(path) or real(path, *more, **named)
+    )
+    with pytest.raises(ManifestError, match="expected a relative path"):
+        Bundle.load(bundle)
+    assert opened == [bundle, "manifest.msgpack"]
+
+
+def loaded_after(
+    bundle: Path, change: Callable[[Path], object], path: str = "lib/libtvm_runtime.so"
+) -> bytes:
+    """What is loaded where `change` happens between hashing and loading."""
+    files = BundleFiles(bundle)
+    try:
+        manifest = manifest_of(files)
+        files.verify(keep=manifest.loaded_files("baseline"))
+        change(bundle)
+        return files.read(path)
+    finally:
+        files.close()
+
+
+def replace_by_a_link(bundle: Path) -> None:
+    (bundle.parent / "hostile").write_bytes(b"hostile")
+    (bundle / "lib" / "libtvm_runtime.so").unlink()
+    (bundle / "lib" / "libtvm_runtime.so").symlink_to(bundle.parent / "hostile")
+
+
+def replace_by_a_file(bundle: Path) -> None:
+    (bundle.parent / "hostile").write_bytes(b"hostile")
+    (bundle.parent / "hostile").replace(bundle / "lib" / "libtvm_runtime.so")
+
+
+def replace_the_directory(bundle: Path) -> None:
+    (bundle / "lib").rename(bundle.parent / "lib")
+    (bundle / "lib").mkdir()
+    (bundle / "lib" / "libtvm_runtime.so").write_bytes(b"hostile")
+
+
+def replace_the_bundle(bundle: Path) -> None:
+    bundle.rename(bundle.parent / "earlier")
+    (bundle / "lib").mkdir(parents=True)
+    (bundle / "lib" / "libtvm_runtime.so").write_bytes(b"hostile")
+
+
+def remove_the_bundle(bundle: Path) -> None:
+    shutil.rmtree(bundle)
+
+
+SWAPS = [replace_by_a_link, replace_by_a_file, replace_the_directory, replace_the_bundle, remove_the_bundle]
+
+
+@pytest.mark.parametrize("change", SWAPS, ids=lambda change: change.__name__)
+def test_a_swap_between_hashing_and_loading_changes_nothing(
+    bundle: Path, change: Callable[[Path], object]
+) -> None:
+    expected = (bundle / "lib" / "libtvm_runtime.so").read_bytes()
+    assert loaded_after(bundle, change) == expected
+
+
+@pytest.mark.parametrize(
+    "data", [b"hostile", b"", b"not the runtime, but longer", b"not the RUNTIME"], ids=ascii
+)
+def test_a_library_rewritten_in_place_is_not_loaded(bundle: Path, data: bytes) -> None:
+    with pytest.raises(DamagedFileError, match=r"libtvm_runtime\.so should have SHA-256"):
+        loaded_after(bundle, lambda path: (path / "lib" / "libtvm_runtime.so").write_bytes(data))
+
+
+def test_a_link_swapped_in_while_the_directory_is_read_is_not_followed(bundle: Path) -> None:
+    """The listing saw a file; when it is opened, a link stands there."""
+    files = BundleFiles(bundle)
+    manifest_of(files)
+    files.check_contents()
+    replace_by_a_link(bundle)
+    with pytest.raises(LinkedFileError, match="symbolic link"):
+        files.read("lib/libtvm_runtime.so")
+    files.close()
+
+
+def test_a_pipe_swapped_in_does_not_block(bundle: Path) -> None:
+    files = BundleFiles(bundle)
+    manifest_of(files)
+    (bundle / "NOTICE").unlink()
+    os.mkfifo(bundle / "NOTICE")
+    with pytest.raises(UnexpectedFileError, match="is a pipe"):
+        files.read("NOTICE")
+    files.close()
+
+
+def test_memory_that_a_library_is_loaded_from_cannot_be_written(tmp_path: Path) -> None:
+    with library_file("lib/x.so", [b"check", b"ed"]) as path:
+        assert Path(path).read_bytes() == b"checked"
+        for attempt in (lambda: Path(path).write_bytes(b"hostile"), lambda: os.truncate(path, 0)):
+            with pytest.raises(PermissionError):
+                attempt()
+        assert Path(path).read_bytes() == b"checked"
+
+
+def test_a_library_is_a_private_copy_where_there_is_no_such_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    with library_file("lib/x.so", [b"check", b"ed"]) as path:
+        assert Path(path).read_bytes() == b"checked"
+        assert Path(path).parent.stat().st_mode & 0o077 == 0
+    assert not Path(path).exists()
+
+
+def test_two_libraries_never_have_the_same_path() -> None:
+    """The system's loader takes a path that it knows for the library that it has."""
+    paths = set()
+    for _ in range(100):
+        with library_file("lib/x.so", [b""]) as path:
+            paths.add(path)
+    assert len(paths) == 100
+
+
+# Directories.
+
+
+def test_a_directory_of_directories_is_not_descended(bundle: Path) -> None:
+    deepest = bundle / "deep"
+    deepest.mkdir()
+    handle = os.open(deepest, os.O_RDONLY)
+    for _ in range(2_000):
+        os.mkdir("d", dir_fd=handle)
+        inner = os.open("d", os.O_RDONLY, dir_fd=handle)
+        os.close(handle)
+        handle = inner
+    os.close(handle)
+    try:
+        with bounded(), pytest.raises(UnexpectedFileError, match="holds 'deep/'"):
+            verify_files(bundle, read_manifest(bundle))
+    finally:
+        # Deeper than pytest's own cleaning goes.
+        os.system(f"rm -rf '{deepest}'")
+
+
+def test_a_directory_of_many_files_is_not_listed_to_its_end(bundle: Path) -> None:
+    for number in range(3_000):
+        (bundle / f"extra{number}").write_bytes(b"")
+    with pytest.raises(UnexpectedFileError) as refusal:
+        verify_files(bundle, read_manifest(bundle))
+    assert str(refusal.value).count("extra") == 5
+
+
+def test_a_name_that_a_terminal_takes_for_a_command_is_shown_in_ascii(bundle: Path) -> None:
+    (bundle / "\x1b[2J\udcff").write_bytes(b"")
+    with pytest.raises(UnexpectedFileError, match=r"holds '\\x1b\[2J\\udcff'") as refusal:
+        verify_files(bundle, read_manifest(bundle))
+    assert "\x1b" not in str(refusal.value)
+
+
+def test_too_many_open_files_are_a_typed_error(bundle: Path) -> None:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    handles = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(handle_numbers()) + 1, hard))
+    try:
+        with pytest.raises((UnreadableFileError, MissingFileError)):
+            while True:
+                handles.append(BundleFiles(bundle))
+                handles[-1].expect(read_manifest(bundle).files)
+                handles[-1].verify(keep=["LICENSE", "NOTICE"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    before = len(handle_numbers())
+    for files in handles:
+        files.close()
+    assert len(handle_numbers()) < before or not handles
+
+
+def handle_numbers() -> list[int]:
+    return [int(name) for name in os.listdir("/proc/self/fd")]
+
+
+# Files that change under a live memory map.
+
+CHANGES = {
+    "truncated": "os.truncate(PATH, 0)",
+    "truncated to a page": "os.truncate(PATH, 64)",
+    "longer": "open(PATH, 'ab').write(b'x')",
+    "rewritten": "f = open(PATH, 'r+b'); f.write(bytes(64)); f.close()",
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_parameters_changed_under_the_map_are_noticed_before_they_are_touched(
+    speaking_bundle: Path, tmp_path: Path, name: str
+) -> None:
+    """A page that the file no longer has would end the process with SIGBUS."""
+    copy = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    # So that no clock is too coarse to tell the change.
+    os.utime(copy / "parameters.bin", (1, 1))
+    assert run_alone(
+        copy,
+        f"""
+        import os
+        from runtime_min import Bundle, KokoroError
+        bundle = Bundle.load(sys.argv[1])
+        bundle.synthesize("abc")
+        PATH = sys.argv[1] + "/parameters.bin"
+        {CHANGES[name]}
+        try:
+            bundle.synthesize("abc")
+            result = ["spoke"]
+        except KokoroError as error:
+            result = [type(error).__name__, "written to while the bundle was open" in str(error)]
+        bundle.close()
+        """,
+    ) == [ChangedFileError.__name__, True]
+
+
+def test_libraries_and_voices_do_not_change_once_they_are_used(speaking_bundle: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    assert run_alone(
+        copy,
+        """
+        import os
+        from pathlib import Path
+        from runtime_min import Bundle, KokoroError
+        bundle = Bundle.load(sys.argv[1])
+        before = bundle.synthesize("abc").samples.tobytes()
+        for path in [*Path(sys.argv[1]).glob("lib/*/*.so"), *Path(sys.argv[1]).glob("voices/*")]:
+            os.truncate(path, 0)
+        result = [bundle.synthesize("abc").samples.tobytes() == before]
+        for unused in (dict(voice="am_adam"), dict(phonemes="abcabcabcabc")):
+            try:
+                bundle.synthesize(**{"phonemes": "abc", **unused})
+            except KokoroError as error:
+                result.append(type(error).__name__)
+        """,
+    ) == [True, DamagedFileError.__name__, DamagedFileError.__name__]

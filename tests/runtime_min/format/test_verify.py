@@ -1,0 +1,235 @@
+"""A bundle's directory is checked to the last bit before anything in it is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exporter.bundle.write import write_bundle
+from runtime_min import Bundle
+from runtime_min.errors import (
+    BundleError,
+    DamagedFileError,
+    LinkedFileError,
+    ManifestDigestError,
+    MissingFileError,
+    MsgpackError,
+    NotRegularFileError,
+    UnexpectedFileError,
+)
+from runtime_min.format.bundle_files import BundleFiles
+from runtime_min.format.verify import manifest_of, read_manifest, sha256_of, verify_files
+from tests.support.tiny_bundle import dummy_contents
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("verify")
+    return write_bundle(directory / "sound", dummy_contents(directory))
+
+
+@pytest.fixture
+def bundle(sound: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(sound, tmp_path / "bundle"))
+
+
+def verify(bundle: Path) -> None:
+    verify_files(bundle, read_manifest(bundle))
+
+
+def files_of(bundle: Path) -> list[str]:
+    return [entry.path for entry in read_manifest(bundle).files]
+
+
+def test_a_sound_bundle_passes(bundle: Path) -> None:
+    verify(bundle)
+
+
+def test_a_copy_elsewhere_passes(bundle: Path, tmp_path: Path) -> None:
+    verify(bundle.rename(tmp_path / "another name"))
+
+
+def test_every_file_is_missed(bundle: Path) -> None:
+    for path in files_of(bundle):
+        aside = bundle.parent / "aside"
+        (bundle / path).rename(aside)
+        with pytest.raises(MissingFileError, match=path):
+            verify(bundle)
+        aside.rename(bundle / path)
+
+
+def test_every_file_is_compared_with_its_digest(bundle: Path) -> None:
+    for path in files_of(bundle):
+        data = (bundle / path).read_bytes()
+        (bundle / path).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        with pytest.raises(DamagedFileError, match=f"{path} should have SHA-256"):
+            verify(bundle)
+        (bundle / path).write_bytes(data)
+
+
+def test_a_file_of_another_size_is_named_with_both_sizes(bundle: Path) -> None:
+    path = bundle / "parameters.bin"
+    size = path.stat().st_size
+    for wrong in (size - 1, size + 1, 0):
+        path.write_bytes(bytes(wrong))
+        with pytest.raises(DamagedFileError, match=f"should have {size} bytes and has {wrong}"):
+            verify(bundle)
+
+
+@pytest.mark.parametrize("path", ["extra", "lib/extra.so", "new/deep/extra"])
+def test_an_extra_file_is_refused(bundle: Path, path: str) -> None:
+    (bundle / path).parent.mkdir(parents=True, exist_ok=True)
+    (bundle / path).write_bytes(b"")
+    with pytest.raises(UnexpectedFileError, match=f"holds '{path.partition('deep')[0]}', which"):
+        verify(bundle)
+
+
+def test_an_empty_directory_is_refused(bundle: Path) -> None:
+    (bundle / "lib" / "empty").mkdir()
+    with pytest.raises(UnexpectedFileError, match="holds 'lib/empty/', which"):
+        verify(bundle)
+
+
+@pytest.mark.parametrize("path", ["LICENSE", "lib/extra", "parameters.bin"])
+def test_links_are_refused_wherever_they_lead(bundle: Path, path: str) -> None:
+    original = bundle.parent / "original"
+    if (bundle / path).exists():
+        (bundle / path).rename(original)
+    else:
+        original.write_bytes(b"")
+    (bundle / path).symlink_to(original)
+    with pytest.raises(LinkedFileError, match="is a symbolic link; expected a regular file"):
+        verify(bundle)
+
+
+@pytest.mark.parametrize("path", ["LICENSE", "parameters.bin", "manifest.msgpack"])
+def test_a_file_with_another_name_elsewhere_is_refused(bundle: Path, path: str) -> None:
+    (bundle.parent / "other name").hardlink_to(bundle / path)
+    with pytest.raises(LinkedFileError, match=f"{path} has 2 names .*copy the bundle"):
+        verify(bundle)
+    (bundle.parent / "other name").unlink()
+    verify(bundle)
+
+
+def test_a_link_to_the_whole_bundle_is_followed_once(bundle: Path, sound: Path, tmp_path: Path) -> None:
+    link = tmp_path / "current"
+    link.symlink_to(bundle, target_is_directory=True)
+    files = BundleFiles(link)
+    link.unlink()
+    link.symlink_to(tmp_path, target_is_directory=True)
+    manifest = manifest_of(files)
+    files.verify()
+    assert manifest == read_manifest(sound)
+    files.close()
+
+
+def test_a_linked_directory_is_refused(bundle: Path) -> None:
+    (bundle / "voices").rename(bundle.parent / "voices")
+    (bundle / "voices").symlink_to(bundle.parent / "voices")
+    with pytest.raises(UnexpectedFileError, match="voices is a symbolic link"):
+        verify(bundle)
+
+
+def test_pipes_and_sockets_are_refused_without_waiting_for_them(bundle: Path) -> None:
+    os.mkfifo(bundle / "pipe")
+    with pytest.raises(UnexpectedFileError, match="pipe is a pipe, socket, device or directory"):
+        verify(bundle)
+    (bundle / "pipe").unlink()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(bundle / "socket"))
+        with pytest.raises(UnexpectedFileError, match="socket is a pipe, socket, device or directory"):
+            verify(bundle)
+
+
+def test_a_manifest_that_is_no_regular_file_is_refused(bundle: Path) -> None:
+    manifest = bundle / "manifest.msgpack"
+    manifest.rename(bundle.parent / "manifest")
+    manifest.symlink_to(bundle.parent / "manifest")
+    with pytest.raises(LinkedFileError, match=r"manifest\.msgpack is a symbolic link"):
+        read_manifest(bundle)
+    manifest.unlink()
+    os.mkfifo(manifest)
+    with pytest.raises(NotRegularFileError, match=r"manifest\.msgpack is a pipe"):
+        read_manifest(bundle)
+    manifest.unlink()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(manifest))
+        with pytest.raises(NotRegularFileError, match=r"manifest\.msgpack is a socket"):
+            read_manifest(bundle)
+    manifest.unlink()
+    manifest.mkdir()
+    with pytest.raises(NotRegularFileError, match=r"manifest\.msgpack is a"):
+        read_manifest(bundle)
+
+
+def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    for path in (tmp_path / "nothing", tmp_path / "file"):
+        with pytest.raises(
+            MissingFileError, match=r"is no bundle: expected a directory with manifest\.msgpack"
+        ):
+            read_manifest(path)
+    with pytest.raises(MissingFileError, match="is no bundle"):
+        read_manifest(tmp_path)
+
+
+def test_an_oversized_manifest_is_refused_unread(bundle: Path) -> None:
+    # A sparse file: 1 TB that takes no room.
+    os.truncate(bundle / "manifest.msgpack", 1 << 40)
+    with pytest.raises(MsgpackError, match="may have at most"):
+        read_manifest(bundle)
+
+
+def test_the_pinned_digest_decides(bundle: Path) -> None:
+    digest = hashlib.sha256((bundle / "manifest.msgpack").read_bytes()).hexdigest()
+    assert read_manifest(bundle, sha256=digest) == read_manifest(bundle, sha256=digest.upper())
+    with pytest.raises(ManifestDigestError, match=f"{digest}, pinned is {'0' * 64}"):
+        read_manifest(bundle, sha256="0" * 64)
+
+
+def test_loading_verifies_before_it_loads(bundle: Path) -> None:
+    (bundle / "lib" / "extra.so").write_bytes(b"")
+    with pytest.raises(UnexpectedFileError):
+        Bundle.load(bundle)
+    (bundle / "lib" / "extra.so").unlink()
+    (bundle / "parameters.bin").write_bytes(bytes((bundle / "parameters.bin").stat().st_size))
+    with pytest.raises(DamagedFileError):
+        Bundle.load(bundle)
+
+
+@given(st.binary(max_size=100), st.integers(0, 120))
+def test_the_digest_is_that_of_the_first_bytes(data: bytes, most: int) -> None:
+    path = Path(f"/proc/self/fd/{_file_with(data)}")
+    try:
+        assert sha256_of(path, most) == hashlib.sha256(data[:most]).hexdigest()
+    finally:
+        os.close(int(path.name))
+
+
+def _file_with(data: bytes) -> int:
+    handle = os.memfd_create("data")
+    os.write(handle, data)
+    return handle
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_every_changed_byte_of_a_pinned_bundle_is_refused(bundle: Path, data: st.DataObject) -> None:
+    pinned = hashlib.sha256((bundle / "manifest.msgpack").read_bytes()).hexdigest()
+    path = bundle / data.draw(st.sampled_from(["manifest.msgpack", *files_of(bundle)]))
+    original = path.read_bytes()
+    position = data.draw(st.integers(0, len(original) - 1))
+    flip = data.draw(st.integers(1, 255))
+    path.write_bytes(original[:position] + bytes([original[position] ^ flip]) + original[position + 1 :])
+    try:
+        with pytest.raises(BundleError):
+            verify_files(bundle, read_manifest(bundle, sha256=pinned))
+    finally:
+        path.write_bytes(original)

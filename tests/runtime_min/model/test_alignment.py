@@ -1,0 +1,71 @@
+"""Rounding and repeating, held against what kokoro does with torch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from runtime_min.errors import ModelOutputError, SpeedError
+from runtime_min.model.alignment import HIGHEST_SPEED, LOWEST_SPEED, align, check_speed, round_durations
+
+PREDICTIONS = arrays(
+    np.float32, st.tuples(st.just(1), st.integers(3, 60)), elements=st.floats(0, 50, width=32)
+)
+# Multiples of a quarter: many predictions are exact halves after the division.
+HALVES = arrays(np.float32, (1, 30), elements=st.integers(0, 200).map(lambda quarters: quarters / 4))
+SPEEDS = st.floats(LOWEST_SPEED, HIGHEST_SPEED) | st.sampled_from([0.5, 1.0, 1.3, 2.0])
+
+
+@given(PREDICTIONS | HALVES, SPEEDS)
+def test_durations_are_those_of_kokoro(predicted: np.ndarray, speed: float) -> None:
+    kokoro = torch.round(torch.from_numpy(predicted) / speed).clamp(min=1).long()[0]
+    np.testing.assert_array_equal(round_durations(predicted, speed), kokoro.numpy())
+
+
+@given(st.data(), st.integers(1, 5), st.integers(3, 12))
+def test_alignment_is_kokoros_matrix_product(data: st.DataObject, channels: int, tokens: int) -> None:
+    durations = np.array(data.draw(st.lists(st.integers(1, 9), min_size=tokens, max_size=tokens)))
+    features = np.random.default_rng(0).standard_normal((1, channels, tokens)).astype(np.float32)
+    indices = torch.repeat_interleave(torch.arange(tokens), torch.from_numpy(durations))
+    matrix = torch.zeros((tokens, len(indices)))
+    matrix[indices, torch.arange(len(indices))] = 1
+    product = torch.from_numpy(features) @ matrix
+    np.testing.assert_array_equal(align(features, durations), product.numpy())
+
+
+@given(PREDICTIONS, SPEEDS, SPEEDS)
+def test_faster_speech_is_never_longer(predicted: np.ndarray, one: float, other: float) -> None:
+    slow, fast = sorted((one, other))
+    assert (round_durations(predicted, fast) <= round_durations(predicted, slow)).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_durations_that_are_not_finite_are_refused(bad: float) -> None:
+    with pytest.raises(ModelOutputError, match="not finite"):
+        round_durations(np.array([[1, bad, 2]], np.float32), 1.0)
+
+
+@pytest.mark.parametrize("speed", [LOWEST_SPEED, 1.0, HIGHEST_SPEED])
+def test_durations_that_no_integer_holds_stay_long(speed: float) -> None:
+    damaged = np.array([[3e38, 1e19, 1e30, -3e38]], np.float32)
+    assert (round_durations(damaged, speed)[:3] > 1 << 20).all()
+    assert round_durations(np.repeat(damaged, 500, axis=1), speed).sum() > 1 << 20
+
+
+@pytest.mark.parametrize(
+    "speed",
+    [float("nan"), float("inf"), -float("inf"), 0, -1, 0.2499, 4.01, "1", None, True, 1j, 10**400],
+    ids=repr,
+)
+def test_a_speed_out_of_range_is_refused(speed: object) -> None:
+    with pytest.raises(SpeedError, match=r"from 0\.25 to 4"):
+        check_speed(speed)
+
+
+@pytest.mark.parametrize("speed", [0.25, 1, 4, np.float32(1.5), np.int64(2)])
+def test_every_number_in_the_range_is_a_speed(speed: float) -> None:
+    assert check_speed(speed) == float(speed)

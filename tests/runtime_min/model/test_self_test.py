@@ -1,0 +1,326 @@
+"""A bundle compares itself with what kokoro said: in the right row, and whatever the bundle claims."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.bundle.write import write_bundle
+from runtime_min.errors import ManifestError
+from runtime_min.format.manifest import Manifest
+from runtime_min.format.verify import read_manifest
+from runtime_min.model.self_test import EXTENSION, NoSelfTestError, SelfTestFailedError, read_self_test
+from tests.support.fuzzing import damaged_document
+from tests.support.rewritten import rewrite
+from tests.support.self_tested import PHONEMES, extension, give, made_up, stored
+from tests.support.speaking import ROOT, environment, run_alone
+from tests.support.tiny_bundle import MAX_PHONEMES, contents, dummy_contents
+
+FRAMES = [2, 1, 3, 4, 2, 5, 1]
+
+Document = dict[str, Any]
+
+
+# What a bundle may say.
+
+
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
+    """Of a bundle that has a sound self-test, and that nothing can load."""
+    directory = tmp_path_factory.mktemp("self_test")
+    bundle = write_bundle(directory / "bundle", dummy_contents(directory))
+    tensors = made_up(FRAMES)
+    give(bundle, extension(tensors, FRAMES), stored(tensors))
+    return read_manifest(bundle)
+
+
+def test_what_was_written_is_read(manifest: Manifest) -> None:
+    test = read_self_test(manifest)
+    assert json.loads(json.dumps(asdict(test))) == manifest.extensions[EXTENSION]
+
+
+def change(path: str, value: Any) -> Callable[[Document], None]:
+    """Puts `value` at a place such as ``checks.0.limit``."""
+
+    def apply(document: Document) -> None:
+        *parents, last = (int(part) if part.isdigit() else part for part in path.split("."))
+        target: Any = document
+        for part in parents:
+            target = target[part]
+        target[last] = value
+
+    return apply
+
+
+WRONG: list[tuple[str, Callable[[Document], Any]]] = [
+    ("missing", lambda document: document.pop("seed")),
+    ("unknown", change("offset", 0)),
+    ("phonemes", change("phonemes", "abc x")),
+    ("phonemes", change("phonemes", "")),
+    ("phonemes", change("phonemes", "a" * (MAX_PHONEMES + 1))),
+    ("phonemes", change("phonemes", 7)),
+    ("seed", change("seed", -1)),
+    ("seed", change("seed", 1 << 64)),
+    ("frames", change("frames", FRAMES[:-1])),
+    ("frames", change("frames.0", 0)),
+    ("frames", change("frames.0", -3)),
+    ("frames", change("frames.0", (1 << 64) - 1)),
+    ("frames", change("frames.0", 60_000)),
+    ("frames", change("frames", "2134251")),
+    ("file", change("file", "../self_test.bin")),
+    ("file", change("file", "/etc/passwd")),
+    ("file", change("file", "nothing.bin")),
+    ("file", change("file", "parameters.bin")),
+    ("file", change("frames.0", 3)),
+    ("tensors", change("tensors", [])),
+    ("tensors", change("tensors.0", "hidden")),
+    ("tensors", change("tensors.1", "nonsense")),
+    ("tensors", change("tensors.7", "token_ids")),
+    ("tensors", change("tensors.7", {"name": "f0.exact", "offset": -64})),
+    ("tensors", lambda document: document["tensors"].remove("audio")),
+    ("file", lambda document: document["tensors"].append("energy.exact")),
+    ("checks", change("checks", [])),
+    ("stages", change("checks.0.stages", ["vocoder"])),
+    ("stages", change("checks.0.stages", ["bert"] * 3)),
+    ("output", change("checks.0.output", "audio")),
+    ("output", change("checks.0.stages", [])),
+    ("reference", change("checks.0.reference", "text")),
+    ("reference", change("checks.0.reference", "hidden.exact")),
+    ("measure", change("checks.0.measure", "correlation")),
+    ("measure", change("checks.0.measure", "turned phases")),
+    ("limit", change("checks.0.limit", "1e-5")),
+    ("limit", change("checks.0.limit", True)),
+]
+
+
+@pytest.mark.parametrize(("place", "damage"), WRONG)
+def test_every_rule_is_checked_before_anything_is_read(
+    manifest: Manifest, place: str, damage: Callable[[Document], Any]
+) -> None:
+    document = copy.deepcopy(manifest.extensions[EXTENSION])
+    assert isinstance(document, dict)
+    damage(document)
+    with pytest.raises(ManifestError, match=rf"extensions\.self_test(.|\n)*{place}"):
+        read_self_test(replace(manifest, extensions={EXTENSION: document}))
+
+
+@pytest.mark.parametrize("document", [[], "self-test", 5, True, {}])
+def test_something_else_than_a_self_test_is_refused(manifest: Manifest, document: Any) -> None:
+    with pytest.raises(ManifestError, match="self_test"):
+        read_self_test(replace(manifest, extensions={EXTENSION: document}))
+
+
+def test_a_bundle_without_one_says_why(manifest: Manifest) -> None:
+    with pytest.raises(NoSelfTestError, match="--no-validate") as caught:
+        read_self_test(replace(manifest, extensions={}))
+    assert caught.value.exit_code == 3
+
+
+# Speaking.
+
+
+def tensors_of(bundle: Path, directory: Path) -> tuple[dict[str, np.ndarray], list[int]]:
+    """What the bundle itself computes, which stands for kokoro: tensors, and frames."""
+    run_alone(
+        bundle,
+        f"""
+        import numpy as np
+        from runtime_min import Bundle
+        trace = Bundle.load(sys.argv[1]).trace({PHONEMES!r}, seed=3)
+        found = {{name: getattr(trace, name) for name in "hidden encoding text f0 energy audio".split()}}
+        if trace.spectrum is not None:
+            found["spectrum"] = trace.spectrum
+        style = np.concatenate(trace.style, axis=1)
+        np.savez({str(directory / "trace.npz")!r}, style=style, durations=trace.predicted_durations, **found)
+        result = trace.durations.tolist()
+        np.save({str(directory / "frames.npy")!r}, trace.durations)
+        """,
+    )
+    frames: list[int] = np.load(directory / "frames.npy").tolist()
+    return dict(np.load(directory / "trace.npz")), frames
+
+
+@pytest.fixture(scope="module")
+def tested(speaking_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle that speaks and has a self-test; never to be written to."""
+    directory = tmp_path_factory.mktemp("tested")
+    bundle = Path(shutil.copytree(speaking_bundle, directory / "bundle"))
+    tensors, frames = tensors_of(bundle, directory)
+    give(bundle, extension(tensors, frames), stored(tensors))
+    return bundle
+
+
+@pytest.fixture(scope="module")
+def apart(tmp_path_factory: pytest.TempPathFactory, speaking_bundle: Path) -> Path:
+    """The same with the harmonic source as a stage of its own."""
+    directory = tmp_path_factory.mktemp("apart")
+    command = [sys.executable, "-m", "tests.support.tiny_model", str(directory), "no-stage=metal"]
+    subprocess.run(command, check=True, cwd=ROOT)
+    libraries = {path.stem: path for path in directory.glob("*.so")}
+    runtime = speaking_bundle / read_manifest(speaking_bundle).runtime_library
+    bundle = write_bundle(directory / "bundle", contents(libraries, runtime, device_libraries={}))
+    tensors, frames = tensors_of(bundle, directory)
+    give(bundle, extension(tensors, frames, source_apart=True), stored(tensors))
+    return bundle
+
+
+RUN = """
+from runtime_min import Bundle
+bundle = Bundle.load(sys.argv[1])
+name, defect = {name!r}, lambda values: {defect}
+if name:
+    runner = bundle.stage(name)
+    sound = runner.run
+    runner.run = lambda *given: {{key: defect(values) for key, values in sound(*given).items()}}
+result = [[stages, figure.name, figure.value, figure.holds] for stages, figure in bundle.self_test()]
+"""
+
+
+def rows(bundle: Path, name: str = "", defect: str = "values") -> list[tuple[str, str, float, bool]]:
+    """What the self-test yields where the outputs of a stage are changed."""
+    return [tuple(row) for row in run_alone(bundle, RUN.format(name=name, defect=defect))]
+
+
+def test_a_sound_bundle_holds_in_every_row(tested: Path) -> None:
+    found = rows(tested)
+    assert [stages for stages, *_ in found] == [
+        *("bert", "duration", "duration", "text_encoder", "f0n", "f0n", "decoder"),
+        *["whole chain"] * 3,
+    ]
+    assert all(holds for *_, holds in found)
+    assert found[-3][1:3] == ("durations that differ", 0)
+
+
+def test_a_source_of_its_own_is_judged_alone_and_with_what_follows(apart: Path) -> None:
+    found = rows(apart)
+    assert {"source", "decoder", "source, decoder", "whole chain"} <= {stages for stages, *_ in found}
+    assert all(holds for *_, holds in found)
+
+
+DEFECTS = {"slightly off": "values * 1.001", "not a number": "values * float('nan')"}
+
+
+@pytest.mark.parametrize("defect", DEFECTS.values(), ids=DEFECTS.keys())
+@pytest.mark.parametrize("name", ["bert", "duration", "text_encoder", "f0n", "decoder"])
+def test_a_defective_stage_fails_in_its_row_and_in_no_other_stages(
+    tested: Path, name: str, defect: str
+) -> None:
+    found = rows(tested, name, f"({defect}).astype('float32')")
+    missed = [stages for stages, *_, holds in found if not holds]
+    own = [stages for stages, *_ in found if stages == name]
+    assert missed[: len(own)] == own
+    assert set(missed) == {name, "whole chain"}
+
+
+def test_a_defective_source_fails_in_the_rows_that_it_is_part_of(apart: Path) -> None:
+    found = rows(apart, "source", "values * values.dtype.type(1.01)")
+    assert {stages for stages, *_, holds in found if not holds} == {
+        "source",
+        "source, decoder",
+        "whole chain",
+    }
+
+
+# The command.
+
+
+def command(bundle: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    arguments = [sys.executable, str(bundle / "runtime_min.pyz"), "--self-test", *options]
+    return subprocess.run(
+        arguments, env=environment(), cwd=bundle.parent, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_command_prints_a_row_for_each_figure_and_how_long_it_took(tested: Path) -> None:
+    done = command(tested, "--threads", "1")
+    assert done.returncode == 0, done.stderr
+    first, *table, last = done.stdout.splitlines()
+    assert first.startswith("tiny for here, baseline, on ") and first.endswith("1 threads")
+    assert len(table) == 10 and all(row.endswith("ok") for row in table)
+    assert last.startswith("This bundle says what kokoro says: 10 figures, ") and last.endswith(" s.")
+
+
+def test_damaged_parameters_end_the_command_with_a_code_of_their_own(tested: Path, tmp_path: Path) -> None:
+    bundle = Path(shutil.copytree(tested, tmp_path / "bundle"))
+    manifest = read_manifest(bundle)
+    (lengths,) = (tensor for tensor in manifest.parameters.tensors if tensor.name == "lengths")
+    parameters = np.fromfile(bundle / manifest.parameters.file, "<f4")
+    # Only the stage duration has it; the digests are those of the damaged file.
+    parameters[lengths.offset // 4] += 2
+    parameters.tofile(bundle / manifest.parameters.file)
+    rewrite(bundle, manifest)
+    done = command(bundle)
+    assert done.returncode == SelfTestFailedError.exit_code == 8
+    missed = [row.split()[0] for row in done.stdout.splitlines() if row.endswith("MISSED")]
+    assert missed == ["duration", "whole", "whole", "whole"]
+    assert done.stderr == f"error: {SelfTestFailedError(4, 10)}\n"
+
+
+def test_a_damaged_file_is_a_damaged_bundle(tested: Path, tmp_path: Path) -> None:
+    bundle = Path(shutil.copytree(tested, tmp_path / "bundle"))
+    path = bundle / read_self_test(read_manifest(bundle)).file
+    data = bytearray(path.read_bytes())
+    data[100] ^= 1
+    path.write_bytes(data)
+    done = command(bundle)
+    assert done.returncode == 4 and "SHA-256" in done.stderr
+
+
+def test_the_command_refuses_a_bundle_that_has_none(speaking_bundle: Path) -> None:
+    done = command(speaking_bundle)
+    assert (done.returncode, done.stderr) == (3, f"error: {NoSelfTestError()}\n")
+
+
+def test_whatever_a_bundle_claims_ends_in_figures_or_a_typed_error(tested: Path, tmp_path: Path) -> None:
+    sound = read_manifest(tested).extensions[EXTENSION]
+    assert isinstance(sound, dict)
+    documents = [damaged_document(Random(seed), copy.deepcopy(sound)) for seed in range(300)]
+    # Extreme numbers in the place of kokoro's reach every stage.
+    (tmp_path / "documents.json").write_text(json.dumps(documents))
+    outcomes = run_alone(
+        tested,
+        f"""
+        import json
+        from dataclasses import replace
+        from runtime_min import Bundle
+        from runtime_min.errors import KokoroError
+        from runtime_min.model.self_test import run_self_test
+        bundle = Bundle.load(sys.argv[1])
+        result = {{}}
+        for document in json.load(open({str(tmp_path / "documents.json")!r})):
+            manifest = replace(bundle.manifest, extensions={{"self_test": document}})
+            try:
+                outcome = str(len(list(run_self_test(manifest, bundle._files, bundle._stages))) > 0)
+            except KokoroError as error:
+                outcome = type(error).__name__
+            result[outcome] = result.get(outcome, 0) + 1
+        """,
+    )
+    assert set(outcomes) <= {"True", "ManifestError", "UnknownPhonemesError"}
+    assert outcomes["True"] > 10 and outcomes["ManifestError"] > 100
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0, 3e38])
+def test_whatever_numbers_a_bundle_holds_every_figure_is_shown(
+    tested: Path, tmp_path: Path, value: float
+) -> None:
+    bundle = Path(shutil.copytree(tested, tmp_path / "bundle"))
+    manifest = read_manifest(bundle)
+    test = read_self_test(manifest)
+    size = (bundle / test.file).stat().st_size
+    give(bundle, manifest.extensions[EXTENSION], np.full(size // 4, value, "<f4").tobytes())
+    done = command(bundle)
+    assert done.returncode == 8, done.stderr
+    assert len(done.stdout.splitlines()) == 11
+    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1

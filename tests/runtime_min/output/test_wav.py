@@ -1,0 +1,187 @@
+"""WAV files hold the samples, whole or not at all."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import wave
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from runtime_min.errors import ClosedPipeError, DiskFullError, OutputError
+from runtime_min.output import wav
+from runtime_min.output.wav import audio_file, encode, wav_bytes, wav_header, write_wav
+
+RATE = 24_000
+SAMPLES = arrays(np.float32, st.integers(0, 50), elements=st.floats(-4, 4, width=32))
+
+
+def chunks(data: bytes) -> dict[bytes, bytes]:
+    """The chunks of a RIFF file."""
+    name, size, kind = struct.unpack_from("<4sI4s", data)
+    assert (name, size, kind) == (b"RIFF", len(data) - 8, b"WAVE")
+    found, position = {}, 12
+    while position < len(data):
+        chunk, length = struct.unpack_from("<4sI", data, position)
+        found[chunk] = data[position + 8 : position + 8 + length]
+        position += 8 + length + length % 2
+    return found
+
+
+@given(SAMPLES)
+def test_float_keeps_every_bit(samples: np.ndarray) -> None:
+    found = chunks(wav_bytes(samples, RATE))
+    assert struct.unpack("<HHIIHHH", found[b"fmt "]) == (3, 1, RATE, 4 * RATE, 4, 32, 0)
+    assert struct.unpack("<I", found[b"fact"]) == (len(samples),)
+    assert np.frombuffer(found[b"data"], "<f4").tobytes() == samples.tobytes()
+
+
+@given(SAMPLES)
+def test_pcm16_is_read_by_the_standard_library_and_clips(samples: np.ndarray) -> None:
+    directory = Path(os.environ.get("TMPDIR", "/tmp"))
+    path = directory / f"pcm16-{os.getpid()}.wav"
+    try:
+        write_wav(path, samples, RATE, "pcm16")
+        with wave.open(str(path)) as file:
+            assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, RATE)
+            found = np.frombuffer(file.readframes(file.getnframes()), "<i2")
+    finally:
+        path.unlink(missing_ok=True)
+    np.testing.assert_array_equal(found, np.rint(np.clip(samples, -1, 1) * np.float32(32767)))
+
+
+@pytest.mark.parametrize("sample_format", ["float", "pcm16"])
+def test_the_level_survives_the_format(sample_format: str) -> None:
+    samples = (0.1 * np.sin(np.arange(24_000) * 0.05)).astype(np.float32)
+    data = chunks(wav_bytes(samples, RATE, sample_format))[b"data"]
+    found = np.frombuffer(data, "<f4") if sample_format == "float" else np.frombuffer(data, "<i2") / 32767
+    assert np.sqrt(np.mean(found**2)) == pytest.approx(np.sqrt(np.mean(samples**2)), rel=1e-3)
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(ValueError, match="float, pcm16"):
+        wav_bytes(np.zeros(1, np.float32), RATE, "mp3")
+
+
+def test_a_failed_write_leaves_the_earlier_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "speech.wav"
+    path.write_bytes(b"earlier")
+
+    def full(self: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(DiskFullError, match=r"needs \d+ bytes and \d+ are free"):
+        write_wav(path, np.zeros(100, np.float32), RATE)
+    assert path.read_bytes() == b"earlier"
+    assert os.listdir(tmp_path) == ["speech.wav"]
+
+
+def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "missing" / "speech.wav"):
+        with pytest.raises(OutputError, match="cannot be written"):
+            write_wav(path, np.zeros(10, np.float32), RATE)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_link_is_followed_and_a_device_is_written_to(tmp_path: Path) -> None:
+    target, link = tmp_path / "target.wav", tmp_path / "link.wav"
+    target.write_bytes(b"earlier")
+    link.symlink_to(target)
+    write_wav(link, np.zeros(10, np.float32), RATE)
+    assert link.is_symlink()
+    assert chunks(target.read_bytes())[b"data"] == bytes(40)
+    write_wav(Path("/dev/null"), np.zeros(10, np.float32), RATE)
+    assert not Path("/dev/null").is_file()
+
+
+# As it comes.
+
+
+@given(st.lists(SAMPLES, max_size=4), st.sampled_from(["float", "pcm16"]), st.booleans())
+def test_pieces_make_the_file_of_the_whole(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[np.ndarray], sample_format: str, raw: bool
+) -> None:
+    path = tmp_path_factory.mktemp("pieces") / "speech.wav"
+    with audio_file(path, RATE, sample_format, raw=raw) as file:
+        for piece in pieces:
+            file.write(piece)
+    whole = np.concatenate([np.zeros(0, np.float32), *pieces])
+    assert file.samples == len(whole)
+    expected = encode(whole, sample_format) if raw else wav_bytes(whole, RATE, sample_format)
+    assert path.read_bytes() == expected
+
+
+@pytest.mark.parametrize("sample_format", ["float", "pcm16"])
+def test_a_header_of_open_length_differs_in_the_sizes_alone(sample_format: str) -> None:
+    known, unknown = wav_header(RATE, sample_format, 100), wav_header(RATE, sample_format, None)
+    assert len(known) == len(unknown)
+    changed = {at for at in range(len(known)) if known[at] != unknown[at]}
+    sizes = {*range(4, 8), *range(len(known) - 4, len(known))}
+    assert changed == sizes | (
+        {*range(len(known) - 12, len(known) - 8)} if sample_format == "float" else set()
+    )
+    assert {unknown[at] for at in changed} == {0xFF}
+
+
+def test_a_pipe_gets_every_piece_at_once_and_tells_when_nobody_reads(tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    with (
+        pytest.raises(ClosedPipeError, match="closed by the program that reads it"),
+        audio_file(Path(f"/dev/fd/{writer}"), RATE, "pcm16") as file,
+    ):
+        file.write(np.zeros(10, np.float32))
+        assert os.read(reader, 1_000) == wav_header(RATE, "pcm16", None) + bytes(20)
+        os.close(reader)
+        file.write(np.zeros(10, np.float32))
+    os.close(writer)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ValueError("?")], ids=repr)
+def test_what_is_not_finished_leaves_the_earlier_file(tmp_path: Path, error: BaseException) -> None:
+    path = tmp_path / "speech.wav"
+    path.write_bytes(b"earlier")
+    with pytest.raises(type(error)), audio_file(path, RATE) as file:
+        file.write(np.zeros(10, np.float32))
+        assert len(os.listdir(tmp_path)) == 2
+        raise error
+    assert path.read_bytes() == b"earlier"
+    assert os.listdir(tmp_path) == ["speech.wav"]
+
+
+def test_a_disk_that_fills_up_leaves_no_half_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.FileIO):
+        """A file that has room for a header."""
+
+        def write(self, data: Any) -> int:
+            if len(data) > 1_000:
+                raise OSError(28, "No space left on device")
+            return super().write(data)
+
+    monkeypatch.setattr(Path, "open", lambda path, mode, **_: Full(path, mode))
+    with (
+        pytest.raises(DiskFullError, match=r"needs 4058 bytes"),
+        audio_file(tmp_path / "x.wav", RATE) as file,
+    ):
+        file.write(np.zeros(1_000, np.float32))
+    assert os.listdir(tmp_path) == []
+
+
+def test_more_than_a_wav_file_holds_is_refused_and_raw_samples_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wav, "_UNKNOWN", 100)
+    with audio_file(tmp_path / "x.raw", RATE, raw=True) as file:
+        file.write(np.zeros(100, np.float32))
+    with pytest.raises(OutputError, match="would have 458 bytes and a WAV file holds 100"):
+        write_wav(tmp_path / "x.wav", np.zeros(100, np.float32), RATE)
+    assert os.listdir(tmp_path) == ["x.raw"]

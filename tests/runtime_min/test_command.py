@@ -1,0 +1,282 @@
+"""The runtime's command reads, speaks and writes; the bundle here is a fake that says silence."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime_min import __main__ as arguments
+from runtime_min import command
+from runtime_min.errors import EmptyInputError, ModelOutputError
+from runtime_min.model.voices import VoiceName
+from runtime_min.speech.timing import Audio, Timing
+from runtime_min.speech.words import Segment
+
+RATE = 24_000
+
+
+class FakeBundle:
+    """Says 100 samples of silence for each phoneme, a word at a time, and remembers what it was asked for."""
+
+    asked: tuple[str, Any, dict[str, Any]]
+    failure: BaseException | None = None
+    threads = 2
+    max_phonemes = 20
+    voices = (VoiceName("af_heart"), VoiceName("custom"))
+    manifest = SimpleNamespace(model=SimpleNamespace(synthetic=True), audio=SimpleNamespace(sample_rate=RATE))
+
+    def __enter__(self) -> FakeBundle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def synthesize(self, spoken: Any, **manner: Any) -> Audio:
+        self.asked = ("synthesize", spoken, manner)
+        (piece,) = self._pieces(spoken, manner["g2p"], whole=True)
+        return piece
+
+    @contextmanager
+    def stream(self, spoken: Any, **manner: Any) -> Iterator[Any]:
+        self.asked = ("stream", spoken, manner)
+        pieces = list(self._pieces(spoken, manner["g2p"]))
+
+        class Pieces:
+            phonemes = "".join(piece.phonemes for piece in pieces)
+
+            def __iter__(this) -> Iterator[Audio]:
+                yield pieces[0]
+                if self.failure is not None:
+                    raise self.failure
+                yield from pieces[1:]
+
+        yield Pieces()
+
+    def _pieces(self, spoken: Any, g2p: Any, whole: bool = False) -> Iterator[Audio]:
+        parts = [each.phonemes for each in spoken] if isinstance(spoken, list) else [spoken]
+        phonemes = " ".join(g2p(part) if g2p else part for part in parts)
+        if not phonemes:
+            raise EmptyInputError
+        for word in [phonemes] if whole else phonemes.split(" "):
+            tokens = tuple(Timing(phoneme, 0.0, 0.5) for phoneme in word)
+            yield Audio(
+                np.zeros(100 * len(word), np.float32), RATE, np.ones(1, np.int64), word, tokens, tokens
+            )
+
+
+@pytest.fixture
+def bundle(monkeypatch: pytest.MonkeyPatch) -> FakeBundle:
+    fake = FakeBundle()
+    monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: fake))
+    monkeypatch.setattr(command, "find_g2p", lambda language: (f"upper ({language})", str.upper))
+    return fake
+
+
+@pytest.fixture
+def run(bundle: FakeBundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
+    monkeypatch.chdir(tmp_path)
+    return lambda *options: arguments.main(["bundle", *options])
+
+
+# The help, and what is wrong usage.
+
+
+def test_the_help_fits_on_a_screen_and_names_every_option() -> None:
+    lines = arguments.HELP.splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 100
+    named = set(re.findall(r"(?<![\w-])--?[a-z][a-z0-9-]*", arguments.HELP.partition("\n  python")[0])) - {
+        "-m"
+    }
+    parser = arguments.parser()
+    known = {option for action in parser._actions for option in action.option_strings}
+    assert named == known - {"-h", "--help"}
+
+
+def test_the_examples_of_the_help_are_valid() -> None:
+    examples = re.findall(r"^  .*python -m runtime_min (.*?)(?: \|.*)?$", arguments.HELP, re.MULTILINE)
+    assert len(examples) == 3
+    for example in examples:
+        assert arguments.parse(shlex.split(example)).bundle == Path("bundles/kokoro")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "BUNDLE"),
+        (["bundle"], "one of --phonemes, --text"),
+        (["bundle", "--phonemes", "a", "--text", "b"], "not allowed with"),
+        (["bundle", "--phonemes", "a", "--timings", "x.txt"], r"\.srt, \.vtt, \.json"),
+        (["bundle", "--phonemes", "a", "--format", "mp3"], "invalid choice"),
+        (["bundle", "--phonemes", "a", "--speed", "fast"], "invalid float"),
+    ],
+)
+def test_wrong_usage_is_refused(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        arguments.main(options)
+    assert re.search(message, capsys.readouterr().err)
+
+
+# What is spoken.
+
+
+def test_a_file_of_one_utterance_is_spoken_as_one_and_a_pipe_or_more_in_pieces(
+    run: Callable[..., int], bundle: FakeBundle, capfdbinary: Any
+) -> None:
+    assert run("--phonemes", "ab ab") == 0
+    assert bundle.asked[:2] == ("synthesize", "ab ab")
+    assert run("--phonemes", "ab ab", "-o", "-") == 0
+    assert bundle.asked[:2] == ("stream", "ab ab")
+    assert run("--phonemes", "ab " * 10) == 0
+    assert bundle.asked[0] == "stream"
+
+
+def test_the_options_are_handed_on(run: Callable[..., int], bundle: FakeBundle) -> None:
+    blend = "af_heart*0.7+am_adam*0.3"
+    assert (
+        run("--phonemes", "a", "--voice", blend, "--speed", "1.5", "--pause", "0.4", "--seed", "7", "--trim")
+        == 0
+    )
+    assert bundle.asked[2] == {
+        "voice": blend, "speed": 1.5, "seed": 7, "trim": True,
+        "sentence_pause": 0.4, "clause_pause": 0.2, "g2p": None,
+    }  # fmt: skip
+
+
+def test_paragraphs_are_segments_and_line_breaks_spaces(
+    run: Callable[..., int], bundle: FakeBundle, tmp_path: Path
+) -> None:
+    (tmp_path / "in.txt").write_bytes("\ufeffab\r\n ab\n\n\n  \n\nc\n".encode())
+    assert run("--phonemes-file", "in.txt") == 0
+    assert bundle.asked[1] == [Segment("ab ab"), Segment("c")]
+
+
+@pytest.mark.parametrize(
+    ("options", "language"),
+    [
+        (["--voice", "ef_dora*0.5 + af_heart"], "es"),
+        ([], "en-US"),
+        (["--language", "fr"], "fr"),
+        (["--voice", "custom", "--language", "it"], "it"),
+    ],
+)
+def test_the_language_of_a_text_is_the_voices_unless_it_is_said(
+    run: Callable[..., int],
+    bundle: FakeBundle,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    language: str,
+) -> None:
+    assert run("--text", "ab", *options) == 0
+    assert bundle.asked[2]["g2p"]("a") == "A"
+    assert f"upper ({language})" in capsys.readouterr().err
+
+
+REFUSED = {
+    "a voice that tells no language": (["--text", "a", "--voice", "custom"], 3, "'custom' does not tell the"),
+    "a text that is no UTF-8": (["--text-file", "latin1.txt"], 3, "latin1.txt is no UTF-8: see its byte 2"),
+    "a file that is not there": (["--phonemes-file", "no.txt"], 3, "no.txt cannot be read: No such file"),
+    "nothing to say": (["--phonemes", " \n "], 3, "at least one phoneme"),
+    "nowhere to write": (["--phonemes", "a", "-o", "no/x.wav"], 6, "no/x.wav cannot be written"),
+    "nowhere to write timings": (["--phonemes", "a", "--timings", "no/x.srt"], 6, "no/x.srt cannot be"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "code", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_done_is_told_in_a_line(
+    run: Callable[..., int],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    code: int,
+    message: str,
+) -> None:
+    (tmp_path / "latin1.txt").write_bytes(b"ni\xf1o")
+    assert run(*options) == code
+    told = capsys.readouterr()
+    assert message in told.err and told.out == ""
+
+
+# What is written.
+
+
+def test_a_stream_on_standard_output_is_the_samples_and_nothing_else(
+    run: Callable[..., int], capfdbinary: Any
+) -> None:
+    assert run("--phonemes", "ab abc", "-o", "-", "--raw", "--format", "pcm16") == 0
+    told = capfdbinary.readouterr()
+    assert told.out == bytes(2 * 500)
+    assert re.findall(rb"(\d+)%", told.err) == [b"40", b"100"]
+
+
+def test_progress_is_quiet_on_request_but_for_the_warning(
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--phonemes", "ab", "-q") == 0
+    assert re.fullmatch("warning: THIS BUNDLE BABBLES.*\n", capsys.readouterr().err)
+
+
+def test_timings_are_written_for_what_was_spoken(run: Callable[..., int], tmp_path: Path) -> None:
+    assert run("--phonemes", "ab c", "--timings", "x.json") == 0
+    found = json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))
+    assert (found["text"], len(found["tokens"])) == ("ab c", 4)
+
+
+@pytest.mark.parametrize(
+    ("failure", "code"), [(ModelOutputError("NaN"), 4), (KeyboardInterrupt(), 130)], ids=repr
+)
+def test_what_fails_in_the_middle_leaves_the_earlier_file_and_nothing_else(
+    run: Callable[..., int], bundle: FakeBundle, tmp_path: Path, failure: BaseException, code: int
+) -> None:
+    (tmp_path / "x.wav").write_bytes(b"earlier")
+    bundle.failure = failure
+    assert run("--phonemes", "ab " * 10, "-o", "x.wav", "--timings", "x.srt") == code
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"x.wav": b"earlier"}
+
+
+def test_a_request_to_end_is_an_interruption(run: Callable[..., int], bundle: FakeBundle) -> None:
+    earlier = signal.getsignal(signal.SIGTERM)
+
+    class Ending(Exception):
+        def __init__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    bundle.synthesize = lambda *_, **__: Ending()  # type: ignore[method-assign, assignment, return-value]
+    assert run("--phonemes", "ab") == 130
+    assert signal.getsignal(signal.SIGTERM) == earlier
+
+
+def test_voices_are_listed_with_language_and_sex(
+    run: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--list-voices") == 0
+    assert capsys.readouterr().out == "af_heart\ten-US\tfemale\ncustom\t\t\n"
+
+
+def test_a_terminal_is_not_sent_samples(
+    run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command.os, "isatty", lambda descriptor: True)
+    assert run("--phonemes", "ab", "-o", "-") == 6
+    assert "aplay" in capsys.readouterr().err
+
+
+def test_at_a_terminal_progress_is_one_line_that_is_written_over(
+    run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert run("--phonemes", "ab " * 10) == 0
+    told = capsys.readouterr().err
+    assert told.count("\n") == 2 and told.count("\r") == 11
+    assert told.count("\x1b[K") == 12

@@ -1,0 +1,249 @@
+"""What the runtime does not speak is refused by type, and the process goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.bundle.write import write_bundle
+from runtime_min.errors import (
+    BlendError,
+    ClosedBundleError,
+    EmptyInputError,
+    ForkError,
+    LibraryLoadError,
+    MissingStagesError,
+    PauseError,
+    SeedError,
+    SpeedError,
+    SpokenTypeError,
+    TensorInputError,
+    ThreadsError,
+    TooManyPhonemesError,
+    TvmVersionError,
+    UnknownPhonemesError,
+    UnknownVoiceError,
+    UtteranceTooLongError,
+    VoiceArrayError,
+)
+from runtime_min.format.manifest import CpuLevel
+from tests.support.speaking import run_alone
+from tests.support.tiny_bundle import contents, with_levels
+
+
+@pytest.fixture(scope="module")
+def bundle(speaking_bundle: Path) -> Path:
+    return speaking_bundle
+
+
+REFUSALS = [
+    ("spoken.synthesize('')", EmptyInputError),
+    ("spoken.synthesize('abX')", UnknownPhonemesError),
+    ("spoken.trace('a' * 21)", TooManyPhonemesError),
+    ("spoken.synthesize('abc ' * 40 + 'X')", UnknownPhonemesError),
+    ("spoken.synthesize([Word('Abc', 'abX')])", UnknownPhonemesError),
+    ("spoken.synthesize('Text', g2p=lambda text: 'abX')", UnknownPhonemesError),
+    ("spoken.synthesize('Text', g2p=lambda text: None)", SpokenTypeError),
+    ("spoken.synthesize(7)", SpokenTypeError),
+    ("spoken.synthesize([])", EmptyInputError),
+    ("spoken.synthesize([Segment('abc'), Segment('abc', speed=9)])", SpeedError),
+    ("spoken.synthesize([Segment('abc'), Segment('abc', voice='af_hart')])", UnknownVoiceError),
+    ("spoken.synthesize('abc', voice='af_heart*-1')", BlendError),
+    ("spoken.synthesize('abc', voice=np.zeros((1, 5)))", VoiceArrayError),
+    ("spoken.synthesize('abc', sentence_pause=-1)", PauseError),
+    ("spoken.synthesize('abc', clause_pause=float('nan'))", PauseError),
+    ("spoken.stream('abc', seed=-1)", SeedError),
+    ("spoken.stream('abX')", UnknownPhonemesError),
+    ("spoken.stream('')", EmptyInputError),
+    ("spoken.synthesize('abc', voice='af_hart')", UnknownVoiceError),
+    ("spoken.synthesize('abc', speed=float('nan'))", SpeedError),
+    ("spoken.trace('abc' * 6, speed=0.25)", UtteranceTooLongError),
+    ("spoken.trace('abc', durations=np.array([1, 2, 3, 4]))", TensorInputError),
+    ("spoken.trace('abc', durations=np.array([1, 2, 3, 4, 0]))", TensorInputError),
+    ("spoken.trace('abc', noise=np.zeros((1, 600), np.float32))", TensorInputError),
+    ("spoken.trace('abc', noise=np.zeros(600, np.float32))", TensorInputError),
+    ("spoken.trace('abcabcabc', buckets={'bert': 8})", TensorInputError),
+    ("spoken.trace('abc', buckets={'bert': 9})", TensorInputError),
+    ("spoken.stage('bert').run({'token_ids': np.zeros((1, 2), np.int64)})", TensorInputError),
+    ("spoken.stage('bert').run({'token_ids': np.zeros((1, 23), np.int64)})", TensorInputError),
+    ("spoken.stage('bert').run({'token_ids': np.zeros((1, 5), np.int32)})", TensorInputError),
+    ("spoken.stage('bert').run({'token_ids': np.zeros(5, np.int64)})", TensorInputError),
+    ("spoken.stage('bert').run({'ids': np.zeros((1, 5), np.int64)})", TensorInputError),
+    ("spoken.stage('vocoder')", MissingStagesError),
+    ("Bundle.load(sys.argv[1], threads=0)", ThreadsError),
+    ("Bundle.load(sys.argv[1], threads=2.0)", ThreadsError),
+    ("closed.synthesize('abc')", ClosedBundleError),
+    ("closed.stream('abc')", ClosedBundleError),
+    ("list(closing_stream)", ClosedBundleError),
+    ("in_a_child(spoken)", ForkError),
+]
+
+
+@pytest.fixture(scope="module")
+def refusals(bundle: Path) -> list[list[str]]:
+    """Class and message of every refusal, all from one process that goes on after each."""
+    found: list[list[str]] = run_alone(
+        bundle,
+        f"""
+        import os
+        import numpy as np
+        from runtime_min import Bundle, KokoroError, Segment, Word
+
+        def in_a_child(bundle):
+            reader, writer = os.pipe()
+            if os.fork() == 0:
+                try:
+                    bundle.synthesize("abc")
+                except KokoroError as error:
+                    os.write(writer, type(error).__name__.encode())
+                os._exit(0)
+            name = os.read(reader, 100).decode()
+            os.wait()
+            raise type(name, (KokoroError,), {{}})("told by the child")
+
+        spoken = Bundle.load(sys.argv[1])
+        with Bundle.load(sys.argv[1]) as closed:
+            before = closed.synthesize("abc").samples.tobytes()
+            closing_stream = closed.stream("abc " * 40)
+            next(closing_stream)
+        result = []
+        for call in {[call for call, _ in REFUSALS]!r}:
+            try:
+                eval(call)
+                result.append(["accepted", ""])
+            except KokoroError as error:
+                result.append([type(error).__name__, str(error)])
+        assert spoken.synthesize("abc").samples.tobytes() == before
+        """,
+    )
+    return found
+
+
+@pytest.mark.parametrize(("call", "error"), REFUSALS, ids=[call for call, _ in REFUSALS])
+def test_wrong_input_is_refused_by_type_and_the_bundle_goes_on(
+    refusals: list[list[str]], call: str, error: type[Exception]
+) -> None:
+    name, message = refusals[[known for known, _ in REFUSALS].index(call)]
+    assert name == error.__name__, message
+    assert len(message) > 10
+
+
+def test_too_long_an_utterance_says_what_it_needs_and_what_to_do(refusals: list[list[str]]) -> None:
+    _, message = next(found for found in refusals if found[0] == "UtteranceTooLongError")
+    assert "the bundle holds 100 (2.5 s): raise the speed" in message
+
+
+def test_near_names_are_suggested_for_an_unknown_voice(refusals: list[list[str]]) -> None:
+    _, message = next(found for found in refusals if found[0] == "UnknownVoiceError")
+    assert "Did you mean af_heart" in message
+
+
+def load_error(bundle: Path, **options: Any) -> list[str]:
+    found: list[str] = run_alone(
+        bundle,
+        f"""
+        from runtime_min import Bundle, KokoroError
+        try:
+            Bundle.load(sys.argv[1], **{options!r}).synthesize("abc")
+            result = ["spoke", ""]
+        except KokoroError as error:
+            result = [type(error).__name__, str(error)]
+        """,
+    )
+    return found
+
+
+def test_a_partial_bundle_runs_its_stage_and_says_what_it_lacks(
+    libraries: dict[str, Path], runtime_library: Path, tmp_path: Path
+) -> None:
+    some = {name: path for name, path in libraries.items() if name in ("bert", "decoder")}
+    bundle = write_bundle(tmp_path / "bundle", contents(some, runtime_library))
+    name, message = load_error(bundle)
+    assert name == MissingStagesError.__name__
+    assert "the stages bert, decoder; it lacks duration, text_encoder, f0n" in message
+    assert run_alone(
+        bundle,
+        """
+        import numpy as np
+        from runtime_min import Bundle
+        bundle = Bundle.load(sys.argv[1])
+        result = [bundle.max_phonemes, *bundle.stage("bert").run({"token_ids": np.zeros((1, 5), np.int64)})]
+        """,
+    ) == [20, "hidden"]
+
+
+def test_a_library_that_cannot_be_loaded_is_a_typed_error(
+    libraries: dict[str, Path], runtime_library: Path, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken.so"
+    broken.write_bytes(b"not a library either")
+    made = contents({**libraries, "bert": broken}, runtime_library)
+    name, message = load_error(write_bundle(tmp_path / "bundle", made))
+    assert name == LibraryLoadError.__name__
+    assert "bert-8.so" in message
+
+
+def test_a_runtime_that_cannot_be_loaded_is_a_typed_error(libraries: dict[str, Path], tmp_path: Path) -> None:
+    broken = tmp_path / "libtvm_runtime.so"
+    broken.write_bytes(b"not a library")
+    name, message = load_error(write_bundle(tmp_path / "bundle", contents(libraries, broken)))
+    assert name == LibraryLoadError.__name__
+    assert "libtvm_runtime.so could not be loaded" in message
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"tvm_ffi": "0.2.0"}, {"tvm_ffi": "0.1.99"}, {"tvm_ffi": "1.0.0"}],
+    ids=lambda change: next(iter(change.values())),
+)
+def test_a_bundle_for_another_tvm_ffi_is_refused(
+    libraries: dict[str, Path], runtime_library: Path, tmp_path: Path, change: dict[str, str]
+) -> None:
+    made = contents(libraries, runtime_library)
+    other = replace(made, versions=replace(made.versions, **change))
+    name, message = load_error(write_bundle(tmp_path / "bundle", other))
+    assert name == TvmVersionError.__name__
+    assert change["tvm_ffi"] in message and "pip install" in message
+
+
+def test_a_runtime_of_another_version_in_the_process_is_refused(
+    bundle: Path, libraries: dict[str, Path], runtime_library: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    made = contents(libraries, runtime_library)
+    write_bundle(other, replace(made, versions=replace(made.versions, tvm="0.28.0")))
+    assert (
+        run_alone(
+            bundle,
+            f"""
+        from runtime_min import Bundle, KokoroError
+        first = Bundle.load(sys.argv[1])
+        try:
+            Bundle.load({str(other)!r})
+            result = "loaded"
+        except KokoroError as error:
+            result = type(error).__name__
+        assert len(first.synthesize("abc").samples)
+        """,
+        )
+        == TvmVersionError.__name__
+    )
+
+
+def test_a_level_is_chosen_at_load(libraries: dict[str, Path], runtime_library: Path, tmp_path: Path) -> None:
+    levels = (CpuLevel("future", ("telepathy",)), CpuLevel("today", ()), CpuLevel("old", ()))
+    made = with_levels(contents(libraries, runtime_library), levels)
+    bundle = write_bundle(tmp_path / "bundle", made)
+    script = """
+    from runtime_min import Bundle
+    bundle = Bundle.load(sys.argv[1], level=LEVEL)
+    bundle.synthesize("abc")
+    loaded = {line.split("/")[-2] for line in open("/proc/self/maps") if "bert-8" in line}
+    result = [bundle.level.name, *loaded]
+    """
+    assert run_alone(bundle, script.replace("LEVEL", "None")) == ["today", "today"]
+    assert run_alone(bundle, script.replace("LEVEL", "'old'")) == ["old", "old"]
+    assert load_error(bundle, level="future")[0] == "CpuLevelError"

@@ -1,0 +1,290 @@
+"""The runtime speaks from a compiled bundle, in processes that have the runtime alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.speaking import UTTERANCES, expected, run_alone
+
+
+@pytest.fixture(scope="module")
+def bundle(speaking_bundle: Path) -> Path:
+    return speaking_bundle
+
+
+@pytest.fixture(scope="module")
+def spoken(bundle: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = run_alone(
+        bundle,
+        f"""
+        from runtime_min import Bundle
+        spoken = Bundle.load(sys.argv[1])
+        result = []
+        for utterance in {UTTERANCES!r}:
+            audio = spoken.synthesize(*utterance)
+            assert audio.samples.dtype == "float32" and audio.durations.dtype == "int64"
+            result.append(dict(
+                samples=audio.samples.tolist(), rate=audio.sample_rate, durations=audio.durations.tolist()
+            ))
+        """,
+    )
+    return found
+
+
+@pytest.mark.parametrize("index", range(len(UTTERANCES)))
+def test_the_chain_computes_what_the_format_specifies(spoken: list[dict[str, Any]], index: int) -> None:
+    durations, samples = expected(*UTTERANCES[index])
+    assert spoken[index]["durations"] == durations.tolist()
+    assert spoken[index]["rate"] == 24_000
+    np.testing.assert_allclose(spoken[index]["samples"], samples, rtol=1e-5, atol=1e-5)
+
+
+def test_only_the_runtime_is_imported_and_torch_still_can_be(bundle: Path) -> None:
+    result = run_alone(
+        bundle,
+        """
+        from runtime_min import Bundle
+        Bundle.load(sys.argv[1]).synthesize("abc")
+        forbidden = ("torch", "tvm", "msgpack", "kokoro", "exporter")
+        imported = [name for name in forbidden if name in sys.modules]
+        import torch
+        result = dict(imported=imported, sum=float(torch.ones(3).sum()))
+        """,
+    )
+    assert result == {"imported": [], "sum": 3.0}
+
+
+def test_importing_the_runtime_is_quick_and_loads_no_tvm(bundle: Path) -> None:
+    result = run_alone(
+        bundle,
+        """
+        import time
+        import numpy
+        started = time.process_time()
+        import runtime_min
+        slow = [name for name in ("tvm_ffi", "asyncio", "subprocess") if name in sys.modules]
+        result = dict(seconds=time.process_time() - started, imported=slow)
+        """,
+    )
+    assert result["seconds"] < 0.2
+    assert result["imported"] == []
+
+
+def test_any_bucket_and_any_number_of_threads_give_the_same_bits(bundle: Path) -> None:
+    assert (
+        run_alone(
+            bundle,
+            """
+        import numpy as np
+        from runtime_min import Bundle
+        sounds = []
+        for threads in (1, 2, 3):
+            bundle = Bundle.load(sys.argv[1], threads=threads)
+            for tokens in (8, 22):
+                for frames in (40, 100):
+                    buckets = dict.fromkeys(("bert", "duration", "text_encoder"), tokens)
+                    buckets.update(f0n=frames, decoder=frames)
+                    sounds.append(bundle.trace("abc", speed=2.0, buckets=buckets).audio.tobytes())
+            sounds.append(bundle.synthesize("abc", speed=2.0).samples.tobytes())
+        result = len(set(sounds))
+        """,
+        )
+        == 1
+    )
+
+
+def test_many_threads_may_use_one_bundle(bundle: Path) -> None:
+    assert run_alone(
+        bundle,
+        """
+        from concurrent.futures import ThreadPoolExecutor
+        from runtime_min import Bundle
+        bundle = Bundle.load(sys.argv[1])
+        alone = [bundle.synthesize("abc"[: 1 + i % 3], seed=i).samples.tobytes() for i in range(12)]
+        with ThreadPoolExecutor(6) as pool:
+            together = list(pool.map(
+                lambda i: bundle.synthesize("abc"[: 1 + i % 3], seed=i).samples.tobytes(), range(12)
+            ))
+        result = alone == together
+        """,
+    )
+
+
+def test_memory_stays_bounded_over_many_lengths(bundle: Path) -> None:
+    """TVM's allocator keeps a block of every size that it has seen, so outputs have one size."""
+    grown, outputs = run_alone(
+        bundle,
+        """
+        import resource
+        import numpy as np
+        from runtime_min import Bundle
+        bundle = Bundle.load(sys.argv[1])
+        def speak(frames):
+            bundle.trace("abcabc", durations=np.array([frames - 7] + [1] * 7))
+        speak(100)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for frames in range(8, 101):
+            speak(frames)
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        result = [(after - before) * 1024, sum(2400 * frames for frames in range(8, 101))]
+        """,
+    )
+    assert grown < outputs / 2
+
+
+def test_two_bundles_in_one_process_speak_on_their_own_threads(bundle: Path) -> None:
+    assert run_alone(
+        bundle,
+        """
+        from runtime_min import Bundle
+        one, two = Bundle.load(sys.argv[1], threads=1), Bundle.load(sys.argv[1], threads=2)
+        same = one.synthesize("abc").samples.tobytes() == two.synthesize("abc").samples.tobytes()
+        one.close()
+        result = [one.threads, two.threads, same, len(two.synthesize("abc").samples) > 0]
+        """,
+    ) == [1, 2, True, True]
+
+
+def test_all_cores_are_used_and_none_is_bound_unless_something_else_is_asked_for(bundle: Path) -> None:
+    script = """
+    import os
+    from runtime_min import Bundle
+    cores = os.sched_getaffinity(0)
+    bundle = Bundle.load(sys.argv[1], threads=THREADS)
+    bundle.synthesize("abc")
+    import tvm_ffi
+    pool = bundle._worker.call(tvm_ffi.get_global_func("runtime.NumThreads"))
+    free = os.sched_getaffinity(0) == bundle._worker.call(os.sched_getaffinity, 0) == cores
+    result = [bundle.threads, pool, free]
+    """
+    cores = len(os.sched_getaffinity(0))
+    any_number = script.replace("THREADS", "None")
+    assert run_alone(bundle, any_number) == [cores, cores, True]
+    assert run_alone(bundle, any_number, OMP_NUM_THREADS="1") == [cores, cores, True]
+    assert run_alone(bundle, any_number, TVM_NUM_THREADS="3") == [3, 3, True]
+    assert run_alone(bundle, script.replace("THREADS", "1"), TVM_NUM_THREADS="3") == [1, 1, True]
+    assert run_alone(bundle, script.replace("THREADS", "5"), TVM_NUM_THREADS="2") == [5, 5, True]
+
+
+def test_the_parameters_stay_in_the_page_cache(bundle: Path) -> None:
+    """Nothing writes to the mapping, so all processes share it."""
+    dirty = run_alone(
+        bundle,
+        """
+        from runtime_min import Bundle
+        bundle = Bundle.load(sys.argv[1])
+        bundle.synthesize("abc")
+        result, inside = None, False
+        for line in open("/proc/self/smaps"):
+            inside = line.rstrip().endswith("parameters.bin") if "-" in line.split()[0] else inside
+            if inside and line.startswith("Private_Dirty:"):
+                result = int(line.split()[1])
+        """,
+    )
+    assert dirty == 0
+
+
+def test_a_single_stage_runs_on_arrays_of_ones_own(bundle: Path) -> None:
+    assert run_alone(
+        bundle,
+        """
+        import numpy as np
+        from runtime_min import Bundle
+        stage = Bundle.load(sys.argv[1]).stage("text_encoder")
+        ids = np.array([[0, 1, 2, 0, 9]], np.int64)[:, :4]
+        outputs = [stage.run({"token_ids": ids}, bucket=bucket)["text"] for bucket in (None, 8, 22)]
+        different = {output.tobytes() for output in outputs}
+        result = [list(stage.buckets), list(outputs[0].shape), len(different)]
+        """,
+    ) == [[8, 22], [1, 4, 4], 1]
+
+
+def test_durations_and_noise_can_be_injected(bundle: Path) -> None:
+    assert run_alone(
+        bundle,
+        """
+        import numpy as np
+        from runtime_min import Bundle
+        bundle = Bundle.load(sys.argv[1])
+        durations = np.array([3, 1, 4, 1, 5])
+        quiet, plain = np.zeros((1, 600 * 14), np.float32), bundle.trace("abc", durations=durations)
+        silent = bundle.trace("abc", durations=durations, noise=quiet)
+        result = [
+            silent.durations.tolist(),
+            silent.audio.shape == (1, 8400),
+            bool(np.abs(plain.audio - silent.audio - 0.125 * plain.noise).max() < 1e-5),
+            bool((silent.noise == 0).all()),
+        ]
+        """,
+    ) == [[3, 1, 4, 1, 5], True, True, True]
+
+
+def test_long_input_is_spoken_in_pieces_to_the_bit_on_any_number_of_threads(bundle: Path) -> None:
+    assert run_alone(
+        bundle,
+        """
+        from runtime_min import Audio, Bundle, Segment
+        text = "abc abca " * 30
+        sounds, streams = set(), set()
+        for threads in (1, 2, 3):
+            bundle = Bundle.load(sys.argv[1], threads=threads)
+            options = dict(voice="af_heart+am_adam", speed=2.0, seed=5)
+            audio = bundle.synthesize(text, **options)
+            pieces = list(bundle.stream(text, **options))
+            sounds |= {audio.samples.tobytes(), Audio.join(pieces).samples.tobytes()}
+            streams.add(tuple(len(piece.samples) for piece in pieces))
+        # At a quarter of the speed a piece exceeds the largest frame bucket and is divided.
+        slow = bundle.synthesize(text, speed=0.25)
+        two = bundle.synthesize([Segment("abc", "am_adam", 2.0), Segment("abca")])
+        result = [len(sounds), len(streams), len(pieces) > 9,
+            *("".join(token.text for token in each.tokens) == text for each in (audio, slow)),
+            two.phonemes, len(two.durations)]
+        """,
+    ) == [1, 1, True, True, True, "abcabca", 11]
+
+
+def test_a_single_piece_is_the_utterance_that_trace_computes(bundle: Path) -> None:
+    assert run_alone(
+        bundle,
+        """
+        import numpy as np
+        from runtime_min import Bundle
+        bundle = Bundle.load(sys.argv[1])
+        table = bundle.voice_tables["am_adam"]
+        expected = bundle.trace("abc abc", "am_adam", 2.0, 3).audio[0].tobytes()
+        voices = ["am_adam", "am_adam*2", ["am_adam"], table, table[:, None], table[6]]
+        sounds = {bundle.synthesize("abc abc", voice, 2.0, 3).samples.tobytes() for voice in voices}
+        given = bundle.synthesize("Text", "am_adam", 2.0, 3, g2p=lambda text: "abc abc").samples.tobytes()
+        result = [sounds == {expected}, given == expected, [voice.sex for voice in bundle.voices]]
+        """,
+    ) == [True, True, ["female", "female", "male"]]
+
+
+def test_a_program_that_leaves_a_stream_behind_ends(bundle: Path) -> None:
+    assert run_alone(
+        bundle,
+        """
+        from runtime_min import Bundle
+        stream = Bundle.load(sys.argv[1]).stream("abc abca " * 300)
+        result = len(next(stream).samples) > 0
+        """,
+    )
+
+
+def test_tvm_itself_may_be_in_the_process(bundle: Path) -> None:
+    assert (
+        run_alone(
+            bundle,
+            """
+        import tvm
+        from runtime_min import Bundle
+        result = len(Bundle.load(sys.argv[1]).synthesize("abc").samples) % 600
+        """,
+        )
+        == 0
+    )

@@ -1,0 +1,100 @@
+"""The command speaks as the runtime does, and ends with the documented codes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import wave
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runtime_min.errors import BundleError
+from tests.support.speaking import ROOT, environment, expected
+
+
+@pytest.fixture(scope="module")
+def bundle(speaking_bundle: Path) -> Path:
+    return speaking_bundle
+
+
+def speak(*arguments: str | Path, stdin: str | None = None, module: bool = False) -> Any:
+    command = [sys.executable, *(["-m", "runtime_min"] if module else []), *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, env=environment(), cwd=ROOT)
+
+
+def test_running_leaves_the_bundle_as_it_was(bundle: Path, tmp_path: Path) -> None:
+    def state() -> dict[str, tuple[int, int]]:
+        return {
+            str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(bundle.rglob("*"))
+        }
+
+    before = state()
+    done = speak(bundle / "runtime_min.pyz", "--phonemes", "abc", "-o", str(tmp_path / "x.wav"))
+    assert done.returncode == 0, done.stderr
+    assert state() == before
+
+
+def test_the_command_writes_what_the_api_computes(bundle: Path, tmp_path: Path) -> None:
+    path = tmp_path / "hello.wav"
+    arguments = ["--phonemes", "-", "--voice", "am_adam", "--speed", "2", "--seed", "3", "-o", path]
+    done = speak(bundle, *arguments, "--format", "pcm16", "--threads", "2", stdin="abc ab\n", module=True)
+    assert done.returncode == 0, done.stderr
+    assert "on 2 threads" in done.stderr
+    with wave.open(str(path)) as file:
+        found = np.frombuffer(file.readframes(file.getnframes()), "<i2")
+    _, samples = expected("abc ab", "am_adam", 2.0, 3)
+    np.testing.assert_allclose(found, np.clip(samples, -1, 1) * 32767, atol=1.0)
+
+
+def test_a_synthetic_bundle_says_that_it_babbles(bundle: Path, tmp_path: Path) -> None:
+    done = speak(bundle / "runtime_min.pyz", "--phonemes", "abc", "-o", tmp_path / "x.wav")
+    assert "THIS BUNDLE BABBLES" in done.stderr
+
+
+def test_input_that_is_no_utf8_is_refused_by_name(bundle: Path) -> None:
+    command = [sys.executable, bundle / "runtime_min.pyz", "--phonemes", "-"]
+    done = subprocess.run(command, input=b"ab\xff\n", capture_output=True, env=environment(), cwd=ROOT)
+    assert done.returncode == 3
+    assert b"is no UTF-8: see its byte 2" in done.stderr
+
+
+def copied(bundle: Path, place: Path) -> Path:
+    return Path(shutil.copytree(bundle, place / "copy"))
+
+
+COMMANDS = {
+    "unknown phonemes": (["--phonemes", "abX"], 3, "'X' (U+0058) at 2"),
+    "empty": (["--phonemes", ""], 3, "no phonemes"),
+    "voice": (["--phonemes", "a", "--voice", "af_hart"], 3, "Did you mean af_heart"),
+    "speed": (["--phonemes", "a", "--speed", "nan"], 3, "from 0.25 to 4"),
+    "seed": (["--phonemes", "a", "--seed", "-1"], 3, "from 0 to 2**64 - 1"),
+    "threads": (["--phonemes", "a", "--threads", "0"], 3, "from 1 to 1024"),
+    "level": (["--phonemes", "a", "--level", "v9"], 5, "no CPU level 'v9'"),
+    "digest": (["--phonemes", "a", "--manifest-sha256", "0" * 64], 4, "pinned is 0000"),
+    "output": (["--phonemes", "a", "-o", "/nowhere/x.wav"], 6, "cannot be written"),
+    "no phonemes given": ([], 2, "one of --phonemes"),
+    "speed is no number": (["--phonemes", "a", "--speed", "fast"], 2, "invalid float value"),
+}
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_command_ends_with_one_line_and_the_documented_code(bundle: Path, name: str) -> None:
+    arguments, code, message = COMMANDS[name]
+    done = speak(bundle / "runtime_min.pyz", bundle, *arguments)
+    assert done.returncode == code
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_command_refuses_a_damaged_bundle(bundle: Path, tmp_path: Path) -> None:
+    damaged = copied(bundle, tmp_path)
+    (damaged / "NOTICE").unlink()
+    done = speak(damaged, "--phonemes", "a", module=True)
+    assert (done.returncode, BundleError.exit_code) == (4, 4)
+    assert "lacks NOTICE" in done.stderr
+    assert speak(tmp_path / "nothing", "--phonemes", "a", module=True).returncode == 4

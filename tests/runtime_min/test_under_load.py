@@ -1,0 +1,292 @@
+"""The runtime under load: after many calls, bundles and faults it works, and holds no more than before."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+
+from runtime_min.errors import TvmMissingError
+from tests.support.speaking import run_alone
+
+# What the scripts below share.
+PROBES = """
+import gc, os, sys, threading
+from runtime_min import Bundle, KokoroError
+
+def status(field):
+    lines = open("/proc/self/status").read().splitlines()
+    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field))
+
+def handles():
+    return len(os.listdir("/proc/self/fd"))
+
+def mapped(path):
+    return sum(path in line for line in open("/proc/self/maps"))
+
+PATH = sys.argv[1]
+"""
+
+
+def run(bundle: Path, script: str, **changes: str) -> Any:
+    return run_alone(bundle, PROBES + script, **changes)
+
+
+SOAK = """
+bundle = Bundle.load(PATH)
+texts = ["abc"[: 1 + i % 3] + " abcab"[: i % 6] for i in range(18)]
+expected = [bundle.synthesize(text, seed=1).samples.tobytes() for text in texts]
+def speak(count):
+    for i in range(count):
+        k = i % len(texts)
+        assert bundle.synthesize(texts[k], seed=1).samples.tobytes() == expected[k]
+        if i % 10 == 0:
+            for wrong in (dict(phonemes=""), dict(phonemes="abX"), dict(phonemes="a", voice="?")):
+                try:
+                    bundle.synthesize(**wrong)
+                except KokoroError:
+                    pass
+speak(COUNT // 10)
+gc.collect()
+before = status("VmRSS"), handles(), status("Threads") >> 10
+speak(COUNT)
+gc.collect()
+after = status("VmRSS"), handles(), status("Threads") >> 10
+result = [after[0] - before[0], *(after[i] - before[i] for i in (1, 2))]
+"""
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_memory_handles_and_threads_stay_as_they_are_over_many_calls(
+    speaking_bundle: Path, count: int
+) -> None:
+    """A leak of one kilobyte a call would show; for a real model there is `kokoro-export bench --memory`."""
+    grown, handles, threads = run(speaking_bundle, SOAK.replace("COUNT", str(count)))
+    print(f"\n{count} calls: {grown} bytes, {handles} handles, {threads} threads more")
+    assert (handles, threads) == (0, 0)
+    assert grown < 1_000_000
+
+
+LOADING = """
+def cycle():
+    with Bundle.load(PATH, threads=2) as bundle:
+        bundle.synthesize("abc")
+        bundle.synthesize("abcabcabcabc")
+for _ in range(5):
+    cycle()
+gc.collect()
+before = status("VmRSS"), handles(), status("Threads") >> 10, mapped("bert-8.so"), mapped("parameters.bin")
+for _ in range(COUNT):
+    cycle()
+gc.collect()
+after = status("VmRSS"), handles(), status("Threads") >> 10, mapped("bert-8.so"), mapped("parameters.bin")
+result = [after[0] - before[0], after[1:] == before[1:], list(after[3:])]
+"""
+
+
+def test_closing_frees_memory_handles_threads_libraries_and_maps(speaking_bundle: Path) -> None:
+    grown, same, left = run(speaking_bundle, LOADING.replace("COUNT", "60"))
+    assert same and left == [0, 0]
+    # Each holds 180 KB of mapped libraries and as much of TVM's blocks.
+    assert grown < 4_000_000
+
+
+def test_a_bundle_that_is_forgotten_is_freed_too(speaking_bundle: Path) -> None:
+    assert run(
+        speaking_bundle,
+        """
+Bundle.load(PATH).close()
+before = handles(), status("Threads"), mapped("parameters.bin")
+for _ in range(5):
+    Bundle.load(PATH).synthesize("abc")
+gc.collect()
+result = (handles(), status("Threads"), mapped("parameters.bin")) == before
+""",
+    )
+
+
+def test_a_load_that_fails_holds_nothing(speaking_bundle: Path) -> None:
+    assert run(
+        speaking_bundle,
+        """
+before = handles(), status("Threads")
+for options in (dict(manifest_sha256="0" * 64), dict(level="v9")) * 20:
+    try:
+        Bundle.load(PATH, **options)
+    except KokoroError:
+        pass
+result = (handles(), status("Threads")) == before
+""",
+    )
+
+
+def test_without_tvms_interface_it_says_what_to_install(speaking_bundle: Path) -> None:
+    assert run(
+        speaking_bundle,
+        """
+sys.modules["tvm_ffi"] = None
+try:
+    Bundle.load(PATH)
+except KokoroError as error:
+    result = [type(error).__name__, "pip install numpy apache-tvm-ffi" in str(error)]
+""",
+    ) == [TvmMissingError.__name__, True]
+
+
+def test_many_bundles_speak_at_once_from_many_threads(speaking_bundle: Path) -> None:
+    assert run(
+        speaking_bundle,
+        """
+from concurrent.futures import ThreadPoolExecutor
+bundles = [Bundle.load(PATH, threads=1 + i % 2) for i in range(12)]
+texts = ["a", "ab", "abc abc"]
+expected = {text: bundles[0].synthesize(text).samples.tobytes() for text in texts}
+def speak(i):
+    text = texts[i % 3]
+    return bundles[i % 12].synthesize(text).samples.tobytes() == expected[text]
+with ThreadPoolExecutor(16) as pool:
+    together = all(pool.map(speak, range(240)))
+for bundle in bundles[::2]:
+    bundle.close()
+with ThreadPoolExecutor(16) as pool:
+    rest = all(pool.map(speak, [i for i in range(240) if i % 2]))
+result = [together, rest]
+""",
+    ) == [True, True]
+
+
+def test_a_bundle_is_closed_while_others_speak_from_it(speaking_bundle: Path) -> None:
+    """Whoever is late gets an error, and nobody hangs or crashes."""
+    assert run(
+        speaking_bundle,
+        """
+from concurrent.futures import ThreadPoolExecutor
+outcomes = set()
+for _ in range(10):
+    bundle = Bundle.load(PATH)
+    def speak(i):
+        try:
+            return len(bundle.synthesize("abc").samples) > 0
+        except KokoroError as error:
+            return type(error).__name__
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(speak, i) for i in range(40)]
+        asked[3].result()
+        bundle.close()
+        outcomes |= {future.result() for future in asked}
+result = sorted(map(str, outcomes))
+""",
+    ) == ["ClosedBundleError", "True"]
+
+
+def test_a_child_process_says_what_to_do_and_may_load_its_own(speaking_bundle: Path) -> None:
+    assert run(
+        speaking_bundle,
+        """
+import json
+bundle = Bundle.load(PATH)
+before = bundle.synthesize("abc").samples.tobytes()
+reader, writer = os.pipe()
+if (child := os.fork()) == 0:
+    try:
+        bundle.synthesize("abc")
+    except KokoroError as error:
+        refused = [type(error).__name__, "start the child with multiprocessing's 'spawn'" in str(error)]
+    bundle.close()
+    with Bundle.load(PATH) as own:
+        refused.append(own.synthesize("abc").samples.tobytes() == before)
+    os.write(writer, json.dumps(refused).encode())
+    sys.exit(0)
+_, code = os.waitpid(child, 0)
+result = [json.loads(os.read(reader, 1000)), code, bundle.synthesize("abc").samples.tobytes() == before]
+""",
+    ) == [["ForkError", True, True], 0, True]
+
+
+@pytest.mark.parametrize("how", ["exchanged", "removed"])
+def test_a_bundle_that_is_replaced_on_disk_speaks_on(speaking_bundle: Path, tmp_path: Path, how: str) -> None:
+    """Files that were opened stay what they were, also those that nothing has needed yet."""
+    copy = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    assert run(
+        copy,
+        f"""
+import shutil
+reference = Bundle.load({str(speaking_bundle)!r})
+bundle = Bundle.load(PATH)
+bundle.synthesize("abc")
+if {how!r} == "exchanged":
+    os.rename(PATH, PATH + ".earlier")
+    os.mkdir(PATH)
+    shutil.rmtree(PATH + ".earlier")
+else:
+    shutil.rmtree(PATH)
+asked = [("abc", "af_heart"), ("abcabcabcabc", "am_adam"), ("a", "af_bella")]
+result = [
+    bundle.synthesize(*one).samples.tobytes() == reference.synthesize(*one).samples.tobytes() for one in asked
+]
+""",
+    ) == [True, True, True]
+
+
+def test_too_little_memory_is_an_error_and_the_bundle_goes_on(speaking_bundle: Path, tmp_path: Path) -> None:
+    """48 MB of noise and 48 MB of samples: for some room numpy fails, for some TVM, for some neither."""
+    copy = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    # The tiny model's libraries have no bound of their own.
+    manifest = msgpack.unpackb((copy / "manifest.msgpack").read_bytes())
+    for stage in manifest["stages"][3:]:
+        stage["libraries"][-1]["bucket"] = 1 << 16
+    (copy / "manifest.msgpack").write_bytes(msgpack.packb(manifest))
+    kinds = run(
+        copy,
+        """
+import resource
+import numpy as np
+bundle = Bundle.load(PATH)
+before = bundle.synthesize("abc").samples.tobytes()
+limits = resource.getrlimit(resource.RLIMIT_AS)
+quiet = np.zeros((1, 600 * 20_000), np.float32)
+kinds = {}
+for noise in (None, quiet):
+    for room in (0, 16, 32, 64, 96, 1024):
+        resource.setrlimit(resource.RLIMIT_AS, (status("VmSize") + (room << 20), limits[1]))
+        try:
+            bundle.trace("abc", durations=np.array([4_000] * 5), noise=noise)
+            kind = "spoke"
+        except (KokoroError, MemoryError) as error:
+            kind = type(error).__name__
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, limits)
+        kinds[kind] = kinds.get(kind, 0) + 1
+        assert bundle.synthesize("abc").samples.tobytes() == before
+result = kinds
+""",
+    )
+    assert {"MemoryError", "ExecutionError", "spoke"} <= kinds.keys()
+    assert kinds.keys() <= {"MemoryError", "ExecutionError", "LibraryLoadError", "spoke"}
+
+
+def test_cancelled_speech_leaves_the_bundle_usable(speaking_bundle: Path) -> None:
+    assert run(
+        speaking_bundle,
+        """
+import signal, time
+bundle = Bundle.load(PATH)
+before = bundle.synthesize("abc").samples.tobytes()
+cancelled = 0
+for i in range(200):
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    # Again after a second: Python drops an interrupt that comes in the middle of a finalizer.
+    signal.setitimer(signal.ITIMER_REAL, 0.0002 * (1 + i % 20), 1)
+    try:
+        while True:
+            bundle.synthesize("abc abc abc")
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        cancelled += 1
+result = [cancelled, bundle.synthesize("abc").samples.tobytes() == before]
+bundle.close()
+""",
+    ) == [200, True]

@@ -1,0 +1,151 @@
+"""Machines of other processors on this one: qemu's user mode, Debian's Python, numpy and apache-tvm-ffi.
+
+Everything comes from package registries into a directory, and nothing is installed on this machine: apt works
+on a state of its own, whose machine is an empty one of the wanted processor family.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support import serve
+from tests.support.paths import ROOT
+
+Ask = Callable[[Any], Any]
+_DEBIAN_NAMES = {"aarch64": "arm64", "x86_64": "amd64"}
+NEEDED = (
+    "emulated machines need apt-get and dpkg-deb with Debian's sources, pip with an index of Python packages "
+    "(both over the network), and cc."
+)
+_PYTHON = ("python3-minimal", "libpython3-stdlib", "libstdc++6")
+
+
+@dataclass(frozen=True)
+class EmulatedMachine:
+    """A Python of another processor, with the two packages that a bundle needs."""
+
+    family: str
+    """As Linux names it."""
+    place: Path
+    """Holds qemu, the machine's packages and its file system."""
+    processor: str = ""
+    """As qemu names it; empty for qemu's own choice."""
+
+    @property
+    def system(self) -> Path:
+        """The root of its file system; what is not there, qemu takes from this machine."""
+        return self.place / (self.processor or "system")
+
+    @property
+    def emulator(self) -> list[str]:
+        """Starts a program of its processor."""
+        processor = ("-cpu", self.processor) if self.processor else ()
+        qemu = self.place / "usr" / "bin" / f"qemu-{self.family}-static"
+        return [str(qemu), *processor, "-L", str(self.system)]
+
+    @property
+    def command(self) -> list[str]:
+        """Starts its Python."""
+        return [*self.emulator, str(self.system / "usr" / "bin" / "python3")]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of its processes; one thread, because those of TVM's pool spin while they wait."""
+        return {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.place / "site"), "TVM_NUM_THREADS": "1"}
+
+    def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        """Runs its Python to the end."""
+        command = [*self.command, *map(str, arguments)]
+        return subprocess.run(command, env=self.environment, cwd=self.place, capture_output=True, text=True)
+
+    def serving(self, script: Path, *arguments: str | Path) -> AbstractContextManager[Ask]:
+        """Starts a process that answers with the function `answers` of `script`, and gives how to ask it."""
+        return serve.asking(self.command, script, *arguments, env=self.environment, cwd=self.place)
+
+    def with_processor(self, processor: str) -> EmulatedMachine:
+        """Returns this x86-64 machine with another processor, whose features its /proc/cpuinfo tells.
+
+        qemu's user mode would show this machine's own file. What stands in its place is what the processor
+        itself answers to the instruction CPUID.
+        """
+        machine = EmulatedMachine(self.family, self.place, processor)
+        (machine.system / "proc").mkdir(parents=True)
+        for entry in self.system.iterdir():
+            (machine.system / entry.name).symlink_to(entry)
+        told = ask_processor(self.place, *machine.emulator)
+        (machine.system / "proc" / "cpuinfo").write_text(told, encoding="utf-8")
+        return machine
+
+
+def ask_processor(place: Path, *emulator: str) -> str:
+    """Returns as much of /proc/cpuinfo as x86-64's CPU levels need, as the processor tells it."""
+    program = place / "cpuinfo"
+    _run("cc", "-static", Path(__file__).with_name("cpuinfo.c"), "-o", program)
+    return _run(*emulator, program)
+
+
+def make_machine(family: str, place: Path) -> EmulatedMachine:
+    """Fetches a machine into `place`: about 110 MB, which become 170 on the disk."""
+    machine = EmulatedMachine(family, place)
+    (qemu,) = debian_packages(place / "qemu", "amd64", "download", ("qemu-user-static",))
+    unpack(qemu, place, f"./usr/bin/qemu-{family}-static")
+    for package in debian_packages(place / "apt", _DEBIAN_NAMES[family], "install", _PYTHON):
+        unpack(package, machine.system)
+    for downloads in ("qemu", "apt"):
+        shutil.rmtree(place / downloads)
+    told = machine.run("-c", "import sys; print(*sys.version_info[:2], sep='.')")
+    assert told.returncode == 0, told.stderr
+    _run(
+        *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"),
+        *("--target", place / "site", "--constraint", ROOT / "constraints.txt", "--only-binary=:all:"),
+        *("--implementation", "cp", "--python-version", told.stdout.strip()),
+        *("--platform", f"manylinux_2_28_{family}", "numpy", "apache-tvm-ffi"),
+    )
+    return machine
+
+
+def debian_packages(place: Path, family: str, action: str, names: Sequence[str]) -> list[Path]:
+    """Fetches Debian packages; ``install`` fetches also what they depend on."""
+    archives = place / "cache" / "archives"
+    for directory in (place / "state" / "lists" / "partial", archives / "partial"):
+        directory.mkdir(parents=True)
+    options = {
+        "Dir::State": place / "state",
+        "Dir::State::status": "/dev/null",
+        "Dir::Cache": place / "cache",
+        "APT::Architecture": family,
+        "APT::Architectures": family,
+        "APT::Install-Recommends": "false",
+        "APT::Sandbox::User": "",
+        "Debug::NoLocking": "true",
+    }
+    apt = ["apt-get", "--quiet", *(f"--option={name}={value}" for name, value in options.items())]
+    _run(*apt, "update")
+    _run(*apt, *(["--yes", "--download-only"] if action == "install" else []), action, *names, cwd=archives)
+    return sorted(archives.glob("*.deb"))
+
+
+def unpack(package: Path, destination: Path, *members: str) -> None:
+    """Unpacks a package, or only these files of it."""
+    destination.mkdir(exist_ok=True)
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as content:
+        subprocess.run(["tar", "-x", "-C", destination, *members], stdin=content.stdout, check=True)
+    assert content.returncode == 0, f"{package} could not be unpacked"
+
+
+def _run(*command: str | Path, cwd: Path | None = None) -> str:
+    """Returns what a command tells on its standard output."""
+    try:
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    except FileNotFoundError as error:
+        raise AssertionError(f"{command[0]} is not installed: {NEEDED}") from error
+    assert done.returncode == 0, f"{command[0]} failed: {NEEDED}\n{done.stdout}{done.stderr}"
+    return done.stdout

@@ -1,0 +1,95 @@
+"""Bundles of format 1 as they were first written, in tests/golden/format-1, and how to write them again.
+
+They pin the format: a reader must accept these very bytes for as long as it reads version 1, and the writer
+must write them for as long as it writes version 1. They hold no code that could be loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import exporter.bundle.write
+from exporter.bundle.write import BundleContents, TensorSource, write_bundle
+from runtime_min.format.manifest import CpuLevel, Materials, Target, Versions
+from tests.support.tiny_bundle import (
+    MAX_PHONEMES,
+    STYLE,
+    dummy_contents,
+    dummy_contents_on,
+    tensors,
+    with_levels,
+)
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "format-1"
+LEVELS = (CpuLevel("x86-64-v4", ("avx2", "avx512f")), CpuLevel("x86-64-v3", ("avx2",)))
+
+
+def write(name: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Writes the bundle that is called `name` in `GOLDEN`."""
+    work = place / "work"
+    work.mkdir()
+    # Texts and the runtime's own archive change with every release; the format does not.
+    monkeypatch.setattr(exporter.bundle.write, "_write_archive", lambda path: path.write_bytes(b"PK"))
+    monkeypatch.setattr(
+        exporter.bundle.write,
+        "_write_texts",
+        lambda staging, manifest: (staging / "LICENSE").write_bytes(b"none"),
+    )
+    made = {"whole": whole, "part": part, "devices": devices, "devices-of-app": devices_of_app}[name]
+    return write_bundle(place / name, made(work))
+
+
+def whole(work: Path) -> BundleContents:
+    """All five stages, one CPU level, three voices, numbers of every kind in the parity."""
+    return _fixed(dummy_contents(work))
+
+
+def _fixed(made: BundleContents) -> BundleContents:
+    """The same with values that depend neither on this machine nor on what is installed."""
+    voices = {
+        name: np.arange(MAX_PHONEMES * 2 * STYLE, dtype=np.float32).reshape(MAX_PHONEMES, -1) / 8 + first
+        for first, name in enumerate(("af_heart", "am_adam", "zf_xiaobei"))
+    }
+    parameters = tuple(
+        TensorSource(name, np.arange(values.size, dtype=np.float32).reshape(values.shape) / 4)
+        for name, values in tensors().items()
+    )
+    return replace(
+        made,
+        versions=Versions("0.1.0", "0.27.0", "0.1.14", "0.14"),
+        materials=Materials({"numpy": "2.4.6", "torch": "2.13.0"}, {"linker": "cc 12"}, "2" * 64, "3" * 40),
+        target=Target("linux-x86_64", "x86_64-linux-gnu", "linux", "x86_64", "glibc 2.28", LEVELS[1:]),
+        stages=with_levels(made, LEVELS[1:]).stages,
+        tensors=parameters,
+        voices=voices,
+        parity={"validated": True, "utterances": 6, "seconds": 19.5, "reference": "ə", "worst": -1},
+    )
+
+
+def part(work: Path) -> BundleContents:
+    """Two stages for two CPU levels, and no voices."""
+    made = whole(work)
+    stages = tuple(stage for stage in made.stages if stage.signature.name in ("bert", "decoder"))
+    two = with_levels(replace(made, stages=stages), LEVELS)
+    return replace(two, voices={}, parity={}, materials=replace(made.materials, commit=""))
+
+
+def devices(work: Path) -> BundleContents:
+    """The source as a stage of its own, the decoder and the encoders on a GPU."""
+    made = _fixed(dummy_contents_on("cuda", work))
+    moved = ("duration", "text_encoder", "decoder")
+    stages = tuple(
+        replace(stage, device="cuda" if stage.signature.name in moved else "cpu") for stage in made.stages
+    )
+    return replace(made, stages=stages, target=replace(made.target, name="cuda-linux"))
+
+
+def devices_of_app(work: Path) -> BundleContents:
+    """Libraries for an app that brings TVM's runtimes itself."""
+    made = _fixed(dummy_contents_on("metal", work))
+    target = Target("metal-ios", "arm64-apple-ios15.0", "ios", "arm64", "ios 15.0", made.target.levels)
+    return replace(made, target=target, runtime_library=None, device_libraries={})

@@ -1,0 +1,144 @@
+"""What can be known of another system's library without that system: its file, held against the wheels."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+import lief
+
+from exporter.compiler.targets import Target, find_target
+from exporter.export.runtime_wheel import runtime_libraries
+from tests.support.wheels import unpacked_ffi
+
+# The C library's functions that LLVM makes calls of, and what binds them: in macOS and iOS of any age.
+LIBSYSTEM = {
+    *("dyld_stub_binder", "_bzero", "_memcpy", "_memmove", "_memset", "_expf", "_fmodf", "_powf"),
+}
+# Windows 10's C library, and of its kernel what the start of a DLL needs.
+UCRT = {f"api-ms-win-crt-{part}-l1-1-0.dll" for part in ("heap", "math", "runtime", "stdio", "string")}
+KERNEL32 = {
+    *("DeleteCriticalSection", "EnterCriticalSection", "InitializeCriticalSection", "LeaveCriticalSection"),
+    *("GetLastError", "Sleep", "TlsGetValue", "VirtualProtect", "VirtualQuery"),
+}
+LIBRARY_BIN = "__tvm_ffi__library_bin"
+"""Where TVM's loader finds the compiled module."""
+_ADHOC, _LINKER_SIGNED = 0x2, 0x20000
+_CODE_DIRECTORY, _SUPER_BLOB = 0xFADE0C02, 0xFADE0CC0
+PLATFORMS = {"macos": lief.MachO.BuildVersion.PLATFORMS.MACOS, "ios": lief.MachO.BuildVersion.PLATFORMS.IOS}
+
+
+def exported_by_wheels(target: Target, place: Path) -> dict[str, set[str]]:
+    """Returns what apache-tvm-ffi's and TVM's libraries export on a target's system, by file name.
+
+    For iOS, which has no wheels, those of macOS stand: an app builds them from the same sources.
+    """
+    installed = target if target.runs else find_target("macos-arm64")
+    runtimes = runtime_libraries(installed).values()
+    name = "tvm_ffi.dll" if installed.system == "windows" else "libtvm_ffi.dylib"
+    ffi = unpacked_ffi(installed.wheel_platform, place) / "tvm_ffi" / "lib" / name
+    return {path.name: exported(path) for path in (ffi, *runtimes)}
+
+
+def exported(path: Path) -> set[str]:
+    """Returns the symbols that a DLL or a Mach-O library exports."""
+    library = lief.parse(path)
+    if isinstance(library, lief.PE.Binary):
+        return {str(entry.name) for entry in library.get_export().entries}
+    return {str(symbol.name) for symbol in library.exported_symbols}
+
+
+def check_library(path: Path, target: Target, wheels: Mapping[str, set[str]]) -> None:
+    """Fails unless the library at `path` loads on the target's system beside the wheels' libraries."""
+    content = path.read_bytes()
+    for place in (b"kokoro-link-", b"/tmp", b"/home", b"/root", b"site-packages", b"ziglang"):
+        assert place not in content, f"{path} names the place it was made at: {place!r}"
+    if target.system == "windows":
+        _check_dll(path, wheels)
+    else:
+        _check_mach_o(path, target, wheels)
+
+
+def _check_dll(path: Path, wheels: Mapping[str, set[str]]) -> None:
+    library = lief.PE.parse(path)
+    assert library is not None
+    assert library.header.machine == lief.PE.Header.MACHINE_TYPES.AMD64
+    assert library.header.has_characteristic(lief.PE.Header.CHARACTERISTICS.DLL)
+    assert library.header.time_date_stamps == 0 and not library.has_debug
+    # Windows 10 is 10.0.
+    assert library.optional_header.major_operating_system_version <= 10
+    assert library.get_export().name == path.name
+    assert LIBRARY_BIN in exported(path)
+    _check_slots(path, wheels, "__TVM", "TVM")
+    known = {"tvm_ffi.dll": wheels["tvm_ffi.dll"], "KERNEL32.dll": KERNEL32}
+    for needed in library.imports:
+        if needed.name not in UCRT:
+            assert {entry.name for entry in needed.entries} <= known[needed.name]
+
+
+def _check_mach_o(path: Path, target: Target, wheels: Mapping[str, set[str]]) -> None:
+    library = lief.MachO.parse(path).at(0)
+    assert library.header.cpu_type == lief.MachO.Header.CPU_TYPE.ARM64
+    assert library.header.file_type == lief.MachO.Header.FILE_TYPE.DYLIB
+    assert library.build_version.platform == PLATFORMS[target.system]
+    oldest = target.minimum_os.split()[1]
+    assert ".".join(map(str, library.build_version.minos[:2])) == oldest
+    assert [each.name for each in library.libraries] == [f"@rpath/{path.name}", "/usr/lib/libSystem.B.dylib"]
+    assert not list(library.rpaths)
+    assert f"_{LIBRARY_BIN}" in exported(path)
+    _check_slots(path, wheels, "___TVM", "_TVM")
+    flat, of_system = _imports(library)
+    assert flat <= set.union(*wheels.values())
+    assert of_system <= LIBSYSTEM
+    assert library.has_code_signature == (target.system == "macos")
+    if target.system == "macos":
+        check_signature(path.read_bytes(), signature_offset(path), path.name)
+
+
+def _imports(library: lief.MachO.Binary) -> tuple[set[str], set[str]]:
+    """Returns what is looked for in all libraries of the process, and what in the system's."""
+    flat, of_system = set(), set()
+    for binding in library.bindings:
+        name = str(binding.symbol.name)
+        # Weak symbols have no library: the first definition counts, and there is one in the file.
+        if binding.library_ordinal == -2:
+            flat.add(name)
+        elif binding.library_ordinal > 0:
+            of_system.add(name)
+        else:
+            assert name in {str(symbol.name) for symbol in library.exported_symbols}
+    return flat, of_system
+
+
+def _check_slots(path: Path, wheels: Mapping[str, set[str]], prefix: str, function: str) -> None:
+    """TVM's loader writes into these variables the addresses of its functions of nearly the same names."""
+    slots = {name for name in exported(path) if name.startswith(prefix)}
+    assert {name.replace(prefix, function, 1) for name in slots} <= set.union(*wheels.values())
+
+
+def signature_offset(path: Path) -> int:
+    """Returns where the code signature of a Mach-O library begins."""
+    offset: int = lief.MachO.parse(path).at(0).code_signature.data_offset
+    return offset
+
+
+def check_signature(content: bytes, offset: int, name: str) -> None:
+    """Fails unless the code signature at `offset` is an ad-hoc one that holds for all pages before it.
+
+    An Apple processor runs no page whose digest differs.
+    """
+    magic, _, count = struct.unpack_from(">3I", content, offset)
+    assert magic == _SUPER_BLOB
+    blobs = [offset + struct.unpack_from(">2I", content, offset + 12 + 8 * i)[1] for i in range(count)]
+    (start,) = (blob for blob in blobs if struct.unpack_from(">I", content, blob)[0] == _CODE_DIRECTORY)
+    _, _, _, flags, hashes, identifier, _, pages, limit = struct.unpack_from(">9I", content, start)
+    size, kind, _, page = struct.unpack_from(">4B", content, start + 36)
+    assert flags & ~_LINKER_SIGNED == _ADHOC
+    assert content[start + identifier :].split(b"\0", 1)[0] == name.encode()
+    assert (size, kind, limit) == (32, 2, offset) and pages == -(-limit // (1 << page))
+    for number in range(pages):
+        data = content[number << page : min((number + 1) << page, limit)]
+        place = start + hashes + 32 * number
+        assert content[place : place + 32] == hashlib.sha256(data).digest(), f"page {number}"

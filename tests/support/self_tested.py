@@ -1,0 +1,78 @@
+"""Gives bundles of the tiny model a self-test, whatever it says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exporter.parity.make_self_test import FILE
+from runtime_min.format.manifest import Manifest
+from runtime_min.format.signatures import SAMPLES_PER_FRAME, signatures
+from runtime_min.format.verify import read_manifest
+from runtime_min.model.self_test import EXTENSION, Check
+from tests.support.rewritten import rewrite
+from tests.support.tiny_bundle import HIDDEN, STYLE
+
+PHONEMES = "abc a"
+Tensors = Mapping[str, np.ndarray]
+
+
+def extension(tensors: Tensors, frames: list[int], source_apart: bool = False) -> dict[str, Any]:
+    """What a manifest says of `tensors`, with a check of every output of every stage and of the chain."""
+    checks = [
+        ([stage.name], output.name, "maximum", 1e-5)
+        for stage in signatures(HIDDEN, STYLE, source_apart).values()
+        for output in stage.outputs
+    ]
+    if source_apart:
+        checks += [
+            (["source"], "spectrum", "spectrum decibels", 100.0),
+            (["source", "decoder"], "audio", "decibels", 100.0),
+        ]
+    checks += [([], "audio", "decibels", 100.0), ([], "audio", "log-mel", 1e-3)]
+    keys = tuple(Check.__dataclass_fields__)
+    return {
+        "phonemes": PHONEMES,
+        "voice": "af_heart",
+        "seed": 3,
+        "frames": frames,
+        "file": FILE,
+        "tensors": list(tensors),
+        "checks": [
+            dict(zip(keys, (stages, output, output, measure, limit), strict=True))
+            for stages, output, measure, limit in checks
+        ],
+    }
+
+
+def made_up(frames: list[int]) -> dict[str, np.ndarray]:
+    """Tensors of the right sizes."""
+    tokens, length = len(frames), sum(frames)
+    shapes = {
+        "style": (1, 2 * STYLE),
+        "hidden": (1, HIDDEN, tokens),
+        "encoding": (1, HIDDEN + STYLE, tokens),
+        "durations": (1, tokens),
+        "text": (1, HIDDEN, tokens),
+        "f0": (1, 2 * length),
+        "energy": (1, 2 * length),
+        "f0.exact": (1, 2 * length),
+        "audio": (1, SAMPLES_PER_FRAME * length),
+    }
+    random = np.random.default_rng(5)
+    return {name: random.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+
+
+def stored(tensors: Tensors) -> bytes:
+    """The file that holds `tensors`."""
+    return b"".join(values.astype("<f4").tobytes() for values in tensors.values())
+
+
+def give(bundle: Path, document: Any, data: bytes) -> Manifest:
+    """Puts a self-test into a bundle, and returns its new manifest."""
+    (bundle / FILE).write_bytes(data)
+    return rewrite(bundle, replace(read_manifest(bundle), extensions={EXTENSION: document}))

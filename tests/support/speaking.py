@@ -1,0 +1,65 @@
+"""Speaks from bundles of the tiny model in processes that have the runtime alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from runtime_min.model.noise import gaussian_noise
+from tests.support.paths import ROOT
+from tests.support.tiny_bundle import VOCABULARY, voices
+from tests.support.tiny_model import reference
+
+SUFFIX = ".so"
+
+
+UTTERANCES = [
+    ("a", "af_heart", 1.0, 0),
+    ("abc abc", "am_adam", 0.5, 1),
+    ("abc abccba", "af_bella", 2.0, (1 << 64) - 1),
+    ("abca bacba abc", "af_heart", 4.0, 7),
+]
+
+
+def compiled_libraries(directory: Path) -> dict[str, Path]:
+    subprocess.run([sys.executable, "-m", "tests.support.tiny_model", str(directory)], check=True, cwd=ROOT)
+    return {path.stem: path for path in directory.glob(f"*{SUFFIX}")}
+
+
+def environment(**changes: str | None) -> dict[str, str]:
+    """This process's environment without what decides about threads."""
+    base = {key: value for key, value in os.environ.items() if not key.startswith(("TVM_", "OMP_"))}
+    return {**base, **{key: value for key, value in changes.items() if value is not None}}
+
+
+def run_alone(bundle: Path, script: str, **changes: str) -> Any:
+    """Runs `script` on the bundle's own copy of the runtime and returns its variable `result`."""
+    program = textwrap.dedent(script) + "\nimport json; print('RESULT' + json.dumps(result))\n"
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import sys; sys.path[0] = sys.argv[1] + '/runtime_min.pyz'\n{program}",
+            bundle,
+        ],
+        env=environment(**changes),
+        cwd=bundle.parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.rpartition("RESULT")[2])
+
+
+def expected(phonemes: str, voice: str, speed: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Durations and samples as numpy computes them."""
+    tokens = np.array([0, *(VOCABULARY[phoneme] for phoneme in phonemes), 0])
+    row = voices()[voice][len(phonemes) - 1]
+    return reference(tokens, row, speed, lambda count: gaussian_noise(seed, count))
