@@ -23,6 +23,7 @@ from exporter.bundle.write import BundleContents, TensorSource, write_bundle
 from runtime_min.errors import DiskFullError, ManifestError
 from runtime_min.format.manifest import ALIGNMENT, CpuLevel
 from runtime_min.format.verify import read_manifest, verify_files
+from tests.support.paths import ROOT
 from tests.support.tiny_bundle import dummy_contents, tensors, voices, with_levels
 from tests.support.written import bytes_of, fail_with
 
@@ -96,9 +97,9 @@ def test_a_tensor_of_another_type_is_refused(made: BundleContents, place: Path, 
 
 def test_the_archive_holds_the_whole_runtime_with_fixed_dates(made: BundleContents, place: Path) -> None:
     bundle = write_bundle(place / "bundle", made)
-    package = Path(exporter.bundle.write.__file__).parent.parent / "runtime_min"
+    package = ROOT / "runtime_min"
     with zipfile.ZipFile(bundle / "runtime_min.pyz") as archive:
-        expected = {f"runtime_min/{path.name}": path.read_bytes() for path in package.glob("*.py")}
+        expected = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in package.rglob("*.py")}
         assert {entry.filename for entry in archive.infolist()} == {
             *expected,
             "runtime_min/py.typed",
@@ -110,9 +111,9 @@ def test_the_archive_holds_the_whole_runtime_with_fixed_dates(made: BundleConten
 
 
 def test_the_licences_are_those_of_the_project() -> None:
-    root = Path(exporter.bundle.write.__file__).parent
+    data = ROOT / "exporter" / "bundle" / "data"
     for name in ("LICENSE", "NOTICE"):
-        assert (root / "data" / f"BUNDLE_{name}").read_bytes() == (root.parent / name).read_bytes()
+        assert (data / f"BUNDLE_{name}").read_bytes() == (ROOT / name).read_bytes()
 
 
 def test_the_readme_warns_of_synthetic_weights_only(made: BundleContents, place: Path) -> None:
@@ -346,9 +347,8 @@ def test_a_signal_leaves_the_earlier_bundle_and_the_next_export_goes_on(
 ) -> None:
     before = bytes_of(write_bundle(place / "bundle", made))
     command = [sys.executable, "-c", STOPPED, str(tmp_path / "work"), str(place / "bundle")]
-    root = Path(exporter.bundle.write.__file__).parent.parent
     with subprocess.Popen(
-        command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "measuring\n"
@@ -388,8 +388,7 @@ def test_a_file_that_may_not_grow_leaves_the_earlier_bundle(
 ) -> None:
     before = bytes_of(write_bundle(place / "bundle", made))
     command = [sys.executable, "-c", LIMITED, str(tmp_path / "work"), str(place / "bundle")]
-    root = Path(exporter.bundle.write.__file__).parent.parent
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode != 0 and "File too large" in done.stderr
     assert bytes_of(place / "bundle") == before
     assert os.listdir(place) == ["bundle"]

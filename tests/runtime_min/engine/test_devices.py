@@ -210,7 +210,9 @@ def test_cudas_own_library_is_found_in_its_package(tmp_path: Path) -> None:
     library = tmp_path / "nvidia" / "cu13" / "lib" / "libcudart.so.13"
     library.parent.mkdir(parents=True)
     subprocess.run(["cc", "-shared", "-xc", os.devnull, "-o", library], check=True)
-    program = "from runtime_min import devices; devices._load_cudart(); print(open('/proc/self/maps').read())"
+    program = (
+        "from runtime_min.engine import devices; devices._load_cudart();print(open('/proc/self/maps').read())"
+    )
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
