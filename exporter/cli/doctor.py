@@ -14,10 +14,10 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
+from exporter import directories
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import choose_levels, find_target
 from exporter.errors import ExportError
-from exporter.export.library_cache import default_directory
 from runtime_min.engine.machine import Machine, this_machine
 
 # These crash the compiler without a message (MetaSchedule's TuneContext, dlight's Metal rule).
@@ -59,7 +59,7 @@ def examine() -> list[Check]:
         *_machine(this_machine()),
         _room(
             "free disk, cache",
-            _free_disk(default_directory()),
+            _free_disk(directories.libraries()),
             _DISK_NEEDED,
             "set XDG_CACHE_HOME or make room",
         ),

@@ -6,7 +6,6 @@ What a command needs is imported within it: torch and TVM take seconds, and most
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,9 +19,9 @@ except ModuleNotFoundError as error:
     sys.exit(5)
 
 from exporter.cli.bench import bench
-from exporter.cli.terminal import EPILOG, BundleArgument, lengths, parts, reported_errors
+from exporter.cli.terminal import EPILOG, BundleArgument, ConsoleProgress, lengths, parts, reported_errors
 from exporter.cli.validate import app as validate_app
-from exporter.export.jobs import Job, Progress, default_workers
+from exporter.progress import Progress
 
 if TYPE_CHECKING:
     from exporter.bundle.write import Parity
@@ -85,7 +84,10 @@ def bundle(
             "installed one, and for another machine the package registry's."
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option(help="Libraries to compile at a time.", min=1)] = default_workers(),
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Libraries to compile at a time; by default one for each core, at most 4.", min=1),
+    ] = None,
     cache_dir: Annotated[
         Path | None, typer.Option(help="Where compiled libraries are kept; by default the user's cache.")
     ] = None,
@@ -103,7 +105,8 @@ def bundle(
     ] = None,
 ) -> None:
     """Export a bundle."""
-    from exporter.export.library_cache import default_directory
+    from exporter import directories
+    from exporter.export.jobs import default_workers
     from exporter.export.plan import TEXT_BUCKETS, ExportOptions
     from exporter.export.run import export_bundle
     from runtime_min.format.signatures import STAGE_NAMES
@@ -120,14 +123,15 @@ def bundle(
         text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
         frame_buckets=lengths("--frame-buckets", frame_buckets) or None,
         runtime_library=runtime_library,
-        jobs=jobs,
-        cache=None if no_cache else cache_dir or default_directory(),
+        jobs=jobs or default_workers(),
+        cache=None if no_cache else cache_dir or directories.libraries(),
         dump_ir=dump_ir,
     )
     with reported_errors("interrupted: no bundle was written; what was compiled is kept for the next time"):
-        progress = ConsoleProgress(Console(stderr=True))
         measure, self_test = (None, None) if no_validate else (_measure, _self_test)
-        typer.echo(export_bundle(options, progress, measure=measure, self_test=self_test))
+        with ConsoleProgress() as progress:
+            written = export_bundle(options, progress, measure=measure, self_test=self_test)
+        typer.echo(written)
 
 
 @app.command(epilog=EPILOG)
@@ -259,7 +263,6 @@ def tune(
     ] = False,
 ) -> None:
     """Measure the sizes of kernels' jobs and register tiles on this machine; takes minutes."""
-    from exporter.cli.bench import shown_progress
     from exporter.compiler.kernels.tiles import TABLE, read_table
     from exporter.compiler.targets import find_target
     from exporter.tune import as_tables, measurable_levels, tune, write_table
@@ -267,8 +270,8 @@ def tune(
 
     with reported_errors("interrupted: the table is as it was"):
         levels = measurable_levels(find_target("host"), cpu_level, this_machine())
-        with shown_progress() as tell:
-            choices = tune(levels, tell)
+        with ConsoleProgress() as progress:
+            choices = tune(levels, progress.step)
         Console().print(as_tables(choices))
         if write:
             write_table(TABLE, read_table(), choices)
@@ -302,43 +305,6 @@ def _self_test(plan: Plan, progress: Progress) -> SelfTestFiles | None:
     from exporter.parity.make_self_test import make_self_test
 
     return make_self_test(plan, progress)
-
-
-class ConsoleProgress:
-    """Prints a line for each step and each library."""
-
-    def __init__(self, console: Console) -> None:
-        """Takes the console to print on."""
-        self._console = console
-        self._left = 0
-
-    def planned(self, jobs: Sequence[Job]) -> None:
-        """Prints how many libraries there will be."""
-        self._left = len(jobs)
-        self._console.print(f"compile {len(jobs)} libraries")
-
-    def started(self, job: Job) -> None:
-        """Prints that a library is being compiled."""
-        self._print("compiling", job)
-
-    def finished(self, job: Job, seconds: float, cached: bool) -> None:
-        """Prints how long a library took, and how many are left."""
-        self._left -= 1
-        note = "from the cache" if cached else f"{seconds:.1f} s"
-        self._print("[green]done[/green]", job, f"{note}, {self._left} left")
-
-    def step(self, text: str) -> None:
-        """Prints what is done next."""
-        self._console.print(text, markup=False)
-
-    def warning(self, text: str) -> None:
-        """Prints something that must not be overlooked."""
-        self._console.print(f"WARNING: {text}", style="bold yellow", markup=False)
-
-    def _print(self, what: str, job: Job, note: str = "") -> None:
-        self._console.print(
-            f"  {job.stage:<12} {job.bucket:>6}  {job.level.name:<10} {what} {note}", highlight=False
-        )
 
 
 def main() -> None:

@@ -6,10 +6,13 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from runtime_min.errors import KokoroError
 
@@ -64,3 +67,62 @@ def lengths(option: str, text: str | None) -> tuple[int, ...]:
             f"expected numbers joined by commas, such as 128,512, found {text!r}", param_hint=option
         )
     return numbers
+
+
+class ConsoleProgress:
+    """Prints a line for each event; within a ``with`` block a terminal also shows a bar and the time."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        """Takes the console to print on; by default standard error."""
+        self._console = console or Console(stderr=True)
+        columns = (
+            SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
+        )  # fmt: skip
+        self._bar = Bar(
+            *columns, console=self._console, transient=True, disable=not self._console.is_terminal
+        )
+        self._task = self._bar.add_task("start", total=None)
+        self._planned = self._done = 0
+
+    def __enter__(self) -> ConsoleProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def planned(self, libraries: int) -> None:
+        """Prints how many libraries there will be."""
+        self._planned, self._done = libraries, 0
+        self._print(f"compile {libraries} libraries")
+        self._bar.reset(self._task, total=libraries)
+
+    def started(self, library: str) -> None:
+        """Prints that a library is being compiled."""
+        self._print(f"  compiling  {library}")
+        self._show_libraries(f"compiling {library}")
+
+    def finished(self, library: str, seconds: float, cached: bool) -> None:
+        """Prints how long a library took, and how many are left."""
+        self._done += 1
+        note = "from the cache" if cached else f"{seconds:.1f} s"
+        self._print(f"  done       {library}, {note}, {self._planned - self._done} left")
+        self._show_libraries(f"compiled {library}")
+
+    def step(self, text: str) -> None:
+        """Prints the step that begins."""
+        self._print(text)
+        self._bar.reset(self._task, total=None, description=text.strip())
+
+    def warning(self, text: str) -> None:
+        """Prints something that must not be overlooked."""
+        self._print(f"WARNING: {text}", style="bold yellow")
+
+    def _print(self, text: str, style: str | None = None) -> None:
+        self._console.print(text, style=style, markup=False, highlight=False)
+
+    def _show_libraries(self, latest: str) -> None:
+        description = f"{self._done} of {self._planned} libraries; {latest}"
+        self._bar.update(self._task, completed=self._done, description=description)

@@ -104,7 +104,7 @@ def fatbin(source: str) -> bytes:
     names = [f"sm_{number}" for number in ARCHITECTURES] + [f"compute_{PTX_ARCHITECTURE}"]
     source = _BOUNDS.sub(lambda bounds: _resident(int(bounds[1])), source)
     _compiler()
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
         codes = list(threads.map(lambda name: _compile(source, name), names))
     return _pack(list(zip(names, codes, strict=True)))
 

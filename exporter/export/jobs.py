@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
-import os
 import signal
 import warnings
 from collections import deque
@@ -13,11 +12,13 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from exporter.compiler.targets import CpuLevel
 from exporter.errors import ExportError
 from exporter.export.library_cache import CompiledLibrary, LibraryCache
+from exporter.progress import Progress
+from runtime_min.engine.vm import usable_cores
 from runtime_min.format.signatures import signatures
 
 if TYPE_CHECKING:
@@ -58,25 +59,6 @@ class Job:
         return f"{self.stage} {self.bucket} {self.level.name}"
 
 
-class Progress(Protocol):
-    """What an export tells while it runs."""
-
-    def planned(self, jobs: Sequence[Job]) -> None:
-        """Names the libraries of the bundle."""
-
-    def started(self, job: Job) -> None:
-        """Tells that a library is being compiled."""
-
-    def finished(self, job: Job, seconds: float, cached: bool) -> None:
-        """Tells that a library is there, and how long it took to compile, now or when it was cached."""
-
-    def step(self, text: str) -> None:
-        """Tells what is done besides compiling."""
-
-    def warning(self, text: str) -> None:
-        """Tells what the user must know about the bundle."""
-
-
 @dataclass(frozen=True)
 class Failure:
     """Why a worker could not compile, in a form that any process can read."""
@@ -104,7 +86,7 @@ def plan_jobs(
 
 def default_workers() -> int:
     """Returns how many libraries are compiled at a time unless the user says otherwise."""
-    return min(_MOST_WORKERS, len(os.sched_getaffinity(0)))
+    return min(_MOST_WORKERS, len(usable_cores()))
 
 
 @contextmanager
@@ -141,7 +123,7 @@ def compile_libraries(
         keys: the name of each library's entry in the cache.
         build: compiles one library; runs in a worker process, so it must be importable by its name.
         workers: how many run at a time.
-        progress: told about each library.
+        progress: takes the start and the end of each library.
         cache: where libraries are kept; None keeps nothing.
         reuse: whether to take libraries from the cache.
         pool: makes the workers.
@@ -161,7 +143,7 @@ def compile_libraries(
         compiled[job] = library
         if cache:
             _store(cache, keys[job], library, progress)
-        progress.finished(job, library.seconds, False)
+        progress.finished(str(job), library.seconds, False)
     return {job: compiled[job] for job in requests}
 
 
@@ -172,7 +154,7 @@ def _restore(
     for job, request in requests.items():
         library = cache.restore(keys[job], Path(request.output))
         if library is not None:
-            progress.finished(job, library.seconds, True)
+            progress.finished(str(job), library.seconds, True)
             yield job, library
 
 
@@ -188,7 +170,7 @@ def _compile(
         while waiting or running:
             while waiting and len(running) < workers:
                 job, request = waiting.popleft()
-                progress.started(job)
+                progress.started(str(job))
                 running[executor.submit(run_build, build, request)] = job
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 library = _result(future, running)

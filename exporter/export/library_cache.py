@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,14 +32,6 @@ class CompiledLibrary:
     """Name and layout of each tensor that a call takes after the inputs, in that order."""
     seconds: float
     """How long it took to compile."""
-
-
-def default_directory() -> Path:
-    """Returns where libraries are cached: ``$XDG_CACHE_HOME/kokoro-export/libraries``."""
-    # The specification says that a relative path is to be ignored.
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
-    return root / "kokoro-export" / "libraries"
 
 
 def hash_files(root: Path, paths: Iterable[Path]) -> hashlib._Hash:

@@ -11,8 +11,8 @@ from exporter.compiler import cuda
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import CpuLevel, Target, choose_levels, find_target
 from exporter.errors import ExportError
-from exporter.export.jobs import Progress
 from exporter.export.runtime_wheel import runtime_libraries
+from exporter.progress import Progress
 from runtime_min.engine.machine import this_machine
 from runtime_min.format.manifest import CPU
 from runtime_min.format.signatures import MINIMUM_LENGTH, SOURCE, STAGE_NAMES, stage_names

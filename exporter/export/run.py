@@ -21,13 +21,13 @@ from exporter.export.jobs import (
     ExportDiskFullError,
     Job,
     Pool,
-    Progress,
     compile_libraries,
     plan_jobs,
     worker_processes,
 )
 from exporter.export.library_cache import CompiledLibrary, LibraryCache, compiler_digest, entry_key
 from exporter.export.plan import ExportOptions, Plan, make_plan
+from exporter.progress import Progress
 
 if TYPE_CHECKING:
     from exporter.bundle.write import Parity
@@ -54,7 +54,7 @@ def export_bundle(
 
     Args:
         options: what to export, and where to.
-        progress: told what happens.
+        progress: takes the events of the export.
         measure: validates the finished bundle, as `parity.publish.measure_bundle` does; its numbers go
             into the manifest. None records that it was left out by option.
         self_test: makes what the bundle compares itself with where it runs, as
@@ -106,7 +106,7 @@ def _compile(
     options = plan.options
     buckets = {"tokens": options.text_buckets, "frames": plan.frame_buckets}
     jobs = plan_jobs(plan.stages, buckets, plan.levels)
-    progress.planned(jobs)
+    progress.planned(len(jobs))
     return compile_libraries(
         {job: _request(job, plan, work) for job in jobs},
         _cache_keys(jobs, plan),

@@ -14,9 +14,9 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from exporter import directories
 from exporter.compiler.targets import RuntimeFile, Target
 from exporter.errors import ExportError
-from exporter.export.library_cache import default_directory
 from runtime_min.output.writer import write_file
 
 _PACKAGE = "apache-tvm"
@@ -62,7 +62,7 @@ def runtime_libraries(target: Target, given: Path | None = None) -> dict[str, Pa
 
 
 def _place(file: RuntimeFile) -> Path:
-    return default_directory().parent / "runtimes" / file.sha256 / file.name
+    return directories.runtimes() / file.sha256 / file.name
 
 
 def _is_kept(file: RuntimeFile) -> bool:

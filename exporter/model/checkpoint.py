@@ -75,7 +75,7 @@ def load(source: str, config: Path | None = None, cache: Path | None = None) -> 
     Args:
         source: ``hub``, ``synthetic``, or the path of a file of the official layout.
         config: the configuration; needed with a path, optional with ``synthetic``, not allowed with ``hub``.
-        cache: directory for the synthetic checkpoint; by default `synthetic.cache_directory()`.
+        cache: directory for the synthetic checkpoint; by default `exporter.directories.cache()`.
 
     Raises:
         CheckpointUnreachableError: the hub did not deliver.

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from exporter.export.library_cache import default_directory
+from exporter import directories
 from exporter.model.checkpoint import PARTS, State, build_model
 from exporter.model.config import Config, read_config
 
@@ -93,11 +93,6 @@ SOURCE_BIAS = -0.02945026
 LOG_MAGNITUDE = -0.92
 
 
-def cache_directory() -> Path:
-    """Where synthetic checkpoints are kept: beside the compiled libraries."""
-    return default_directory().parent
-
-
 def file_name(config_path: Path) -> str:
     """Name the file by a digest of this recipe and of the configuration."""
     recipe = hashlib.sha256(Path(__file__).read_bytes() + config_path.read_bytes())
@@ -107,7 +102,7 @@ def file_name(config_path: Path) -> str:
 def ensure_file(config_path: Path, cache: Path | None = None) -> Path:
     """Return the synthetic checkpoint for a configuration; write it first where the cache has none."""
     config = read_config(config_path)
-    path = (cache or cache_directory()) / file_name(config_path)
+    path = (cache or directories.cache()) / file_name(config_path)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".synthetic-") as staging:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from exporter.export.jobs import Progress
 from exporter.export.plan import Plan
 from exporter.parity.figures import (
     GENERATOR_DECIBELS,
@@ -29,6 +28,7 @@ from exporter.parity.figures import (
     speak_reference,
     text_limit,
 )
+from exporter.progress import Progress
 from exporter.reference.process import Array, Reference, TextTrace, Trace
 from exporter.reference.utterances import adapted, references
 from runtime_min.model.self_test import EXTENSION, STYLE, WHOLE_CHAIN, Check, SelfTest

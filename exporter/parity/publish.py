@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from exporter.errors import ReferenceProcessError, ValidationFailedError
-from exporter.export.jobs import Progress
 from exporter.export.plan import Plan
 from exporter.parity.figures import Utterance
+from exporter.progress import Progress
 from exporter.reference.utterances import built_in, references
 from exporter.validate.e2e import (
     MOST_DECIBELS,

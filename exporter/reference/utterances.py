@@ -14,6 +14,7 @@ from exporter.errors import CheckpointError, ExportError
 from exporter.parity.figures import Utterance
 from exporter.reference.process import Reference
 from runtime_min import Bundle
+from runtime_min.engine.vm import usable_cores
 from runtime_min.errors import (
     InputError,
     KokoroError,
@@ -343,7 +344,7 @@ def references(files: tuple[Path, Path], threads: int | None = None) -> Iterator
     """
     # Threads that wait must sleep: spinning ones take the cores from the bundle's.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    count = threads or len(os.sched_getaffinity(0))
+    count = threads or len(usable_cores())
     with (
         Reference(*files, threads=count) as reference,
         Reference(*files, threads=count, dtype="float64") as precise,

@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 
 import typer
-from rich.console import Console
 
-from exporter.cli.main import ConsoleProgress
-from exporter.cli.terminal import reported_errors
+from exporter.cli.terminal import ConsoleProgress, reported_errors
 from exporter.compiler.compile_stage import BuildRequest, BuildResult, build_stage
 from exporter.export.plan import ExportOptions
 from exporter.export.run import export_bundle
@@ -35,7 +33,7 @@ def main(output: str) -> None:
     )
     try:
         with reported_errors():
-            export_bundle(options, ConsoleProgress(Console(stderr=True)), measure=measure_bundle, build=build)
+            export_bundle(options, ConsoleProgress(), measure=measure_bundle, build=build)
     except typer.Exit as ended:
         sys.exit(ended.exit_code)
 

@@ -15,9 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from exporter.cli.main import ConsoleProgress
+from exporter.cli.terminal import ConsoleProgress
 from exporter.compiler import compile_stage as build
 from exporter.compiler import link, targets
 from exporter.compiler.compile_stage import BuildRequest, BuildResult, build_stage
@@ -82,7 +80,7 @@ def main(kind: str, lstm_device: str, device_library: str, cpu: str, output: str
     )
     export_bundle(
         options,
-        ConsoleProgress(Console(stderr=True)),
+        ConsoleProgress(),
         self_test=make_self_test,
         build=builder(Path(cpu)),
         pool=lambda _: ThreadPoolExecutor(1),

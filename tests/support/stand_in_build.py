@@ -66,14 +66,14 @@ class Recorder:
     events: list[tuple[str, object]] = field(default_factory=list)
     when_finished: Callable[[], None] = lambda: None
 
-    def planned(self, jobs):
-        self.events.append(("planned", len(jobs)))
+    def planned(self, libraries):
+        self.events.append(("planned", libraries))
 
-    def started(self, job):
-        self.events.append(("started", str(job)))
+    def started(self, library):
+        self.events.append(("started", library))
 
-    def finished(self, job, seconds, cached):
-        self.events.append(("cached" if cached else "compiled", str(job)))
+    def finished(self, library, seconds, cached):
+        self.events.append(("cached" if cached else "compiled", library))
         self.when_finished()
 
     def step(self, text):

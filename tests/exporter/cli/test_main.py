@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
@@ -10,17 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from exporter.bundle.write import write_bundle
 from exporter.cli import doctor
-from exporter.cli import main as cli
 from exporter.cli.main import app
+from exporter.cli.terminal import ConsoleProgress
 from exporter.compiler.link import LinkerMissingError
 from exporter.compiler.targets import TARGETS
 from exporter.errors import CheckpointUnreachableError, ValidationFailedError, VoiceError
 from exporter.export import run as export
-from exporter.export.jobs import Job, StageError
+from exporter.export.jobs import StageError
 from exporter.export.plan import TEXT_BUCKETS, ExportOptions, OptionError
 from runtime_min.errors import DiskFullError
 from runtime_min.format.signatures import STAGE_NAMES
@@ -214,20 +216,26 @@ class TestBundle:
         assert run("bundle", "-o", tmp_path / "demo").exit_code == 130
         assert signal.getsignal(signal.SIGTERM) == before
 
-    def test_progress_has_a_line_for_each_library(self, capsys):
-        progress = cli.ConsoleProgress(cli.Console(width=100))
-        job = Job("decoder", 5120, TARGETS[0].levels[0])
-        progress.planned([job])
-        progress.started(job)
-        progress.finished(job, 21.25, False)
-        progress.warning("[it] babbles")
-        lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
-        assert lines == [
+    def test_progress_has_a_line_for_each_event(self, capsys):
+        with ConsoleProgress(Console(width=100)) as progress:
+            progress.planned(1)
+            progress.started("decoder 5120 x86-64-v4")
+            progress.finished("decoder 5120 x86-64-v4", 21.25, False)
+            progress.warning("[it] babbles")
+        assert capsys.readouterr().out.splitlines() == [
             "compile 1 libraries",
-            "decoder 5120 x86-64-v4 compiling",
-            "decoder 5120 x86-64-v4 done 21.2 s, 0 left",
+            "  compiling  decoder 5120 x86-64-v4",
+            "  done       decoder 5120 x86-64-v4, 21.2 s, 0 left",
             "WARNING: [it] babbles",
         ]
+
+    def test_a_terminal_shows_a_bar_with_the_libraries_that_are_done(self):
+        console = Console(width=100, force_terminal=True, file=io.StringIO())
+        with ConsoleProgress(console) as progress:
+            progress.planned(3)
+            progress.finished("bert 512 x86-64-v4", 2, True)
+            progress.started("decoder 5120 x86-64-v4")
+        assert "1 of 3 libraries; compiling decoder 5120 x86-64-v4" in console.file.getvalue()
 
     def test_a_package_that_is_not_installed_is_named(self, monkeypatch, tmp_path):
         monkeypatch.setitem(sys.modules, "torch", None)

@@ -14,7 +14,6 @@ from exporter.export.library_cache import (
     CompiledLibrary,
     LibraryCache,
     compiler_digest,
-    default_directory,
     entry_key,
 )
 from tests.support.paths import ROOT
@@ -161,12 +160,3 @@ def test_another_compiler_release_counts(monkeypatch):
     before = compiler_digest()
     monkeypatch.setattr(cache_module.importlib.metadata, "version", lambda name: "0.28.0")
     assert compiler_digest() != before
-
-
-def test_the_directory_follows_the_xdg_specification(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_directory() == tmp_path / "kokoro-export" / "libraries"
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for ignored in ("", "relative/path"):
-        monkeypatch.setenv("XDG_CACHE_HOME", ignored)
-        assert default_directory() == tmp_path / ".cache" / "kokoro-export" / "libraries"
