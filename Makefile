@@ -27,7 +27,7 @@ bench: $(INSTALLED)
 
 # A file in the environment stands for it, so that a second run starts at once.
 $(INSTALLED): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(None if (3, 11) <= sys.version_info < (3, 13) else \
+	@$(PYTHON) -c 'import sys, exporter; sys.exit(None if sys.version_info[:2] in exporter.PYTHONS else \
 	"The pinned packages need Python 3.11 or 3.12, and this is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[export,test]'

@@ -1,15 +1,17 @@
-"""Writing a directory whole or not at all: beside its place, flushed, then exchanged with what is there."""
+"""Writes a directory atomically: beside its place, flushed, then exchanged with what is there."""
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import os
 import shutil
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from runtime_min.errors import DiskFullError, OutputError
 from runtime_min.format.manifest import MANIFEST_NAME
@@ -21,7 +23,7 @@ _EXCHANGE = 2
 
 
 class NotABundleError(OutputError):
-    """The destination exists and is no bundle, so it is not ours to replace."""
+    """The destination exists and is not a bundle, so it must not be replaced."""
 
 
 class BusyDestinationError(OutputError):
@@ -29,26 +31,26 @@ class BusyDestinationError(OutputError):
 
 
 def check_replaceable(destination: Path) -> None:
-    """Makes sure that a bundle may be written at `destination`.
+    """Checks that a bundle may be written at `destination`.
 
     Raises:
-        NotABundleError: something else than a bundle or an empty directory is there.
+        NotABundleError: something other than a bundle or an empty directory is there.
     """
     if not os.path.lexists(destination) or (destination / MANIFEST_NAME).is_file():
         return
     if destination.is_dir() and not destination.is_symlink() and not any(destination.iterdir()):
         return
     raise NotABundleError(
-        f"{destination} exists and is no bundle (it has no {MANIFEST_NAME}): "
-        "expected a new place or an earlier bundle; choose another place or remove it yourself."
+        f"{destination} exists and is not a bundle (it has no {MANIFEST_NAME}): "
+        "expected a new path or an earlier bundle. Choose another path, or remove it yourself."
     )
 
 
 def check_destination(destination: Path) -> None:
-    """Finds out before long work whether a bundle may be written at `destination`.
+    """Checks before long work that a bundle may be written at `destination`.
 
     Raises:
-        NotABundleError: something else than a bundle or an empty directory is there.
+        NotABundleError: something other than a bundle or an empty directory is there.
         BusyDestinationError: another process is writing there.
     """
     check_replaceable(destination)
@@ -71,7 +73,7 @@ def staged(destination: Path, needed: int) -> Iterator[Path]:
     """
     staging = destination.with_name(f".{destination.name}.staging")
     with _disk_full_named(destination, needed), locked(destination):
-        # What a process that was killed left behind; it takes room.
+        # A process that was killed may have left one, which takes room.
         _remove(staging)
         check_room(destination, needed)
         staging.mkdir()
@@ -85,47 +87,32 @@ def staged(destination: Path, needed: int) -> Iterator[Path]:
 
 @contextmanager
 def locked(destination: Path) -> Iterator[None]:
-    """Keeps all other processes from writing to `destination`; a process that dies lets go of it.
+    """Keeps all other processes from writing to `destination`; the system ends a dead process's lock.
 
     Raises:
         BusyDestinationError: another process is writing there.
     """
-    lock = destination.with_name(f".{destination.name}.lock")
-    handle = _lock(lock)
-    while handle is None:
-        handle = _lock(lock)
+    lock = FileLock(destination.with_name(f".{destination.name}.lock"), blocking=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise BusyDestinationError(
+            f"Another process is writing {destination}: wait until it has ended, or choose another path."
+        ) from None
     try:
         yield
     finally:
-        lock.unlink(missing_ok=True)
-        os.close(handle)
-
-
-def _lock(lock: Path) -> int | None:
-    """Returns an open lock file; None if its owner removed it meanwhile."""
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(handle).st_nlink:
-            return handle
-    except BlockingIOError:
-        os.close(handle)
-        raise BusyDestinationError(
-            f"Another process is writing {lock.with_name(lock.name[1:].removesuffix('.lock'))}: "
-            "wait until it has ended, or choose another place."
-        ) from None
-    except BaseException:
-        os.close(handle)
-        raise
-    os.close(handle)
-    return None
+        # Windows deletes no open file; there an empty one stays.
+        with suppress(PermissionError):
+            Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
 
 
 def check_room(destination: Path, needed: int) -> None:
-    """Makes sure that `needed` bytes are free beside `destination`.
+    """Checks that `needed` bytes are free beside `destination`.
 
     Raises:
-        DiskFullError: they are not.
+        DiskFullError: fewer are free.
     """
     free = shutil.disk_usage(destination.parent).free
     if needed > free:
@@ -134,7 +121,7 @@ def check_room(destination: Path, needed: int) -> None:
 
 @contextmanager
 def _disk_full_named(destination: Path, needed: int) -> Iterator[None]:
-    """Turns the system's own "no space left" into an error that names place and sizes."""
+    """Turns the system's "no space left" into an error that names the path and the sizes."""
     try:
         yield
     except OSError as failure:
@@ -145,9 +132,9 @@ def _disk_full_named(destination: Path, needed: int) -> Iterator[None]:
 
 
 def replace_directory(staging: Path, destination: Path) -> None:
-    """Puts `staging` in the place of `destination`, at one blow where the system can.
+    """Puts `staging` in the place of `destination`, in one step where the system can.
 
-    What was there may be left at `staging`. It comes back if the second of two renames fails.
+    The earlier directory may be left at `staging`. It comes back if the second of two renames fails.
     """
     if not os.path.lexists(destination):
         staging.rename(destination)
@@ -165,7 +152,9 @@ def replace_directory(staging: Path, destination: Path) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchanges two names; False where the system or the file system cannot."""
+    """Exchanges two names; returns False where the system or the file system cannot."""
+    if sys.platform != "linux":
+        return False
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     return rename is not None and rename(_HERE, bytes(one), _HERE, bytes(other), _EXCHANGE) == 0
 
@@ -177,7 +166,10 @@ def _synchronise(directory: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
+    """Writes what the system has buffered of a file or a directory to the disk."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows opens no directories.
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:

@@ -14,7 +14,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from exporter import directories
+from exporter import PYTHONS, directories
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import choose_levels, find_target
 from exporter.errors import ExportError
@@ -133,11 +133,10 @@ def _packages() -> Iterator[Check]:
 
 def _python(version: tuple[int, int]) -> Check:
     found = ".".join(map(str, version))
-    if (3, 10) <= version < (3, 13):
+    if version in PYTHONS:
         return Check("python", Status.OK, found)
-    return Check(
-        "python", Status.FAIL, found, "kokoro needs 3.10, 3.11 or 3.12; a bundle speaks on later ones too"
-    )
+    able = " or ".join(".".join(map(str, known)) for known in PYTHONS)
+    return Check("python", Status.FAIL, found, f"export with Python {able}; a bundle also runs on others")
 
 
 def _machine(machine: Machine) -> Iterator[Check]:
@@ -172,12 +171,13 @@ def _free_disk(path: Path) -> int:
 
 
 def _available_memory() -> int | None:
-    """Returns bytes of memory that can be had without swapping, as Linux estimates them."""
+    """Returns the bytes of memory that are available without swapping; None without psutil."""
     try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
+        import psutil
+    except ModuleNotFoundError:
         return None
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+    available: int = psutil.virtual_memory().available
+    return available
 
 
 def _installed(name: str) -> str | None:

@@ -165,7 +165,7 @@ def test_what_is_no_bundle_is_not_replaced(made: BundleContents, place: Path, ki
     else:
         destination.symlink_to(place / "nowhere")
     before = bytes_of(place)
-    with pytest.raises(NotABundleError, match=r"precious exists and is no bundle"):
+    with pytest.raises(NotABundleError, match=r"precious exists and is not a bundle"):
         write_bundle(destination, made)
     assert bytes_of(place) == before
     assert os.listdir(place) == ["precious"]

@@ -78,15 +78,6 @@ class TestHelp:
         assert result.exit_code == 0
         assert "Exit codes" in result.output
 
-    @pytest.mark.parametrize("arguments", [["--help"], ["doctor"], ["version"], ["bundle", "--help"]])
-    def test_heavy_packages_are_not_imported_without_need(self, arguments):
-        program = (
-            "import sys; from exporter.cli.main import app; app(sys.argv[1:], standalone_mode=False); "
-            "print(*{'torch', 'tvm', 'tvm_ffi', 'kokoro'} & set(sys.modules), file=sys.stderr)"
-        )
-        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
-        assert done.stderr.strip() == ""
-
 
 class TestBundle:
     def test_the_defaults_are_the_official_weights_for_this_machine(self, exported, tmp_path):

@@ -1,0 +1,55 @@
+"""What one does with a shipped bundle works wherever Python does, and loads neither torch nor TVM."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter.bundle.pack import pack_bundle
+from tests.exporter.bundle.test_sign import make_key
+
+# What only Linux has is removed before anything of the project is imported.
+PROGRAM = """
+import os, sys
+for name in list(vars(os)):
+    if name.startswith(("sched_", "memfd_", "pidfd_", "eventfd", "O_CLOEXEC", "O_NOFOLLOW", "O_DIRECTORY")):
+        delattr(os, name)
+for module in ("fcntl", "resource", "grp", "pwd"):
+    sys.modules[module] = None
+from exporter.cli.main import app
+try:
+    app(sys.argv[1:], prog_name="kokoro-export")
+finally:
+    print(*{"torch", "tvm", "tvm_ffi", "kokoro"} & set(sys.modules), file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def shipped(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with an archive of a bundle, and a key to sign with."""
+    place = tmp_path_factory.mktemp("shipped")
+    pack_bundle(sound, place / "bundle.tar")
+    make_key(place, "maker")
+    return place
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("--help", "bundle --help", "validate --help", "bench --help", "version", "targets", "doctor"),
+        *("inspect {bundle}", "inspect {bundle} --json", "verify {bundle}"),
+        "sign {bundle} --key {place}/maker.pem -o {place}/bundle.sig",
+        "pack {bundle} -o {place}/again.tar",
+        "unpack {place}/bundle.tar -o {place}/unpacked",
+    ],
+)
+def test_a_command_needs_nothing_of_linux_nor_the_compiler(sound: Path, shipped: Path, command: str) -> None:
+    arguments = [part.format(bundle=sound, place=shipped) for part in command.split()]
+    # filelock has other locks for Windows; without fcntl on Linux it warns that its own are weaker.
+    program = [sys.executable, "-W", "ignore:only soft file lock", "-c", PROGRAM]
+    done = subprocess.run([*program, *arguments], capture_output=True, text=True)
+    assert (done.returncode, done.stderr.strip()) == (0, "")
+    assert done.stdout
