@@ -15,21 +15,20 @@ from .engine.devices import load_devices
 from .engine.machine import check_target, choose_level, this_machine
 from .engine.stage_runner import StageRunner
 from .engine.vm import Worker, choose_threads, load_tvm, map_parameters
-from .errors import ClosedBundleError, MissingStagesError, ModelOutputError
+from .errors import ClosedBundleError, MissingStagesError
 from .format.bundle_files import BundleFiles
 from .format.manifest import CpuLevel, Manifest
 from .format.signatures import stage_names
 from .format.verify import manifest_of
-from .model.alignment import check_speed
-from .model.chain import Choices, Trace, run_chain
-from .model.noise import check_seed
-from .model.tokens import BOUNDARIES, tokenise
-from .model.voices import Style, VoiceLike, VoiceName, VoiceTables, style_row
-from .speech.speak import Manner, Section, Synthesise, check_pauses, piece_seed, plan_ends, speak
-from .speech.split import find_breaks
+from .model.chain import Choices, Trace
+from .model.synthesiser import Synthesiser
+from .model.tokens import BOUNDARIES
+from .model.voices import VoiceLike, VoiceName, VoiceTables
+from .speech.request import Capabilities, Request, check_utterance, plan_speech
+from .speech.speak import speak
 from .speech.stream import Stream
 from .speech.timing import Audio
-from .speech.words import G2P, Spoken, check_phonemes, read_spoken
+from .speech.words import G2P, SpeechInput
 
 if TYPE_CHECKING:
     from .model.self_test import StageFigure
@@ -79,7 +78,7 @@ class Bundle:
             manifest_sha256: digest that the manifest must have: pins this very bundle.
 
         Raises:
-            BundleError: the bundle is incomplete, damaged or no bundle.
+            BundleError: the bundle is incomplete, damaged or not a bundle.
             MachineError: it is for another machine or another TVM.
             ThreadsError: `threads` is out of range.
         """
@@ -100,7 +99,7 @@ class Bundle:
 
     @property
     def voices(self) -> tuple[VoiceName, ...]:
-        """Names of the voices, which tell language and sex where they are named as kokoro names them."""
+        """Names of the voices; a name in kokoro's style has a language and a sex."""
         return tuple(map(VoiceName, self.voice_tables))
 
     @property
@@ -110,14 +109,14 @@ class Bundle:
 
     @property
     def max_phonemes(self) -> int:
-        """Most phonemes that can be spoken at once: the model's limit or that of the largest bucket."""
+        """Most phonemes of one utterance: the model's limit or that of the largest bucket."""
         runners = [runner for runner in self._stages.values() if runner.stage.axis == "tokens"]
         capacities = [runner.buckets[-1] - BOUNDARIES for runner in runners]
         return min([self.manifest.max_phonemes, *capacities])
 
     def synthesize(
         self,
-        phonemes: Spoken,
+        phonemes: SpeechInput,
         voice: VoiceLike = "af_heart",
         speed: float = 1.0,
         seed: int = 0,
@@ -129,7 +128,7 @@ class Bundle:
     ) -> Audio:
         """Speaks input of any length.
 
-        What the model can take at once is one utterance. More is split between sentences, clauses or words,
+        Up to `max_phonemes` are synthesised at once. More are split between sentences, clauses or words,
         and the joined pieces of `stream` are returned.
 
             bundle.synthesize("həlˈO wˈɜɹld!", "af_heart*0.7+am_adam*0.3", speed=1.2)
@@ -148,17 +147,17 @@ class Bundle:
             trim: leave out silence at the beginning and the end.
 
         Raises:
-            InputError: something was asked for that cannot be spoken.
+            InputError: the bundle cannot speak what was asked for.
             MissingStagesError: this is a partial bundle.
-            ModelOutputError: what was computed is no signal.
+            ModelOutputError: the model computed samples or durations that are not finite.
         """
-        pauses = check_pauses(sentence_pause, clause_pause)
-        sections = self._sections(phonemes, voice, speed, seed, g2p, whole=True)
-        return Audio.join(speak(sections, Manner(self.max_phonemes, pauses, trim), self._synthesiser()))
+        request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
+        pieces, _ = self._speak(request, whole=True)
+        return Audio.join(pieces)
 
     def stream(
         self,
-        phonemes: Spoken,
+        phonemes: SpeechInput,
         voice: VoiceLike = "af_heart",
         speed: float = 1.0,
         seed: int = 0,
@@ -174,14 +173,11 @@ class Bundle:
                 for piece in stream:
                     play(piece.samples)
 
-        Computing starts at once. Arguments and errors are those of `synthesize`; wrong input is refused here,
-        what goes wrong later when the piece is asked for.
+        Arguments and errors are those of `synthesize`. Wrong input is refused here; a later error is raised
+        when its piece is asked for. Computing starts at once.
         """
-        pauses = check_pauses(sentence_pause, clause_pause)
-        sections = self._sections(phonemes, voice, speed, seed, g2p, whole=False)
-        spoken = "".join(section.passage.phonemes for section in sections)
-        manner = Manner(self.max_phonemes, pauses, trim)
-        return Stream(speak(sections, manner, self._synthesiser()), spoken)
+        request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
+        return Stream(*self._speak(request, whole=False))
 
     def trace(
         self,
@@ -209,15 +205,12 @@ class Bundle:
             InputError: as in `synthesize`, or an array or bucket does not fit.
             MissingStagesError: this is a partial bundle.
         """
-        self._require(stage_names(self.manifest.source_apart))
-        checked_speed, checked_seed = check_speed(speed), check_seed(seed)
-        token_ids = tokenise(phonemes, self.manifest.vocabulary, self.max_phonemes)
-        style = style_row(self.voice_tables, voice, len(phonemes))
-        choices = Choices(durations, noise, buckets)
-        return run_chain(self._stages, token_ids, style, checked_speed, checked_seed, choices)
+        synthesiser = self._synthesiser()
+        utterance = check_utterance(self._capabilities(), phonemes, voice, speed, seed)
+        return synthesiser.trace(utterance, Choices(durations, noise, buckets))
 
     def stage(self, name: str) -> StageRunner:
-        """Returns a single stage, to run it on arrays of one's own.
+        """Returns a single stage, to run it on given arrays.
 
         Raises:
             MissingStagesError: the bundle does not have it.
@@ -226,7 +219,7 @@ class Bundle:
         return self._stages[name]
 
     def self_test(self) -> Iterator[StageFigure]:
-        """Compares every stage, and then the whole chain, with what kokoro said when the bundle was exported.
+        """Compares every stage, and then the whole chain, with kokoro's values from the time of export.
 
             assert all(each.figure.holds for each in bundle.self_test())
 
@@ -235,64 +228,34 @@ class Bundle:
 
         Raises:
             MissingStagesError: this is a partial bundle.
-            NoSelfTestError: the bundle has nothing to compare with.
-            BundleError: what it has is damaged.
+            NoSelfTestError: the bundle has no self-test.
+            BundleError: its self-test is damaged.
         """
         from .model.self_test import run_self_test
 
         self._require(stage_names(self.manifest.source_apart))
-        return run_self_test(self.manifest, self._files, dict(self._stages))
+        return run_self_test(self.manifest, self._files, self._stages)
 
     def close(self) -> None:
-        """Lets go of the bundle's thread, memory and files; afterwards it cannot speak any more."""
+        """Releases the bundle's thread, memory and files; afterwards it cannot speak any more."""
         self._worker.close()
-        self._stages.clear()
+        # Not cleared: a stream that is still open gets its error from the worker.
+        self._stages = {}
         self.voice_tables = {}
         self._files.close()
 
-    def _sections(
-        self, spoken: Spoken, voice: VoiceLike, speed: float, seed: int, g2p: G2P | None, *, whole: bool
-    ) -> list[Section]:
-        """Checks everything that is asked for, and plans its pieces."""
+    def _speak(self, request: Request, *, whole: bool) -> tuple[Iterator[Audio], str]:
+        """Returns the pieces of the speech, each computed when it is asked for, and all phonemes."""
+        synthesiser = self._synthesiser()
+        plan = plan_speech(self._capabilities(), request, whole=whole)
+        return speak(plan, synthesiser), plan.phonemes
+
+    def _capabilities(self) -> Capabilities:
+        return Capabilities(self.voice_tables, self.manifest.vocabulary, self.max_phonemes)
+
+    def _synthesiser(self) -> Synthesiser:
         self._require(stage_names(self.manifest.source_apart))
-        checked_seed, limit, given = check_seed(seed), self.max_phonemes, 0
-        sections: list[Section] = []
-        for passage in read_spoken(spoken, g2p):
-            length = len(passage.phonemes)
-            own_voice = voice if passage.voice is None else passage.voice
-            check_phonemes(passage, self.manifest.vocabulary)
-            breaks = find_breaks(passage.phonemes)
-            sections.append(
-                Section(
-                    passage,
-                    breaks,
-                    plan_ends(passage.phonemes, breaks, limit, whole=whole, growing=not sections),
-                    style_row(self.voice_tables, own_voice, min(length, limit)),
-                    check_speed(speed if passage.speed is None else passage.speed),
-                    piece_seed(checked_seed, given),
-                )
-            )
-            given += length
-        return sections
-
-    def _synthesiser(self) -> Synthesise:
-        """Returns what speaks one piece. It knows of nothing that `close` takes away but the worker."""
-        stages, vocabulary = dict(self._stages), self.manifest.vocabulary
-
-        def synthesise(
-            phonemes: str, style: Style, speed: float, seed: int
-        ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-            token_ids = tokenise(phonemes, vocabulary, len(phonemes))
-            trace = run_chain(stages, token_ids, style, speed, seed, Choices())
-            if not np.isfinite(trace.audio).all():
-                raise ModelOutputError(
-                    "The stage 'decoder' computed samples that are not finite: expected numbers. "
-                    "The weights are damaged or the libraries wrong; verify the bundle or export it again."
-                )
-            # A copy, so that the samples do not keep TVM's memory.
-            return trace.audio[0].copy(), trace.durations
-
-        return synthesise
+        return Synthesiser(self._stages, self.manifest.vocabulary)
 
     def _require(self, names: Sequence[str]) -> None:
         # Every bundle has a stage until it is closed.

@@ -25,10 +25,10 @@ from runtime_min.errors import (
 from runtime_min.format.manifest import Manifest
 from runtime_min.format.signatures import FRAMES_PER_SECOND, STAGE_NAMES
 from runtime_min.format.verify import sha256_of
-from runtime_min.model.alignment import check_speed, round_durations
-from runtime_min.model.noise import check_seed
+from runtime_min.model.alignment import round_durations
 from runtime_min.model.tokens import tokenise
-from runtime_min.model.voices import style_row
+from runtime_min.speech.request import Capabilities, check_seed, check_speed
+from runtime_min.speech.request import check_utterance as check_request
 
 PANGRAM = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˌOvəɹ ðə lˈAzi dˈɔɡ."
 """The quick brown fox jumps over the lazy dog."""
@@ -141,13 +141,14 @@ def check_utterance(bundle: Bundle, utterance: Utterance) -> int:
     present = [stage.name for stage in bundle.manifest.stages]
     if missing := [name for name in STAGE_NAMES if name not in present]:
         raise MissingStagesError(missing, present)
-    speed = check_speed(utterance.speed)
-    check_seed(utterance.seed)
-    token_ids = tokenise(utterance.phonemes, bundle.manifest.vocabulary, bundle.max_phonemes)
-    style = style_row(bundle.voice_tables, utterance.voice, len(utterance.phonemes))
+    capabilities = Capabilities(bundle.voice_tables, bundle.manifest.vocabulary, bundle.max_phonemes)
+    checked = check_request(
+        capabilities, utterance.phonemes, utterance.voice, utterance.speed, utterance.seed
+    )
+    style, token_ids = checked.style, tokenise(utterance.phonemes, capabilities.vocabulary)
     hidden = bundle.stage("bert").run({"token_ids": token_ids})["hidden"]
     predicted = bundle.stage("duration").run({"hidden": hidden, "prosody_style": style.prosody})["durations"]
-    frames = int(round_durations(predicted, speed).sum())
+    frames = int(round_durations(predicted, checked.speed).sum())
     capacity = min(bundle.stage(name).buckets[-1] for name in ("f0n", "decoder"))
     if frames > capacity:
         raise UtteranceTooLongError(frames, capacity, FRAMES_PER_SECOND)

@@ -8,25 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ModelOutputError, SpeedError
+from ..errors import ModelOutputError
 
-LOWEST_SPEED = 0.25
-HIGHEST_SPEED = 4.0
 _MOST_FRAMES = 1 << 24
-
-
-def check_speed(speed: object) -> float:
-    """Returns `speed` as a number.
-
-    Raises:
-        SpeedError: it is no number from `LOWEST_SPEED` to `HIGHEST_SPEED`.
-    """
-    # bool is a subclass of int, and NaN fails both comparisons.
-    if isinstance(speed, (int, float, np.integer, np.floating)) and not isinstance(speed, bool):
-        valid = LOWEST_SPEED <= speed <= HIGHEST_SPEED
-        if valid:
-            return float(speed)
-    raise SpeedError(speed, LOWEST_SPEED, HIGHEST_SPEED)
 
 
 def round_durations(predicted: NDArray[np.float32], speed: float) -> NDArray[np.int64]:

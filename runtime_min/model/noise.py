@@ -11,20 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SeedError
-
 _UNIT = 2.0**-53
-
-
-def check_seed(seed: object) -> int:
-    """Returns `seed` as an integer.
-
-    Raises:
-        SeedError: it is no integer from 0 to 2**64 - 1.
-    """
-    if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 0 <= seed < 1 << 64:
-        return int(seed)
-    raise SeedError(seed)
 
 
 def gaussian_noise(seed: int, count: int) -> NDArray[np.float32]:

@@ -245,7 +245,7 @@ def _values(manifest: Manifest, files: BundleFiles, test: SelfTest) -> dict[str,
         shape = shapes[_base(name)]
         values[name], data = data[: math.prod(shape)].reshape(shape), data[math.prod(shape) :]
     frames = np.array(test.frames, np.int64)
-    values["token_ids"] = tokenise(test.phonemes, manifest.vocabulary, manifest.max_phonemes)
+    values["token_ids"] = tokenise(test.phonemes, manifest.vocabulary)
     values["decoder_style"], values["prosody_style"] = np.split(values[STYLE], 2, axis=1)
     values["aligned_encoding"] = align(values["encoding"], frames)
     values["asr"] = align(values["text"], frames)

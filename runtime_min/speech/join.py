@@ -31,7 +31,10 @@ _EDGE = 120
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a rendering: its own samples, and those of its neighbours on both sides."""
+    """A part of a rendering: its own samples, and those of its neighbours on both sides.
+
+    `start`, `end` and the gaps count samples of the rendering.
+    """
 
     samples: Samples
     """The whole rendering, ``[n]``."""
@@ -45,6 +48,8 @@ class Part:
     """The same before `end`."""
     pause: int = 0
     """Samples of silence to add behind it."""
+    phoneme: int = 0
+    """Offset in the passage of the part's first phoneme."""
 
 
 class Joiner:
@@ -52,8 +57,8 @@ class Joiner:
 
     def __init__(self, *, trim: bool) -> None:
         """Takes whether to leave out silence at both ends."""
-        self.given = 0
-        """How many samples were given out."""
+        self.taken = 0
+        """Samples of the output that were taken."""
         self.trimmed: int = 0
         """How many were left out at the beginning; known after the first `take`."""
         self._trim = trim
@@ -89,7 +94,7 @@ class Joiner:
             start, end = find_speech(taken)
             self.trimmed = start if first else self.trimmed
             taken = taken[start if first else 0 : end if last else ready]
-        self.given += len(taken)
+        self.taken += len(taken)
         return taken
 
     def _join(self, left: Part, part: Part) -> int:

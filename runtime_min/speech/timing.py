@@ -72,20 +72,25 @@ class Audio:
 
 
 class Clock:
-    """Where the tokens of a passage lie on the time line, filled piece by piece."""
+    """The places of a passage's phonemes in the output, filled piece by piece."""
 
     def __init__(self, phonemes: str, words: Sequence[WordSpan]) -> None:
-        """Takes what is spoken."""
+        """Takes the phonemes and words of the passage."""
+        self._lead = 0
         self._phonemes = phonemes
         self._words = list(reversed(words))
         self._starts = np.zeros(len(phonemes), np.int64)
         self._lengths = np.zeros(len(phonemes), np.int64)
 
-    def place(self, first: int, position: int, lengths: NDArray[np.int64]) -> None:
-        """Puts tokens from `first` on at sample `position`, each as many samples long as `lengths` says."""
-        end = first + len(lengths)
+    def set_lead(self, boundary: int) -> None:
+        """Makes all times earlier, given the frames of the first boundary token."""
+        self._lead = SAMPLES_PER_FRAME * min(LEAD_FRAMES, boundary)
+
+    def place(self, first: int, start: int, frames: NDArray[np.int64]) -> None:
+        """Puts the phonemes from `first` on, which last `frames`, at sample `start` of the output."""
+        end, lengths = first + len(frames), SAMPLES_PER_FRAME * frames
         self._lengths[first:end] = lengths
-        self._starts[first:end] = position + np.cumsum(lengths) - lengths
+        self._starts[first:end] = start - self._lead + np.cumsum(lengths) - lengths
 
     def tokens(self, first: int, end: int) -> tuple[Timing, ...]:
         """Returns the timings of the tokens from `first` to before `end`."""
@@ -108,11 +113,6 @@ class Clock:
         if word.spaced:
             stop += self._lengths[word.end] // 2
         return _timing(word.text, start, stop)
-
-
-def lead(first_boundary: int) -> int:
-    """Returns by how many samples all times are earlier, given the frames of the first boundary token."""
-    return SAMPLES_PER_FRAME * min(LEAD_FRAMES, first_boundary)
 
 
 def _timing(text: str, start: int, end: int) -> Timing:

@@ -1,17 +1,16 @@
-"""What an app gives to be spoken: phonemes, words with phonemes, or segments with a voice and speed each.
+"""The input of speech: phonemes, words with phonemes, or segments with a voice and speed each.
 
->>> read_spoken([Word("Hi", "hˈI", " "), Word("you", "ju")], None)[0].phonemes
+>>> read_input([Word("Hi", "hˈI", " "), Word("you", "ju")], None)[0].phonemes
 'hˈI ju'
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
-from ..errors import EmptyInputError, SpokenTypeError, UnknownPhonemesError
-from ..model.tokens import find_unknown
+from ..errors import EmptyInputError, SpokenTypeError
 from ..model.voices import VoiceLike
 
 
@@ -39,12 +38,13 @@ class Segment:
     """By default that of the call."""
 
 
-Spoken = str | Sequence[Word] | Sequence[Segment]
+SpeechInput = str | Sequence[Word] | Sequence[Segment]
 G2P = Callable[[str], str | Sequence[Word]]
+_WORD_ATTRIBUTES = ("text", "phonemes", "whitespace")
 
 
 class WordSpan(NamedTuple):
-    """Where a word's phonemes stand."""
+    """The phonemes of a word within a passage."""
 
     text: str
     first: int
@@ -53,8 +53,8 @@ class WordSpan(NamedTuple):
     """Offset past its last phoneme."""
     spaced: bool
     """A space follows the last phoneme."""
-    offset: int
-    """Where the word stands in the text, as far as words and whitespace tell."""
+    text_offset: int
+    """Offset of the word in the text, as far as words and whitespace show it."""
 
 
 @dataclass(frozen=True)
@@ -68,68 +68,54 @@ class Passage:
     speed: float | None
 
 
-def read_spoken(spoken: Spoken, g2p: G2P | None) -> tuple[Passage, ...]:
-    """Brings the input into one form.
+def read_input(phonemes: SpeechInput, g2p: G2P | None) -> tuple[Passage, ...]:
+    """Returns the input in one form.
 
     Args:
-        spoken: phonemes, words or segments; with `g2p`, text or segments of text.
+        phonemes: phonemes, words or segments; with `g2p`, text or segments of text.
         g2p: makes phonemes or words of a text.
 
     Raises:
         EmptyInputError: there is nothing to speak, as a whole or in a segment.
-        SpokenTypeError: the input or what `g2p` returned is none of these.
+        SpokenTypeError: the input or the result of `g2p` is none of these.
     """
-    whole = isinstance(spoken, str) or not _all(spoken, Segment)
-    segments = [Segment(spoken)] if whole else spoken  # type: ignore[arg-type]
+    segments: Any = phonemes
+    if not _is_list(phonemes) or not all(isinstance(item, Segment) for item in phonemes):
+        segments = [Segment(phonemes)]  # type: ignore[arg-type]
     # Of lists, here and below: see `TensorSignature.concrete`.
-    return tuple([_read_segment(segment, g2p) for segment in segments])  # type: ignore[arg-type]
-
-
-def check_phonemes(passage: Passage, vocabulary: Mapping[str, int]) -> None:
-    """Refuses phonemes that are not in the vocabulary, and names the words in which they stand.
-
-    Raises:
-        UnknownPhonemesError: there are some.
-    """
-    if unknown := find_unknown(passage.phonemes, vocabulary):
-        positions = {position for found in unknown.values() for position in found}
-        words = {
-            word.text: word.offset
-            for word in passage.words
-            if not positions.isdisjoint(range(word.first, word.end))
-        }
-        raise UnknownPhonemesError(unknown, words)
+    return tuple([_read_segment(segment, g2p) for segment in segments])
 
 
 def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
-    found = segment.phonemes
+    content: Any = segment.phonemes
     if g2p is not None:
-        if not isinstance(found, str):
-            raise SpokenTypeError("text as str, because a g2p was given", found)
-        found = g2p(found)
-    spans: tuple[WordSpan, ...] = ()
-    if isinstance(found, Sequence) and not found:
+        if not isinstance(content, str):
+            raise SpokenTypeError("text as str, because a g2p was given", content)
+        content = g2p(content)
+    words: tuple[WordSpan, ...] = ()
+    if isinstance(content, Sequence) and not content:
         raise EmptyInputError
-    if isinstance(found, str):
-        phonemes = found
-    elif _all(found, Word) or _all(found, ("text", "phonemes", "whitespace")):
-        phonemes, spans = _join_words(found)
+    if isinstance(content, str):
+        phonemes = content
+    elif _is_list(content) and all(hasattr(item, name) for item in content for name in _WORD_ATTRIBUTES):
+        phonemes, words = _join_words(content)
     else:
         expected = "phonemes as str, a sequence of words (text, phonemes, whitespace)"
-        raise SpokenTypeError(f"{expected}{' from the g2p' if g2p else ' or a sequence of segments'}", found)
+        source = " from the g2p" if g2p else " or a sequence of segments"
+        raise SpokenTypeError(expected + source, content)
     if not phonemes:
         raise EmptyInputError
-    return Passage(phonemes, spans, segment.voice, segment.speed)
+    return Passage(phonemes, words, segment.voice, segment.speed)
 
 
 def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...]]:
-    """Returns the words' phonemes with the spaces between them, and where each word's stand.
+    """Returns the words' phonemes with the spaces between them, and the span of each word.
 
     As in kokoro's `KPipeline.tokens_to_ps`, spaces at both ends are not spoken.
     """
     parts: list[str] = []
     spans = []
-    length = offset = 0
+    length = text_offset = 0
     for word in words:
         phonemes = word.phonemes or ""
         if not isinstance(phonemes, str) or not isinstance(word.text, str):
@@ -138,10 +124,10 @@ def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...]]:
             phonemes = phonemes.lstrip()
         space = " " if word.whitespace and (length or phonemes) else ""
         if phonemes:
-            spans.append(WordSpan(word.text, length, length + len(phonemes), bool(space), offset))
+            spans.append(WordSpan(word.text, length, length + len(phonemes), bool(space), text_offset))
         parts.append(phonemes + space)
         length += len(phonemes) + len(space)
-        offset += len(word.text) + len(word.whitespace or "")
+        text_offset += len(word.text) + len(word.whitespace or "")
     joined = "".join(parts).rstrip()
     return joined, tuple([_within(span, len(joined)) for span in spans if span.first < len(joined)])
 
@@ -150,10 +136,5 @@ def _within(span: WordSpan, length: int) -> WordSpan:
     return span._replace(end=min(span.end, length), spaced=span.spaced and span.end < length)
 
 
-def _all(items: object, kind: type | tuple[str, ...]) -> bool:
-    """Tells whether `items` is a sequence of `kind`, or of objects that have the attributes `kind`."""
-    if not isinstance(items, Sequence) or isinstance(items, (str, bytes)) or not items:
-        return False
-    if isinstance(kind, type):
-        return all(isinstance(item, kind) for item in items)
-    return all(all(hasattr(item, name) for name in kind) for item in items)
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and len(value) > 0

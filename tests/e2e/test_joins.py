@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from runtime_min import Bundle
-from runtime_min import bundle as loaded_bundle
+from runtime_min.model import synthesiser
 from runtime_min.model.alignment import align, round_durations
 from runtime_min.model.chain import Trace
 from runtime_min.model.tokens import tokenise
@@ -52,7 +52,7 @@ def per_phoneme(durations: np.ndarray, f0: np.ndarray, energy: np.ndarray) -> np
 
 def one_piece(bundle: Bundle, voice: str) -> tuple[np.ndarray, np.ndarray]:
     """Token ids and prosody of the whole text in one piece, which need not be decoded."""
-    token_ids = tokenise(TEXT, bundle.manifest.vocabulary, len(TEXT))
+    token_ids = tokenise(TEXT, bundle.manifest.vocabulary)
     prosody = {"prosody_style": style_row(bundle.voice_tables, voice, len(TEXT)).prosody}
     hidden = bundle.stage("bert").run({"token_ids": token_ids})
     predicted = bundle.stage("duration").run({**hidden, **prosody})
@@ -66,7 +66,7 @@ def one_piece(bundle: Bundle, voice: str) -> tuple[np.ndarray, np.ndarray]:
 def spoken(bundle: Bundle, request: pytest.FixtureRequest) -> Spoken:
     traces: list[Trace] = []
     meetings: list[int] = []
-    chain, fade = loaded_bundle.run_chain, Joiner._crossfade
+    chain, fade = synthesiser.run_chain, Joiner._crossfade
 
     def recording_chain(*arguments: object) -> Trace:
         traces.append(chain(*arguments))  # type: ignore[arg-type]
@@ -77,7 +77,7 @@ def spoken(bundle: Bundle, request: pytest.FixtureRequest) -> Spoken:
         return fade(self, cut, part, right)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loaded_bundle, "run_chain", recording_chain)
+        patch.setattr(synthesiser, "run_chain", recording_chain)
         patch.setattr(Joiner, "_crossfade", recording_fade)
         pieces = list(bundle.stream(TEXT, request.param))
     starts = np.cumsum([0, *(len(piece.phonemes) for piece in pieces)]).tolist()

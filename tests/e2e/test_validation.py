@@ -23,11 +23,11 @@ from exporter.validate.results import STATIC, SpokenSteps
 from exporter.validate.steps import Wanted, judged, trace_steps
 from exporter.validate.utterance_runs import Executions, Scene, set_scene
 from runtime_min import Bundle
-from runtime_min import bundle as loaded_bundle
 from runtime_min.format.signatures import STAGE_NAMES
 from runtime_min.model import alignment
 from runtime_min.model import chain as pipeline
 from runtime_min.model.voices import Style, style_row
+from runtime_min.speech import request
 from tests.e2e.conftest import run_python
 from tests.e2e.utterances import HELLO, phonemes_of
 
@@ -210,7 +210,7 @@ def one_frame_late(values: NDArray[np.float32], durations: NDArray[np.int64]) ->
 def test_swapped_halves_of_the_style_are_found(
     bundle: Bundle, asking: Asking, spread: Spread, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loaded_bundle, "style_row", swapped_halves)
+    monkeypatch.setattr(request, "style_row", swapped_halves)
     assert wrong_steps(set_scene(asking(bundle), SHORT), spread)[0] == "style"
 
 

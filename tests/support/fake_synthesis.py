@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from runtime_min.errors import UtteranceTooLongError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
-from runtime_min.model.voices import Style
-from runtime_min.speech.speak import Manner, Samples, Section, check_pauses, piece_seed, plan_ends
-from runtime_min.speech.split import find_breaks
-from runtime_min.speech.words import Passage, read_spoken
+from runtime_min.model.synthesiser import Synthesiser, Utterance
+from runtime_min.speech.request import Capabilities, Request, SpeechPlan, plan_speech
+from runtime_min.speech.speak import speak
+from runtime_min.speech.timing import Audio
 
-STYLE = Style(np.zeros((1, 2), np.float32), np.zeros((1, 2), np.float32))
+VOICE = np.zeros((510, 4), np.float32)
 LETTERS = "abcdefgh"
+VOCABULARY = {letter: number for number, letter in enumerate(f"{LETTERS} .,", start=1)}
 BOUNDARY_FRAMES = 6
 
 
@@ -22,19 +23,23 @@ def frequency(letter: str) -> float:
     return 400.0 + 200.0 * LETTERS.index(letter)
 
 
-class Fake:
-    """What speaks a piece; remembers what it was asked for."""
+class Fake(Synthesiser):
+    """Synthesises a piece; remembers what it was asked for."""
 
     def __init__(self, capacity: int = 10**9) -> None:
         self.capacity = capacity
         """Most frames of a piece."""
         self.asked: list[tuple[str, int]] = []
 
-    def __call__(self, phonemes: str, style: Style, speed: float, seed: int) -> tuple[Samples, np.ndarray]:
-        self.asked.append((phonemes, seed))
+    def durations(self, phonemes: str, speed: float) -> np.ndarray:
         lengths = [5 if phoneme in LETTERS else 4 for phoneme in phonemes]
         frames = np.array([BOUNDARY_FRAMES, *lengths, BOUNDARY_FRAMES]) / speed
-        durations = np.maximum(np.rint(frames), 1).astype(np.int64)
+        return np.maximum(np.rint(frames), 1).astype(np.int64)
+
+    def synthesise(self, utterance: Utterance) -> tuple[np.ndarray, np.ndarray]:
+        phonemes, _, speed, seed = utterance
+        self.asked.append((phonemes, seed))
+        durations = self.durations(phonemes, speed)
         if durations.sum() > self.capacity:
             raise UtteranceTooLongError(int(durations.sum()), self.capacity, 40)
         random = np.random.default_rng(seed)
@@ -47,28 +52,25 @@ class Fake:
         return np.concatenate(sounds).astype(np.float32), durations
 
 
-def sections(
-    spoken: str | Sequence[object],
+def plan(
+    phonemes: str | Sequence[object],
     *,
     limit: int = 60,
     whole: bool = False,
     speed: float = 1.0,
     seed: int = 0,
-) -> list[Section]:
+    sentence: float = 0.0,
+    clause: float = 0.0,
+    trim: bool = False,
+) -> SpeechPlan:
     """What `Bundle.stream` and `Bundle.synthesize` plan."""
-    found: list[Section] = []
-    given = 0
-    for passage in read_spoken(spoken, None):  # type: ignore[arg-type]
-        found.append(_section(passage, limit, whole, not found, speed, piece_seed(seed, given)))
-        given += len(passage.phonemes)
-    return found
+    request = Request(phonemes, "voice", speed, seed, None, sentence, clause, trim)  # type: ignore[arg-type]
+    return plan_speech(Capabilities({"voice": VOICE}, VOCABULARY, limit), request, whole=whole)
 
 
-def _section(passage: Passage, limit: int, whole: bool, growing: bool, speed: float, seed: int) -> Section:
-    breaks = find_breaks(passage.phonemes)
-    ends = plan_ends(passage.phonemes, breaks, limit, whole=whole, growing=growing)
-    return Section(passage, breaks, ends, STYLE, passage.speed or speed, seed)
+def pieces(planned: SpeechPlan, fake: Fake | None = None) -> Iterator[Audio]:
+    return speak(planned, fake or Fake())
 
 
-def manner(sentence: float = 0.0, clause: float = 0.0, *, limit: int = 60, trim: bool = False) -> Manner:
-    return Manner(limit, check_pauses(sentence, clause), trim)
+def spoken(planned: SpeechPlan, fake: Fake | None = None) -> Audio:
+    return Audio.join(pieces(planned, fake))

@@ -132,7 +132,7 @@ class WindowsBundle:
             each.name: np.fromfile(self.directory / each.file, "<f4").reshape(each.rows, each.columns)
             for each in self.manifest.voices
         }
-        token_ids = tokenise(phonemes, self.manifest.vocabulary, len(phonemes))
+        token_ids = tokenise(phonemes, self.manifest.vocabulary)
         style = style_row(tables, voice, len(phonemes))
         stages: Any = {stage.name: WindowsStage(self, stage) for stage in self.manifest.stages}
         return run_chain(stages, token_ids, style, speed, seed, Choices(durations))

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from runtime_min.errors import ModelOutputError, SpeedError
-from runtime_min.model.alignment import HIGHEST_SPEED, LOWEST_SPEED, align, check_speed, round_durations
+from runtime_min.errors import ModelOutputError
+from runtime_min.model.alignment import align, round_durations
+from runtime_min.speech.request import HIGHEST_SPEED, LOWEST_SPEED
 
 PREDICTIONS = arrays(
     np.float32, st.tuples(st.just(1), st.integers(3, 60)), elements=st.floats(0, 50, width=32)
@@ -54,18 +55,3 @@ def test_durations_that_no_integer_holds_stay_long(speed: float) -> None:
     damaged = np.array([[3e38, 1e19, 1e30, -3e38]], np.float32)
     assert (round_durations(damaged, speed)[:3] > 1 << 20).all()
     assert round_durations(np.repeat(damaged, 500, axis=1), speed).sum() > 1 << 20
-
-
-@pytest.mark.parametrize(
-    "speed",
-    [float("nan"), float("inf"), -float("inf"), 0, -1, 0.2499, 4.01, "1", None, True, 1j, 10**400],
-    ids=repr,
-)
-def test_a_speed_out_of_range_is_refused(speed: object) -> None:
-    with pytest.raises(SpeedError, match=r"from 0\.25 to 4"):
-        check_speed(speed)
-
-
-@pytest.mark.parametrize("speed", [0.25, 1, 4, np.float32(1.5), np.int64(2)])
-def test_every_number_in_the_range_is_a_speed(speed: float) -> None:
-    assert check_speed(speed) == float(speed)

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime_min.errors import SeedError
-from runtime_min.model.noise import check_seed, gaussian_noise
+from runtime_min.model.noise import gaussian_noise
 from tests.support.paths import ROOT
 
 SEEDS = st.integers(0, (1 << 64) - 1)
@@ -99,14 +98,3 @@ def test_neighbours_and_seeds_are_not_correlated() -> None:
     for lag in (1, 2, 3, 4, 600):
         assert abs(np.mean(noise[lag:] * noise[:-lag])) < bound
     assert abs(np.mean(noise * other)) < bound
-
-
-@pytest.mark.parametrize("seed", [-1, 1 << 64, 1.0, "1", None, True])
-def test_a_seed_that_is_none_is_refused(seed: object) -> None:
-    with pytest.raises(SeedError, match="from 0 to"):
-        check_seed(seed)
-
-
-@pytest.mark.parametrize("seed", [0, 7, (1 << 64) - 1, np.int64(5), np.uint64(1 << 63)])
-def test_every_integer_in_the_range_is_a_seed(seed: object) -> None:
-    assert check_seed(seed) == int(seed)  # type: ignore[call-overload]

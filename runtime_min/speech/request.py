@@ -1,0 +1,205 @@
+"""Checks what a caller asks for, and plans how to speak it; nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import (
+    EmptyInputError,
+    PauseError,
+    SeedError,
+    SpeedError,
+    TooManyPhonemesError,
+    UnknownPhonemesError,
+)
+from ..model.synthesiser import Utterance
+from ..model.voices import Style, VoiceLike, style_row
+from .split import Break, find_breaks, split
+from .words import G2P, Passage, SpeechInput, WordSpan, read_input
+
+LOWEST_SPEED = 0.25
+HIGHEST_SPEED = 4.0
+LONGEST_PAUSE = 60.0
+"""Seconds."""
+LARGEST_PIECE = 250
+"""Phonemes. Larger pieces need more memory, and kokoro is known to rush beyond 400."""
+_SEED_STEP = 0x9E3779B97F4A7C15
+"""2**64 over the golden ratio: the seeds of pieces lie far from each other and from other seeds' pieces."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a bundle can speak."""
+
+    voices: Mapping[str, NDArray[np.float32]]
+    """Style rows by voice, ``[rows, columns]``."""
+    vocabulary: Mapping[str, int]
+    max_phonemes: int
+    """Most phonemes of one utterance."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a caller asks for, not checked yet; `Bundle.synthesize` describes the fields."""
+
+    phonemes: SpeechInput
+    voice: VoiceLike
+    speed: float
+    seed: int
+    g2p: G2P | None
+    sentence_pause: float
+    clause_pause: float
+    trim: bool
+
+
+@dataclass(frozen=True)
+class Section:
+    """A passage that is ready to be spoken."""
+
+    passage: Passage
+    breaks: Mapping[int, Break]
+    piece_ends: Sequence[int]
+    """Offsets in the passage at which its pieces end."""
+    style: Style
+    speed: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class SpeechPlan:
+    """A checked request, divided into sections and pieces."""
+
+    sections: tuple[Section, ...]
+    max_phonemes: int
+    """Most phonemes of one utterance."""
+    pauses: Mapping[Break, float]
+    """Seconds of silence to add after each kind of break."""
+    trim: bool
+    """Leave out silence at both ends."""
+
+    @property
+    def phonemes(self) -> str:
+        """All that will be spoken."""
+        return "".join(section.passage.phonemes for section in self.sections)
+
+
+def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) -> SpeechPlan:
+    """Checks everything that a request asks for, and divides it into pieces.
+
+    Args:
+        capabilities: of the bundle.
+        request: what to speak, and how.
+        whole: leave in one piece what fits into one utterance; otherwise begin with a short piece.
+
+    Raises:
+        InputError: something was asked for that cannot be spoken.
+    """
+    pauses = {
+        Break.SENTENCE: check_pause(request.sentence_pause),
+        Break.CLAUSE: check_pause(request.clause_pause),
+    }
+    seed, limit, phonemes_before = check_seed(request.seed), capabilities.max_phonemes, 0
+    sections: list[Section] = []
+    for passage in read_input(request.phonemes, request.g2p):
+        phonemes = passage.phonemes
+        check_phonemes(phonemes, capabilities.vocabulary, passage.words)
+        voice = request.voice if passage.voice is None else passage.voice
+        breaks = find_breaks(phonemes)
+        if whole and len(phonemes) <= limit:
+            ends = [len(phonemes)]
+        else:
+            size = min(LARGEST_PIECE, (limit + 1) // 2)
+            ends = split(phonemes, breaks, limit=limit, size=size, growing=not sections)
+        style = style_row(capabilities.voices, voice, min(len(phonemes), limit))
+        speed = check_speed(request.speed if passage.speed is None else passage.speed)
+        sections.append(Section(passage, breaks, ends, style, speed, piece_seed(seed, phonemes_before)))
+        phonemes_before += len(phonemes)
+    # Of a list: see `TensorSignature.concrete`.
+    return SpeechPlan(tuple(sections), limit, pauses, request.trim)
+
+
+def check_utterance(
+    capabilities: Capabilities, phonemes: str, voice: VoiceLike, speed: float, seed: int
+) -> Utterance:
+    """Checks what is to be spoken at once.
+
+    Raises:
+        InputError: it cannot be spoken, or not at once.
+    """
+    speed, seed = check_speed(speed), check_seed(seed)
+    if len(phonemes) > capabilities.max_phonemes:
+        raise TooManyPhonemesError(len(phonemes), capabilities.max_phonemes)
+    check_phonemes(phonemes, capabilities.vocabulary)
+    return Utterance(phonemes, style_row(capabilities.voices, voice, len(phonemes)), speed, seed)
+
+
+def check_phonemes(phonemes: str, vocabulary: Mapping[str, int], words: Sequence[WordSpan] = ()) -> None:
+    """Refuses input without phonemes, and unknown ones, which kokoro would drop.
+
+    Args:
+        phonemes: what to speak.
+        vocabulary: token number by phoneme.
+        words: where the phonemes come from, for the message.
+
+    Raises:
+        EmptyInputError: there are no phonemes.
+        UnknownPhonemesError: some are not in the vocabulary.
+    """
+    if not phonemes:
+        raise EmptyInputError
+    unknown: dict[str, list[int]] = {}
+    for position, phoneme in enumerate(phonemes):
+        if phoneme not in vocabulary:
+            unknown.setdefault(phoneme, []).append(position)
+    if unknown:
+        positions = {position for found in unknown.values() for position in found}
+        affected = [word for word in words if not positions.isdisjoint(range(word.first, word.end))]
+        raise UnknownPhonemesError(unknown, {word.text: word.text_offset for word in affected})
+
+
+def check_speed(speed: object) -> float:
+    """Returns `speed` as a number.
+
+    Raises:
+        SpeedError: it is not a number from `LOWEST_SPEED` to `HIGHEST_SPEED`.
+    """
+    if _is_number(speed) and LOWEST_SPEED <= speed <= HIGHEST_SPEED:
+        return float(speed)
+    raise SpeedError(speed, LOWEST_SPEED, HIGHEST_SPEED)
+
+
+def check_pause(seconds: object) -> float:
+    """Returns a pause as a number.
+
+    Raises:
+        PauseError: it is not a number from 0 to `LONGEST_PAUSE`.
+    """
+    if _is_number(seconds) and 0 <= seconds <= LONGEST_PAUSE:
+        return float(seconds)
+    raise PauseError(seconds, LONGEST_PAUSE)
+
+
+def check_seed(seed: object) -> int:
+    """Returns `seed` as an integer.
+
+    Raises:
+        SeedError: it is not an integer from 0 to 2**64 - 1.
+    """
+    if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 0 <= seed < 1 << 64:
+        return int(seed)
+    raise SeedError(seed)
+
+
+def piece_seed(seed: int, first: int) -> int:
+    """Returns the seed of the piece whose first phoneme is `first` phonemes after those of `seed`."""
+    return (seed + _SEED_STEP * first) % 2**64
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    # bool is a subclass of int. NaN is a number, and fails every comparison.
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

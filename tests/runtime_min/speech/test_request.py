@@ -1,0 +1,116 @@
+"""What cannot be spoken is refused before anything is computed, and all else is planned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime_min.errors import (
+    EmptyInputError,
+    PauseError,
+    SeedError,
+    SpeedError,
+    TooManyPhonemesError,
+    UnknownPhonemesError,
+)
+from runtime_min.speech.request import (
+    Capabilities,
+    Request,
+    check_pause,
+    check_phonemes,
+    check_seed,
+    check_speed,
+    check_utterance,
+    piece_seed,
+    plan_speech,
+)
+from runtime_min.speech.words import Segment, Word, read_input
+
+VOCABULARY = {phoneme: 1 + index for index, phoneme in enumerate("abcˈʊᵻ ,.")}
+CAPABILITIES = Capabilities({"af_heart": np.zeros((510, 4), np.float32)}, VOCABULARY, 510)
+REQUEST = Request("abc", "af_heart", 1.0, 0, None, 0.0, 0.0, False)
+
+WRONG_NUMBERS: list[Any] = [float("nan"), float("inf"), -1, "1", None, True, 1j, 10**400]
+
+
+@pytest.mark.parametrize("speed", [*WRONG_NUMBERS, 0, 0.2499, 4.01], ids=repr)
+def test_a_speed_out_of_range_is_refused(speed: Any) -> None:
+    with pytest.raises(SpeedError, match=r"from 0\.25 to 4"):
+        check_speed(speed)
+    for request in (replace(REQUEST, speed=speed), replace(REQUEST, phonemes=[Segment("a", None, speed)])):
+        if speed is not None or request.speed is None:
+            with pytest.raises(SpeedError):
+                plan_speech(CAPABILITIES, request, whole=True)
+
+
+@pytest.mark.parametrize("pause", [*WRONG_NUMBERS, -0.1, 61], ids=repr)
+def test_a_pause_out_of_range_is_refused(pause: Any) -> None:
+    for request in (replace(REQUEST, sentence_pause=pause), replace(REQUEST, clause_pause=pause)):
+        with pytest.raises(PauseError, match="from 0 to 60, found"):
+            plan_speech(CAPABILITIES, request, whole=True)
+
+
+@pytest.mark.parametrize("seed", [*WRONG_NUMBERS, 1 << 64, 1.0], ids=repr)
+def test_a_seed_out_of_range_is_refused(seed: Any) -> None:
+    with pytest.raises(SeedError, match="from 0 to"):
+        plan_speech(CAPABILITIES, replace(REQUEST, seed=seed), whole=True)
+
+
+@pytest.mark.parametrize("number", [0.25, 1, 4, np.float32(1.5), np.int64(2)])
+def test_every_number_in_the_range_is_taken(number: Any) -> None:
+    assert check_speed(number) == check_pause(number) == float(number)
+
+
+@pytest.mark.parametrize("seed", [0, 7, (1 << 64) - 1, np.int64(5), np.uint64(1 << 63)])
+def test_every_integer_in_the_range_is_a_seed(seed: Any) -> None:
+    assert check_seed(seed) == int(seed)
+
+
+@given(st.text(min_size=1, max_size=60))
+def test_unknown_phonemes_are_named_with_all_their_positions(phonemes: str) -> None:
+    expected = {
+        phoneme: tuple(i for i, found in enumerate(phonemes) if found == phoneme)
+        for phoneme in phonemes
+        if phoneme not in VOCABULARY
+    }
+    if not expected:
+        check_phonemes(phonemes, VOCABULARY)
+        return
+    with pytest.raises(UnknownPhonemesError) as refusal:
+        check_phonemes(phonemes, VOCABULARY)
+    assert refusal.value.positions == expected
+
+
+def test_the_message_names_phonemes_positions_and_words() -> None:
+    with pytest.raises(UnknownPhonemesError) as refusal:
+        check_phonemes("aXbXg", VOCABULARY)
+    assert "'X' (U+0058) at 1, 3; 'g' (U+0067) at 4" in str(refusal.value)
+    (passage,) = read_input([Word("Go", "ab", " "), Word("naïve", "a❓"), Word("!", "!")], None)
+    with pytest.raises(
+        UnknownPhonemesError, match=r"'❓' \(U\+2753\) at 4.* words 'naïve' at 3\b"
+    ) as refusal:
+        check_phonemes(passage.phonemes, dict.fromkeys("ab !", 1), passage.words)
+    assert refusal.value.positions == {"❓": (4,)}
+
+
+@given(st.integers(1, 100), st.integers(0, 100))
+def test_the_limit_of_an_utterance_is_exact_and_nothing_is_cut_off(limit: int, more: int) -> None:
+    capabilities = replace(CAPABILITIES, max_phonemes=limit)
+    assert check_utterance(capabilities, "a" * limit, "af_heart", 1.0, 0).phonemes == "a" * limit
+    with pytest.raises(TooManyPhonemesError, match=rf"{limit}\b.*split") as refusal:
+        check_utterance(capabilities, "a" * (limit + 1 + more), "af_heart", 1.0, 0)
+    assert (refusal.value.found, refusal.value.limit) == (limit + 1 + more, limit)
+    with pytest.raises(EmptyInputError, match="at least one phoneme"):
+        check_utterance(capabilities, "", "af_heart", 1.0, 0)
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 10**6), st.integers(0, 10**6))
+def test_pieces_have_different_seeds(seed: int, one: int, two: int) -> None:
+    assert piece_seed(seed, 0) == seed
+    assert (piece_seed(seed, one) == piece_seed(seed, two)) == (one == two)
+    assert piece_seed(piece_seed(seed, one), two) == piece_seed(seed, one + two)
