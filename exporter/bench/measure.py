@@ -39,13 +39,14 @@ from exporter.bench.results import (
     Timing,
     rotated,
 )
-from exporter.bench.speakers import SAMPLE_RATE, Engine
+from exporter.bench.speakers import Engine
 from exporter.bench.streams import LONG_TEXT, measure_streams
 from exporter.bench.utterances import phonemes_of, text_of
 from exporter.cli.inspect import total_bytes
 from exporter.reference.utterances import default_voice, reference_files
 from runtime_min.engine.vm import usable_cores
 from runtime_min.format.manifest import Manifest
+from runtime_min.format.signatures import SAMPLE_RATE
 
 Told = Callable[[str], None]
 HEADLINE, LONGEST = 62, 450

@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 
 from exporter.bench.engines import EngineError, environment
 from exporter.bench.results import KernelTime, Profile, StageTime
-from exporter.bench.speakers import SAMPLE_RATE, Engine
+from exporter.bench.speakers import Engine
 from exporter.bench.work import Shape, work_of
 from exporter.validate.observe import stage_inputs
 from runtime_min import Bundle
 from runtime_min.engine.stage_runner import StageRunner
-from runtime_min.format.signatures import STAGE_NAMES
+from runtime_min.format.signatures import SAMPLE_RATE, STAGE_NAMES
 
 Call = tuple[str, tuple[tuple[Shape, int], ...]]
 """A kernel's name, and shape and bytes of an element of each tensor that it is called on."""

@@ -19,7 +19,6 @@ Speak = Callable[[str], Samples]
 """Takes phonemes."""
 Streamed = Callable[[str], Iterator[Samples]]
 """Takes phonemes, yields pieces."""
-SAMPLE_RATE = 24_000
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from exporter.bench.engines import EngineProcess
 from exporter.bench.results import BUNDLE, KOKORO_ONNX, NAMES, StreamTiming, rotated
-from exporter.bench.speakers import SAMPLE_RATE, Engine
+from exporter.bench.speakers import Engine
+from runtime_min.format.signatures import SAMPLE_RATE
 
 LONG_TEXT = 3_000
 """Phonemes."""

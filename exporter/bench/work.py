@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from exporter.compiler.kernels.toom_cook import SCHEMES
 from exporter.validate.observe import family
+from runtime_min.format.signatures import HARMONICS
 
 Shape = tuple[int, ...]
 Count = Callable[[str, Sequence[Shape]], tuple[float, float]]
 """From a kernel's name and its arguments' shapes to operations and the multiplications really made."""
 
 _TAPS, _BINS = 20, 11
-_HARMONICS = 9
 RUNTIME = "TVM's virtual machine"
 """Family of what prepares the kernels' calls: memory, shapes, checks."""
 
@@ -110,7 +110,7 @@ def _lstm(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
 def _harmonic_source(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
     """A sample: of each harmonic interpolation (4), sine, amplitude, weight (2); noise (2), bias, tanh."""
     samples = math.prod(shapes[-1])
-    return (8.0 * _HARMONICS + 4) * samples, (4.0 * _HARMONICS + 1) * samples
+    return (8.0 * HARMONICS + 4) * samples, (4.0 * HARMONICS + 1) * samples
 
 
 def _source_spectrum(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:

@@ -18,7 +18,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from exporter.bench.speakers import SAMPLE_RATE, Engine, Samples, Speak, Streamed, load, load_stream
+from exporter.bench.speakers import Engine, Samples, Speak, Streamed, load, load_stream
+from runtime_min.format.signatures import SAMPLE_RATE
 
 
 def answer(speak: Speak | Streamed, request: dict[str, Any]) -> dict[str, Any]:

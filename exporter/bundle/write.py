@@ -29,6 +29,7 @@ from runtime_min.format.manifest import (
     FORMAT_VERSION,
     ITEM_SIZES,
     MANIFEST_NAME,
+    RUNTIME_ARCHIVE,
     AudioFormat,
     FileEntry,
     Library,
@@ -49,7 +50,6 @@ from runtime_min.format.verify import sha256_of, verify_files
 from runtime_min.model.self_test import EXTENSION as SELF_TEST
 
 PARAMETER_FILE = "parameters.bin"
-RUNTIME_ARCHIVE = "runtime_min.pyz"
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 _HEADROOM = 4 << 20
 """Bytes beyond the contents that the manifest, the licences and the file system take at most."""

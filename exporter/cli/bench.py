@@ -182,8 +182,8 @@ def _watch_memory(
     from exporter.bench.measure import make_engines
     from exporter.bench.report import save_soak
     from exporter.bench.soak import LIMIT, MemoryGrewError, soak
-    from exporter.bench.speakers import SAMPLE_RATE
     from exporter.bench.utterances import phonemes_of
+    from runtime_min.format.signatures import SAMPLE_RATE
 
     vocabulary = options.manifest.vocabulary
     with shown_progress() as tell:

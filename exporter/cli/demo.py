@@ -10,7 +10,7 @@ from pathlib import Path
 
 from exporter.cli.inspect import readable_bytes, total_bytes
 from exporter.reference.utterances import PANGRAM
-from runtime_min.format.manifest import Manifest
+from runtime_min.format.manifest import RUNTIME_ARCHIVE, Manifest
 from runtime_min.format.verify import read_manifest
 
 BUNDLE = Path("bundles/demo")
@@ -24,7 +24,7 @@ def main() -> None:
     )
     # The bundle's own runtime in a process of its own: what a machine without this project would run.
     speaking = _run(
-        *(str(BUNDLE / "runtime_min.pyz"), str(BUNDLE), "--phonemes", PANGRAM, "--voice", "af_heart"),
+        *(str(BUNDLE / RUNTIME_ARCHIVE), str(BUNDLE), "--phonemes", PANGRAM, "--voice", "af_heart"),
         *("--seed", "0", "--format", "pcm16", "-o", str(SPEECH)),
     )
     with wave.open(str(SPEECH)) as file:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from exporter.errors import ConfigError
+from runtime_min.format.signatures import SAMPLES_PER_FRAME
 
 Config = dict[str, Any]
 
-SAMPLES_PER_FRAME = 600
 _SIZES = ("dim_in", "hidden_dim", "max_conv_dim", "max_dur", "n_layer", "n_mels", "n_token", "style_dim")
 _KERNEL = "text_encoder_kernel_size"
 _ISTFTNET_SIZES = ("gen_istft_hop_size", "gen_istft_n_fft", "upsample_initial_channel")

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.reference.padded import static, static_decode
+from runtime_min.format.signatures import HARMONICS
 
 Array = NDArray[Any]
 Message = dict[str, Array]
-HARMONICS = 9
 PARENT_ENDED = "the other end of the pipe is closed"
 
 

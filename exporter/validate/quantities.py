@@ -17,12 +17,12 @@ from exporter.reference.process import Array, DecoderTrace, Trace
 from exporter.validate.kernel_order import KERNEL, StageCalls
 from exporter.validate.observe import observe
 from runtime_min import Bundle
+from runtime_min.format.signatures import HARMONICS
 from runtime_min.model import alignment
 from runtime_min.model.chain import Trace as SpokenTrace
 from runtime_min.model.voices import Style
 
 Values = dict[str, Array]
-HARMONICS = 9
 _SINE_AMPLITUDE = 0.1
 _VOICED_ABOVE = 10.0
 

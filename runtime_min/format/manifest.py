@@ -21,6 +21,8 @@ DEVICES_REQUIRED = "devices"
 REQUIREMENTS: Mapping[str, tuple[str, ...]] = {DEVICES_REQUIRED: ("device_libraries",)}
 """What a manifest of this version may require of its reader, and the keys that come with it."""
 MANIFEST_NAME = "manifest.msgpack"
+RUNTIME_ARCHIVE = "runtime_min.pyz"
+"""The runtime itself, which Python runs."""
 ALIGNMENT = 64
 """Bytes: generated code assumes that every tensor starts at a multiple of this."""
 TOKEN_IDS = "token_ids"

@@ -32,6 +32,8 @@ SAMPLE_RATE = 24_000
 SAMPLES_PER_FRAME = 600
 FRAMES_PER_SECOND = 40
 F0_PER_FRAME = 2
+HARMONICS = 9
+"""Sines of the harmonic source: the fundamental and eight overtones."""
 SPECTRUM_CHANNELS = 22
 """Of the harmonic source: 11 magnitudes, then 11 phases."""
 SPECTRA_PER_FRAME = 120

@@ -27,14 +27,11 @@ from tvm.tirx import PrimFunc
 from tvm.tirx.op import fma
 
 from exporter.compiler.kernels import vector_math
+from runtime_min.format.signatures import F0_PER_FRAME, HARMONICS, SAMPLE_RATE, SAMPLES_PER_FRAME
 
-HARMONICS = 9
-"""The fundamental and eight overtones."""
+SAMPLES_PER_F0 = SAMPLES_PER_FRAME // F0_PER_FRAME
 
-SAMPLES_PER_F0 = 300
-"""Samples of 24 kHz audio for one value of F0."""
-
-_SAMPLE_RATE = 24000.0
+_SAMPLE_RATE = float(SAMPLE_RATE)
 _VOICED_ABOVE = 10.0  # Hz
 _SINE_AMPLITUDE = float(np.float32(0.1))
 _VOICED_NOISE = 0.003
