@@ -42,7 +42,6 @@ from exporter.bench.results import (
 from exporter.bench.speakers import Engine
 from exporter.bench.streams import LONG_TEXT, measure_streams
 from exporter.bench.utterances import phonemes_of, text_of
-from exporter.cli.inspect import total_bytes
 from exporter.reference.utterances import default_voice, reference_files
 from runtime_min.engine.vm import usable_cores
 from runtime_min.format.manifest import Manifest
@@ -266,7 +265,7 @@ def _sizes(options: Options, engines: Mapping[str, Engine]) -> dict[str, int]:
         ),
         "runtime library": listed[manifest.runtime_library],
         "parameters": listed[manifest.parameters.file],
-        "bundle": total_bytes(manifest),
+        "bundle": sum(entry.bytes for entry in manifest.files),
     }
     if PYTORCH in engines:
         sizes["PyTorch's checkpoint"] = Path(engines[PYTORCH].checkpoint).stat().st_size

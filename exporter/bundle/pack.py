@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
-from exporter.bundle.sign import Check
+from exporter.bundle.sign import ManifestCheck
 from exporter.bundle.staging import check_replaceable, staged
 from runtime_min.errors import BundleError, OutputError
 from runtime_min.format.bundle_files import BundleFiles
@@ -62,7 +62,7 @@ def pack_bundle(bundle: Path, archive: Path) -> None:
         files.close()
 
 
-def unpack_archive(archive: Path, destination: Path, checks: Iterable[Check] = ()) -> Manifest:
+def unpack_archive(archive: Path, destination: Path, checks: Iterable[ManifestCheck] = ()) -> Manifest:
     """Writes the bundle that `archive` holds into a directory; its files are checked as they are written.
 
     Args:

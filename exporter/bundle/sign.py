@@ -24,7 +24,7 @@ SUFFIX = ".sig"
 _BYTES = 64
 _LARGEST_KEY = 16 << 10
 
-Check = Callable[[bytes], None]
+ManifestCheck = Callable[[bytes], None]
 """Refuses the bytes of a manifest, or not."""
 
 
@@ -73,7 +73,7 @@ def sign_bundle(bundle: Path, key: Path, signature: Path) -> None:
     write_file(signature, made[0])
 
 
-def verify_bundle(bundle: Path, *checks: Check) -> Manifest:
+def verify_bundle(bundle: Path, *checks: ManifestCheck) -> Manifest:
     """Verifies a bundle as the runtime does, and its manifest by each of `checks` before it is parsed.
 
     Raises:
@@ -92,9 +92,9 @@ def verify_bundle(bundle: Path, *checks: Check) -> Manifest:
         files.close()
 
 
-def checks(sha256: str | None, key: Path | None, signature: Path) -> list[Check]:
+def checks(sha256: str | None, key: Path | None, signature: Path) -> list[ManifestCheck]:
     """Returns what a manifest must pass: the pinned digest, and the signature by a public key."""
-    asked: list[Check] = []
+    asked: list[ManifestCheck] = []
     if sha256 is not None:
         asked.append(lambda manifest: check_pin(manifest, sha256))
     if key is not None:
@@ -102,7 +102,7 @@ def checks(sha256: str | None, key: Path | None, signature: Path) -> list[Check]
     return asked
 
 
-def signed_by(key: Path, signature: Path) -> Check:
+def signed_by(key: Path, signature: Path) -> ManifestCheck:
     """Returns a check that a manifest was signed by the owner of a key.
 
     Args:

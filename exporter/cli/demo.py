@@ -1,4 +1,4 @@
-"""``make demo``: exports a bundle from the synthetic checkpoint, speaks from it, and says what happened."""
+"""``make demo``: exports a bundle of the synthetic checkpoint, and synthesises a sentence with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import time
 import wave
 from pathlib import Path
 
-from exporter.cli.inspect import readable_bytes, total_bytes
+from rich.filesize import decimal
+
 from exporter.reference.utterances import PANGRAM
 from runtime_min.format.manifest import RUNTIME_ARCHIVE, Manifest
 from runtime_min.format.verify import read_manifest
@@ -30,7 +31,8 @@ def main() -> None:
     with wave.open(str(SPEECH)) as file:
         seconds = file.getnframes() / file.getframerate()
     manifest = read_manifest(BUNDLE)
-    print(f"\nexported   {BUNDLE}, {readable_bytes(total_bytes(manifest))}, in {exporting:.1f} s")
+    size = decimal(sum(entry.bytes for entry in manifest.files))
+    print(f"\nexported   {BUNDLE}, {size}, in {exporting:.1f} s")
     print(f"spoke      {SPEECH}, {seconds:.2f} s of audio, in {speaking:.2f} s with start and verification")
     print(f"validated  {_validation(manifest)}")
     if manifest.model.synthetic:
@@ -38,7 +40,7 @@ def main() -> None:
 
 
 def _validation(manifest: Manifest) -> str:
-    """What the manifest says of the comparison with kokoro, in a line."""
+    """Returns the manifest's figures of the comparison with kokoro, in a line."""
     parity = manifest.parity
     if not parity.get("validated"):
         return f"no: {parity.get('why not', 'not recorded')}"

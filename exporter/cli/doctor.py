@@ -1,4 +1,4 @@
-"""Checks of this machine: can it export a bundle, and if not, what is to be done about it."""
+"""``kokoro-export doctor``: checks whether this machine can export, and advises what to do."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
+import typer
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from exporter import PYTHONS, directories
+from exporter.cli.terminal import reported_errors
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import choose_levels, find_target
 from exporter.errors import ExportError
@@ -23,7 +26,7 @@ from runtime_min.engine.machine import Machine, this_machine
 # These crash the compiler without a message (MetaSchedule's TuneContext, dlight's Metal rule).
 KNOWN_BAD = {"apache-tvm-ffi": ("0.1.15.post1", "0.1.15.post2")}
 _GIGABYTE = 1 << 30
-# A bundle with all voices takes 0.4 GB, while it is written twice; a compiling worker holds 2 GB.
+# A bundle with all voices takes 0.4 GB, twice that while it is written; a compiling worker holds 2 GB.
 _DISK_NEEDED = 2 * _GIGABYTE
 _MEMORY_NEEDED = 3 * _GIGABYTE
 _INSTALL = "pip install 'kokoro-export[export]'"
@@ -41,31 +44,33 @@ _COLOURS = {Status.OK: "green", Status.WARN: "yellow", Status.FAIL: "red"}
 
 
 @dataclass(frozen=True)
-class Check:
-    """One thing that was looked at."""
+class Finding:
+    """The result of one check."""
 
     name: str
     status: Status
     found: str
     advice: str = ""
-    """What to do; empty where nothing is."""
+    """What to do; empty if all is well."""
 
 
-def examine() -> list[Check]:
-    """Returns all checks of this machine."""
+def doctor() -> None:
+    """Check whether this machine can export: versions, linker, CPU, disk, memory."""
+    with reported_errors():
+        findings = examine()
+        Console().print(_table(findings))
+    if any(finding.status is Status.FAIL for finding in findings):
+        raise typer.Exit(5)
+
+
+def examine() -> list[Finding]:
+    """Checks this machine and returns the results."""
     return [
         _python(sys.version_info[:2]),
         *_packages(),
         *_machine(this_machine()),
-        _room(
-            "free disk, cache",
-            _free_disk(directories.libraries()),
-            _DISK_NEEDED,
-            "set XDG_CACHE_HOME or make room",
-        ),
-        _room(
-            "free disk, here", _free_disk(Path.cwd()), _DISK_NEEDED, "make room, or write elsewhere with -o"
-        ),
+        _disk("free disk, cache", directories.libraries(), "set XDG_CACHE_HOME or make room"),
+        _disk("free disk, here", Path.cwd(), "make room, or write elsewhere with -o"),
         _room(
             "available memory",
             _available_memory(),
@@ -75,26 +80,20 @@ def examine() -> list[Check]:
     ]
 
 
-def as_table(checks: Iterable[Check]) -> Table:
-    """Returns the checks as a table for people."""
+def _table(findings: Iterable[Finding]) -> Table:
     table = Table("check", "", "found", "what to do")
-    for check in checks:
-        status = Text(check.status.value, style=_COLOURS[check.status])
-        table.add_row(check.name, status, Text(check.found), Text(check.advice))
+    for finding in findings:
+        status = Text(finding.status.value, style=_COLOURS[finding.status])
+        table.add_row(finding.name, status, Text(finding.found), Text(finding.advice))
     return table
 
 
-def failed(checks: Iterable[Check]) -> bool:
-    """Tells whether an export cannot work."""
-    return any(check.status is Status.FAIL for check in checks)
-
-
-def check_packages(requirements: Iterable[str], installed: Callable[[str], str | None]) -> Iterator[Check]:
-    """Yields a check for every requirement of the exporter.
+def check_packages(requirements: Iterable[str], installed: Callable[[str], str | None]) -> Iterator[Finding]:
+    """Yields a finding for every requirement of the exporter.
 
     Args:
         requirements: as `importlib.metadata.requires` returns them.
-        installed: the version of a distribution; None where it is not installed.
+        installed: the version of a distribution; None if it is not installed.
     """
     from packaging.requirements import Requirement
 
@@ -107,67 +106,67 @@ def check_packages(requirements: Iterable[str], installed: Callable[[str], str |
         yield _package(name, ",".join(str(part.specifier) for part in parts), installed(name))
 
 
-def _package(name: str, specifier: str, version: str | None) -> Check:
+def _package(name: str, specifier: str, version: str | None) -> Finding:
     from packaging.specifiers import SpecifierSet
 
     if version is None:
-        return Check(name, Status.FAIL, "not installed", f"expected {specifier}: {_INSTALL}")
+        return Finding(name, Status.FAIL, "not installed", f"expected {specifier}: {_INSTALL}")
     if version in KNOWN_BAD.get(name, ()):
-        return Check(
+        return Finding(
             name, Status.FAIL, version, f"known to crash the compiler, expected {specifier}: {_INSTALL}"
         )
     if not SpecifierSet(specifier).contains(version, prereleases=True):
-        return Check(name, Status.WARN, version, f"tested with {specifier}: {_INSTALL}")
-    return Check(name, Status.OK, version)
+        return Finding(name, Status.WARN, version, f"tested with {specifier}: {_INSTALL}")
+    return Finding(name, Status.OK, version)
 
 
-def _packages() -> Iterator[Check]:
+def _packages() -> Iterator[Finding]:
     try:
         requirements = importlib.metadata.requires("kokoro-export") or []
     except importlib.metadata.PackageNotFoundError:
         advice = f"its requirements are unknown, so no version was checked: {_INSTALL}"
-        yield Check("kokoro-export", Status.WARN, "not installed", advice)
+        yield Finding("kokoro-export", Status.WARN, "not installed", advice)
         return
     yield from check_packages(requirements, _installed)
 
 
-def _python(version: tuple[int, int]) -> Check:
+def _python(version: tuple[int, int]) -> Finding:
     found = ".".join(map(str, version))
     if version in PYTHONS:
-        return Check("python", Status.OK, found)
+        return Finding("python", Status.OK, found)
     able = " or ".join(".".join(map(str, known)) for known in PYTHONS)
-    return Check("python", Status.FAIL, found, f"export with Python {able}; a bundle also runs on others")
+    return Finding("python", Status.FAIL, found, f"export with Python {able}; a bundle also runs on others")
 
 
-def _machine(machine: Machine) -> Iterator[Check]:
+def _machine(machine: Machine) -> Iterator[Finding]:
     try:
         target = find_target("host", machine)
     except ExportError as error:
-        yield Check("target", Status.WARN, f"{machine.system}-{machine.machine}", str(error))
+        yield Finding("target", Status.WARN, f"{machine.system}-{machine.machine}", str(error))
         return
-    yield Check("target", Status.OK, target.name)
+    yield Finding("target", Status.OK, target.name)
     yield _attempt("cpu level", Status.WARN, lambda: choose_levels(target, "host", machine)[0].name)
     yield _attempt("linker", Status.FAIL, lambda: shlex.join(find_linker(target)))
 
 
-def _attempt(name: str, otherwise: Status, find: Callable[[], str]) -> Check:
+def _attempt(name: str, otherwise: Status, find: Callable[[], str]) -> Finding:
     try:
-        return Check(name, Status.OK, find())
+        return Finding(name, Status.OK, find())
     except ExportError as error:
-        return Check(name, otherwise, "none", str(error))
+        return Finding(name, otherwise, "none", str(error))
 
 
-def _room(name: str, free: int | None, needed: int, advice: str) -> Check:
+def _room(name: str, free: int | None, needed: int, advice: str) -> Finding:
     found = "unknown" if free is None else f"{free / _GIGABYTE:.1f} GB"
     if free is None or free < needed:
-        return Check(name, Status.WARN, found, f"{needed / _GIGABYTE:.0f} GB are advisable: {advice}")
-    return Check(name, Status.OK, found)
+        return Finding(name, Status.WARN, found, f"{needed / _GIGABYTE:.0f} GB are advisable: {advice}")
+    return Finding(name, Status.OK, found)
 
 
-def _free_disk(path: Path) -> int:
+def _disk(name: str, path: Path, advice: str) -> Finding:
     while not path.exists():
         path = path.parent
-    return shutil.disk_usage(path).free
+    return _room(name, shutil.disk_usage(path).free, _DISK_NEEDED, advice)
 
 
 def _available_memory() -> int | None:

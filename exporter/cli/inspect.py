@@ -1,29 +1,42 @@
-"""What ``kokoro-export inspect`` shows of a bundle's manifest: tables for people, JSON for programs."""
+"""``kokoro-export inspect``: shows a bundle's manifest, as tables or as JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from typing import Annotated
 
-from rich.console import Group, RenderableType
+import typer
+from rich.console import Console, Group, RenderableType
+from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
 from exporter.bundle.write import manifest_entries
-from runtime_min.engine.machine import Machine, check_target, choose_level
+from exporter.cli.terminal import BundleArgument, reported_errors
+from runtime_min.engine.machine import Machine, check_target, choose_level, this_machine
 from runtime_min.errors import MachineError
 from runtime_min.format.manifest import Manifest, Target
 from runtime_min.format.signatures import Dim, offset_of
+from runtime_min.format.verify import read_manifest
 
 
-def as_json(manifest: Manifest) -> str:
-    """Returns the manifest as JSON, with its keys as the format names them."""
-    return json.dumps(manifest_entries(manifest), indent=2)
+def inspect(
+    path: BundleArgument,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the whole manifest as JSON.")] = False,
+) -> None:
+    """Show a bundle's manifest, without checking the other files."""
+    with reported_errors():
+        manifest = read_manifest(path)
+        if as_json:
+            typer.echo(json.dumps(manifest_entries(manifest), indent=2))
+        else:
+            Console().print(as_tables(manifest, this_machine()))
 
 
 def as_tables(manifest: Manifest, machine: Machine) -> RenderableType:
-    """Returns the manifest as tables, with what `machine` would run of it."""
+    """Returns the manifest as tables, with the CPU level that `machine` would run."""
     parts: list[RenderableType] = [
         _summary(manifest, machine),
         *_validation(manifest),
@@ -115,7 +128,7 @@ def _stages(manifest: Manifest) -> Table:
             f"{stage.minimum} to {buckets[-1]} {stage.axis}",
             ", ".join(map(str, buckets)),
             str(len(stage.libraries)),
-            f"{len(stage.parameters)}, {readable_bytes(sum(sizes[name] for name in stage.parameters))}",
+            f"{len(stage.parameters)}, {decimal(sum(sizes[name] for name in stage.parameters))}",
         )
     return table
 
@@ -136,14 +149,9 @@ def _sizes(manifest: Manifest) -> Table:
     for entry in manifest.files:
         groups.setdefault(_group(entry.path), []).append(entry.bytes)
     for name, sizes in sorted(groups.items(), key=lambda item: -sum(item[1])):
-        table.add_row(name, str(len(sizes)), readable_bytes(sum(sizes)))
-    table.add_row("all", str(len(manifest.files)), readable_bytes(total_bytes(manifest)))
+        table.add_row(name, str(len(sizes)), decimal(sum(sizes)))
+    table.add_row("all", str(len(manifest.files)), decimal(sum(entry.bytes for entry in manifest.files)))
     return table
-
-
-def total_bytes(manifest: Manifest) -> int:
-    """Returns the size of all files that the manifest lists."""
-    return sum(entry.bytes for entry in manifest.files)
 
 
 def _group(path: str) -> str:
@@ -157,13 +165,3 @@ def _dim(dim: Dim) -> str:
     scale, axis = dim[:2]
     growing = axis if scale == 1 else f"{scale}·{axis}"
     return f"{growing} + {offset}" if (offset := offset_of(dim)) else growing
-
-
-def readable_bytes(count: int) -> str:
-    """Returns a size in powers of 1000."""
-    size = float(count)
-    for unit in ("B", "kB", "MB"):
-        if size < 999.95:
-            return f"{size:.1f} {unit}" if unit != "B" else f"{count} B"
-        size /= 1000
-    return f"{size:.1f} GB"

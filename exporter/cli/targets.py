@@ -1,20 +1,25 @@
-"""What ``kokoro-export targets`` shows: the rows of the table of targets, for people."""
+"""``kokoro-export targets``: shows the targets of an export."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import Group
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
 from exporter.compiler.targets import TARGETS, Target
-from runtime_min.engine.machine import Machine
+from runtime_min.engine.machine import Machine, this_machine
 from runtime_min.format.signatures import stage_names
 
 
+def targets() -> None:
+    """Show the targets that bundles can be exported for, and what has been verified of each."""
+    Console().print(as_tables(this_machine()))
+
+
 def as_tables(machine: Machine) -> Group:
-    """Returns a table for each target, with what `machine` exports it with."""
+    """Returns a table for each target, with the tools that `machine` needs to export for it."""
     return Group(*(_table(target, target.fits(machine)) for target in TARGETS))
 
 

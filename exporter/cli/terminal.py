@@ -1,4 +1,4 @@
-"""What the commands of ``kokoro-export`` share: exit codes, arguments, and errors without a traceback."""
+"""Shared parts of the commands: exit codes, arguments, progress, and errors without a traceback."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from runtime_min.errors import KokoroError
 EPILOG = (
     "Exit codes: 0 done; 1 unexpected error, with a traceback; 2 wrong usage; 3 input that cannot be used "
     "(checkpoint, configuration, voices, target, text); 4 damaged bundle; 5 unsuitable machine or tools; "
-    "6 output that cannot be written; 7 a stage that does not compile; 8 a bundle that does not say what "
-    "kokoro says; 130 interrupted."
+    "6 output that cannot be written; 7 a stage that does not compile; 8 a bundle that differs from "
+    "kokoro; 130 interrupted."
 )
 _INTERRUPTED = 130
 
@@ -29,7 +29,11 @@ BundleArgument = Annotated[Path, typer.Argument(metavar="BUNDLE", help="The bund
 
 @contextmanager
 def reported_errors(interrupted: str = "interrupted") -> Iterator[None]:
-    """Turns the project's own errors, and an interruption, into a message and an exit code."""
+    """Turns the project's own errors, and an interruption, into a message and an exit code.
+
+    Args:
+        interrupted: printed after Ctrl-C or a termination, with the state in which files are left.
+    """
     earlier = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
@@ -52,12 +56,16 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def parts(text: str) -> list[str]:
-    """Returns what stands between the commas."""
+    """Returns the parts of `text` between commas, without spaces around them."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def lengths(option: str, text: str | None) -> tuple[int, ...]:
-    """Returns the numbers in `text`; none where it is None."""
+    """Returns the numbers in the value of an option; an empty tuple if it is None.
+
+    Raises:
+        typer.BadParameter: `text` is anything but numbers joined by commas.
+    """
     try:
         numbers = tuple(int(part) for part in parts(text or ""))
     except ValueError:

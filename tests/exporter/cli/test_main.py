@@ -67,7 +67,7 @@ class TestHelp:
             "3 input",
             "4 damaged",
             "5 unsuitable",
-            "8 a bundle that does not say what kokoro says",
+            "8 a bundle that differs from kokoro",
             "130 interrupted",
         ):
             assert code in " ".join(result.output.split())
@@ -193,10 +193,7 @@ class TestBundle:
         monkeypatch.setattr(export, "export_bundle", interrupt)
         result = run("bundle", "-o", tmp_path / "demo")
         assert result.exit_code == 130
-        assert (
-            result.stderr
-            == "interrupted: no bundle was written; what was compiled is kept for the next time\n"
-        )
+        assert result.stderr == "interrupted: no bundle was written; compiled libraries are kept\n"
 
     def test_a_termination_is_an_interruption(self, monkeypatch, tmp_path):
         def terminate(options, progress, measure, self_test):
@@ -296,10 +293,10 @@ class TestVerify:
 class TestDoctor:
     @pytest.mark.parametrize(("status", "code"), [("ok", 0), ("warn", 0), ("fail", 5)])
     def test_only_a_failed_check_ends_with_5(self, monkeypatch, status, code):
-        checks = [
-            doctor.Check("linker", doctor.Status(status), "none", "pip install 'kokoro-export[export]'")
+        findings = [
+            doctor.Finding("linker", doctor.Status(status), "none", "pip install 'kokoro-export[export]'")
         ]
-        monkeypatch.setattr(doctor, "examine", lambda: checks)
+        monkeypatch.setattr(doctor, "examine", lambda: findings)
         result = run("doctor")
         assert result.exit_code == code
         assert status in result.stdout and "[export]" in result.stdout

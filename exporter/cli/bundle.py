@@ -1,0 +1,98 @@
+"""``kokoro-export bundle``: exports a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exporter import directories
+from exporter.cli.terminal import ConsoleProgress, lengths, parts, reported_errors
+from runtime_min.format.signatures import STAGE_NAMES
+
+
+def bundle(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write.")],
+    checkpoint: Annotated[
+        str, typer.Option(help="hub (the official weights), synthetic (seeded, babbles), or a .pth file.")
+    ] = "hub",
+    config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a .pth file.")] = None,
+    voices: Annotated[
+        str | None,
+        typer.Option(help="Directory of .pt or .bin packs, hub or synthetic; by default the checkpoint's."),
+    ] = None,
+    target: Annotated[
+        str, typer.Option(help="System that the bundle is for (see targets); host is this one.")
+    ] = "host",
+    lstm_device: Annotated[
+        str, typer.Option(help="Where the encoders' LSTMs compute: cpu, or the target's device.")
+    ] = "cpu",
+    cpu_level: Annotated[
+        str, typer.Option(help="CPU levels: all, host (this machine's best), or names joined by commas.")
+    ] = "all",
+    stages: Annotated[
+        str | None,
+        typer.Option(help="Only these stages, joined by commas; such a bundle cannot speak."),
+    ] = None,
+    text_buckets: Annotated[
+        str | None, typer.Option(help="Largest numbers of tokens of the libraries, joined by commas.")
+    ] = None,
+    frame_buckets: Annotated[
+        str | None, typer.Option(help="Largest numbers of frames (40 a second), joined by commas.")
+    ] = None,
+    runtime_library: Annotated[
+        Path | None,
+        typer.Option(
+            help="The target's libtvm_runtime, or the wheel of apache-tvm that holds it; by default the "
+            "installed one, or for another machine the one in the package registry."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Libraries to compile at a time; by default one for each core, at most 4.", min=1),
+    ] = None,
+    cache_dir: Annotated[
+        Path | None, typer.Option(help="Where compiled libraries are kept; by default the user's cache.")
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Keep and reuse no compiled libraries.")
+    ] = False,
+    no_validate: Annotated[
+        bool,
+        typer.Option(
+            "--no-validate", help="Publish without comparing with kokoro (minutes); the manifest says so."
+        ),
+    ] = False,
+    dump_ir: Annotated[
+        Path | None, typer.Option(help="Directory for every stage's intermediate representation.")
+    ] = None,
+) -> None:
+    """Export a bundle."""
+    from exporter.export.jobs import default_workers
+    from exporter.export.plan import TEXT_BUCKETS, ExportOptions
+    from exporter.export.run import export_bundle
+    from exporter.parity.make_self_test import make_self_test
+    from exporter.parity.publish import measure_bundle
+
+    options = ExportOptions(
+        output=output,
+        checkpoint=checkpoint,
+        config=config,
+        voices=voices,
+        target=target,
+        lstm_device=lstm_device,
+        cpu_level=cpu_level,
+        stages=tuple(parts(stages)) if stages is not None else STAGE_NAMES,
+        text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
+        frame_buckets=lengths("--frame-buckets", frame_buckets) or None,
+        runtime_library=runtime_library,
+        jobs=jobs or default_workers(),
+        cache=None if no_cache else cache_dir or directories.libraries(),
+        dump_ir=dump_ir,
+    )
+    with reported_errors("interrupted: no bundle was written; compiled libraries are kept"):
+        measure, self_test = (None, None) if no_validate else (measure_bundle, make_self_test)
+        with ConsoleProgress() as progress:
+            written = export_bundle(options, progress, measure=measure, self_test=self_test)
+        typer.echo(written)

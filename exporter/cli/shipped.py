@@ -1,0 +1,94 @@
+"""Commands for a bundle that exists: verify, sign, pack, unpack, add-voices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from exporter.bundle.pack import pack_bundle, unpack_archive
+from exporter.bundle.sign import checks, sign_bundle, signature_of, verify_bundle
+from exporter.cli.terminal import BundleArgument, reported_errors
+from runtime_min.format.manifest import MANIFEST_NAME
+from runtime_min.format.verify import sha256_of
+
+DigestOption = Annotated[str | None, typer.Option(help="SHA-256 that the manifest must have.")]
+KeyOption = Annotated[
+    Path | None,
+    typer.Option(help="Ed25519 public key in PEM; the bundle must be signed with its private key."),
+]
+SignatureOption = Annotated[
+    Path | None, typer.Option(help="The signature; by default beside the bundle, with .sig after its name.")
+]
+
+
+def verify(
+    path: BundleArgument,
+    sha256: DigestOption = None,
+    key: KeyOption = None,
+    signature: SignatureOption = None,
+) -> None:
+    """Check the size and SHA-256 of every file of a bundle, that there are no others, and who signed it."""
+    with reported_errors():
+        manifest = verify_bundle(path, *checks(sha256, key, signature or signature_of(path)))
+        signed = f", signed with the key of {key}" if key else ""
+        typer.echo(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}")
+
+
+def sign(
+    path: BundleArgument,
+    key: Annotated[
+        Path, typer.Option(help="Ed25519 private key in PEM (openssl genpkey -algorithm ed25519).")
+    ],
+    signature: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File to write; by default BUNDLE.sig beside the bundle."),
+    ] = None,
+) -> None:
+    """Check a bundle and sign it, so that others can verify with the public key who made it."""
+    with reported_errors():
+        signature = signature or signature_of(path)
+        sign_bundle(path, key, signature)
+        typer.echo(signature)
+
+
+def pack(
+    path: BundleArgument, output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
+) -> None:
+    """Write a bundle into one file; the same bundle gives the same bytes."""
+    with reported_errors():
+        pack_bundle(path, output)
+        typer.echo(output)
+
+
+def unpack(
+    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="The file that pack wrote.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write.")],
+    sha256: DigestOption = None,
+    key: KeyOption = None,
+    signature: SignatureOption = None,
+) -> None:
+    """Check a packed bundle and write it into a directory."""
+    with reported_errors("interrupted: no bundle was written"):
+        unpack_archive(archive, output, checks(sha256, key, signature or signature_of(archive)))
+        typer.echo(output)
+
+
+def add_voices(
+    path: BundleArgument,
+    packs: Annotated[
+        list[Path],
+        typer.Argument(metavar="VOICES...", help="Files NAME.pt or NAME.bin, or their directories."),
+    ],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace voices of the same name.")] = False,
+) -> None:
+    """Add voice packs to a bundle, which gets a new manifest; a failure leaves it unchanged."""
+    with reported_errors("interrupted: the bundle is unchanged"):
+        from exporter.bundle.add_voices import add_voices
+
+        added = add_voices(path, packs, overwrite=overwrite)
+        typer.echo(f"{path}: added {', '.join(added)}; its manifest's SHA-256 is now")
+        typer.echo(sha256_of(path / MANIFEST_NAME))
+        if signature_of(path).exists():
+            typer.echo(f"{signature_of(path)} belongs to the earlier manifest: sign the bundle again")
