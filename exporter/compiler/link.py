@@ -79,7 +79,8 @@ def find_linker(target: Target) -> list[str]:
     is_host = target.fits(this_machine()) and target.system != "windows"
     if is_host:
         if os.environ.get("CC"):
-            return shlex.split(os.environ["CC"])
+            first, *rest = shlex.split(os.environ["CC"])
+            return [os.path.abspath(first) if os.sep in first else first, *rest]
         for name in _COMPILERS:
             if path := shutil.which(name):
                 return [path]
@@ -114,20 +115,20 @@ def link_library(executable: Any, path: Path, target: Target) -> None:
             place = Path(directory)
             more = _arguments(target, path.name, place)
             library = str(place / path.name)
-            _run([*linker, "-shared", "-fPIC", "-s", "-o", library, *objects, *more])
+            _run([*linker, "-shared", "-fPIC", "-s", "-o", library, *objects, *more], place)
             shutil.copyfile(library, output)
 
     executable.export_library(str(path), fcompile=link)
 
 
 def _arguments(target: Target, name: str, place: Path) -> Sequence[str]:
-    """Returns what the linker of a system is told besides the objects; files for it are put into `place`."""
+    """Returns the arguments of a system's linker besides the objects; files that they name are in `place`."""
     if target.system == "linux":
         return _ELF
     if target.system == "windows":
         names, imports = place / "imports.def", str(place / "imports.lib")
         names.write_text(_IMPORTS)
-        _run([*_ZIG, "dlltool", "-m", "i386:x86-64", "-d", str(names), "-l", imports])
+        _run([*_ZIG, "dlltool", "-m", "i386:x86-64", "-d", str(names), "-l", imports], place)
         return (imports,)
     arguments = (*_MACH_O, f"-Wl,-install_name,@rpath/{name}")
     if target.system == "ios":
@@ -163,11 +164,30 @@ def minimum_os(target: Target, libraries: Iterable[Path]) -> str:
     return f"glibc {newest[0]}.{newest[1]}"
 
 
-def _run(command: list[str]) -> None:
+def linker_version(command: Sequence[str]) -> str:
+    """Returns the first lines of the versions that a C compiler and its linker print."""
+    lines = []
+    for option in ("--version", "-Wl,--version"):
+        # zig writes an empty a.o into the working directory for some systems, and fails where it cannot.
+        with tempfile.TemporaryDirectory(prefix="kokoro-link-") as directory:
+            try:
+                done = subprocess.run(
+                    [*command, option], cwd=directory, capture_output=True, text=True, errors="replace"
+                )
+            except OSError:
+                continue
+        if done.returncode == 0:
+            lines.append(done.stdout.strip().partition("\n")[0])
+    return "; ".join(filter(None, lines)) or "unknown"
+
+
+def _run(command: list[str], directory: Path) -> None:
     # The time that is written into a DLL.
     variables = {**os.environ, "SOURCE_DATE_EPOCH": "0"}
     try:
-        done = subprocess.run(command, env=variables, capture_output=True, text=True, errors="replace")
+        done = subprocess.run(
+            command, cwd=directory, env=variables, capture_output=True, text=True, errors="replace"
+        )
     except OSError as error:
         raise LinkerMissingError(
             f"The linker {command[0]!r} does not start ({error}): correct or unset the variable CC."

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from exporter.compiler import cuda
-from exporter.compiler.link import find_linker
+from exporter.compiler.link import find_linker, linker_version
 from exporter.compiler.targets import Target
 from exporter.export.library_cache import hash_files
 from runtime_min.format.manifest import Materials
@@ -28,17 +28,11 @@ def materials(target: Target) -> Materials:
         tools={
             "python": platform.python_version(),
             "llvm": _llvm_version(),
-            "linker": linker_version(find_linker(target)),
+            "linker": linker_version(find_linker(target))[:_LONGEST],
         },
         sources=sources_digest(_ROOT),
         commit=commit(_ROOT),
     )
-
-
-def linker_version(command: list[str]) -> str:
-    """Returns the first lines in which a C compiler and its linker say who they are."""
-    lines = [_first_line([*command, option]) for option in ("--version", "-Wl,--version")]
-    return ("; ".join(line for line in lines if line) or "unknown")[:_LONGEST]
 
 
 def sources_digest(root: Path) -> str:

@@ -14,7 +14,7 @@ import pytest
 from exporter.compiler.targets import find_target
 from exporter.export import assemble as contents
 from exporter.export.assemble import ToolsError
-from exporter.export.bill_of_materials import commit, linker_version, materials, sources_digest
+from exporter.export.bill_of_materials import commit, materials, sources_digest
 from tests.support.paths import ROOT
 from tests.support.written import bytes_of
 
@@ -133,9 +133,3 @@ class TestMaterials:
         # An environment within somebody's project is not that project.
         (tmp_path / "venv" / "site-packages").mkdir(parents=True)
         assert commit(tmp_path / "venv" / "site-packages") == ""
-
-    @pytest.mark.parametrize(
-        "command", [["no-such-compiler"], [sys.executable, "-c", "import sys; sys.exit(1)"]]
-    )
-    def test_a_linker_that_does_not_say_who_it_is(self, command: list[str]) -> None:
-        assert linker_version(command) == "unknown"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from exporter.compiler.link import (
     LinkError,
     find_linker,
     link_library,
+    linker_version,
     minimum_os,
     required_libc,
 )
@@ -128,3 +130,20 @@ def test_what_the_linker_says_is_in_the_error(tmp_path):
     executable.object.write_bytes(b"no object")
     with pytest.raises(LinkError, match=r"status 1[\s\S]*object\.o"):
         link_library(executable, tmp_path / "one.so", HOST)
+
+
+@pytest.mark.parametrize("name", ["macos-arm64", "metal-ios", "windows-x86_64", "linux-aarch64", "host"])
+def test_asking_a_linkers_version_writes_nothing_where_the_caller_is(name, tmp_path, monkeypatch):
+    command = find_linker(find_target(name))
+    monkeypatch.chdir(tmp_path)
+    found = linker_version(command)
+    assert list(tmp_path.iterdir()) == []
+    assert len(found.split("; ")) == 2
+    # Nobody can create a file here, not even root.
+    monkeypatch.chdir("/sys")
+    assert linker_version(command) == found
+
+
+@pytest.mark.parametrize("command", [["no-such-compiler"], [sys.executable, "-c", "import sys; sys.exit(1)"]])
+def test_a_linker_without_a_version_is_unknown(command):
+    assert linker_version(command) == "unknown"
