@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 import runtime_min
 from exporter.bundle.staging import check_replaceable, staged
+from exporter.compiler.library import CompiledLibrary, Weight
 from runtime_min.format.manifest import (
     ALIGNMENT,
     CPU,
@@ -71,35 +72,15 @@ Parity = Mapping[str, str | int | float | bool]
 
 
 @dataclass(frozen=True)
-class LibrarySource:
-    """A compiled library that goes into the bundle."""
-
-    level: str
-    bucket: int
-    path: Path
-    """Where the compiler left it."""
-    function: str
-
-
-@dataclass(frozen=True)
 class StageSource:
     """A stage with its compiled libraries."""
 
     signature: StageSignature
     parameters: tuple[str, ...]
     """Names of tensors, in the order in which a call takes them after the inputs."""
-    libraries: tuple[LibrarySource, ...]
+    libraries: tuple[CompiledLibrary, ...]
     """By level as in the target, buckets ascending within each level."""
     device: str = CPU
-
-
-@dataclass(frozen=True)
-class TensorSource:
-    """A parameter that goes into the bundle."""
-
-    name: str
-    values: NDArray[np.generic]
-    layout: str = "row-major"
 
 
 @dataclass(frozen=True)
@@ -111,7 +92,7 @@ class BundleContents:
     materials: Materials
     target: Target
     stages: Sequence[StageSource]
-    tensors: Sequence[TensorSource]
+    tensors: Sequence[Weight]
     voices: Mapping[str, NDArray[np.float32]]
     """Style rows by name, float32 ``[rows, 2 * style]``."""
     vocabulary: Mapping[str, int]
@@ -213,9 +194,10 @@ def _write_stage(staging: Path, source: StageSource) -> Stage:
     signature = source.signature
     libraries = []
     for library in source.libraries:
-        file = f"lib/{library.level}/{signature.name}-{library.bucket}{library.path.suffix}"
+        job = library.job
+        file = f"lib/{job.level.name}/{job.stage}-{job.bucket}{library.path.suffix}"
         _copy(library.path, staging / file)
-        libraries.append(Library(library.level, library.bucket, file, library.function))
+        libraries.append(Library(job.level.name, job.bucket, file, job.stage))
     return Stage(
         name=signature.name,
         device=source.device,
@@ -228,7 +210,7 @@ def _write_stage(staging: Path, source: StageSource) -> Stage:
     )
 
 
-def _write_parameters(staging: Path, sources: Sequence[TensorSource]) -> Parameters:
+def _write_parameters(staging: Path, sources: Sequence[Weight]) -> Parameters:
     """Writes all tensors into one file, each at a multiple of `ALIGNMENT`, the gaps zero."""
     tensors = []
     with (staging / PARAMETER_FILE).open("wb") as file:

@@ -196,7 +196,7 @@ def _compare(
         inputs.references(files, bundle.threads) as (reference, precise),
     ):
         progress(0, "the kernels of the stages")
-        ask = Executions(bundle, reference, precise, stage_calls(*files), *static_lengths)
+        ask = Executions(bundle, reference, precise, stage_calls(files[1]), *static_lengths)
         found = tuple(_spoken(ask, utterances, wanted, progress))
     return Report(str(bundle.directory), _facts(bundle, ask), found)
 

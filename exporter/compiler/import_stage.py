@@ -1,10 +1,6 @@
 """From a stage's torch module to Relax: torch.export with a symbolic length, then TVM's importer."""
 
-from typing import NamedTuple
-
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import nn
 from torch.export import Dim, export
 from tvm import IRModule, relax
@@ -12,28 +8,15 @@ from tvm.relax.frontend.torch import from_exported_program
 
 from exporter.compiler.converters import converters
 from exporter.compiler.kernels.tiles import Tiles
+from exporter.compiler.library import Weight
 from exporter.compiler.stages.layers import layout_of
 from runtime_min.format.signatures import StageSignature, TensorSignature, offset_of
 
 _EXAMPLE_LENGTH = 24
 
 
-class Weight(NamedTuple):
-    """One parameter of a stage.
-
-    Attributes:
-        name: name within the stage's module.
-        value: float32.
-        layout: name of the kernel layout, or row-major.
-    """
-
-    name: str
-    value: NDArray[np.float32]
-    layout: str
-
-
 def stage_weights(module: nn.Module) -> list[Weight]:
-    """The parameters of a stage in the order in which its compiled function takes them."""
+    """Returns the parameters of a stage in the order in which its compiled function takes them."""
     return [
         Weight(name, value.detach().numpy(), layout_of(value)) for name, value in module.named_parameters()
     ]
@@ -42,7 +25,7 @@ def stage_weights(module: nn.Module) -> list[Weight]:
 def import_stage(
     module: nn.Module, signature: StageSignature, bucket: int, tiles: Tiles | None, function: str
 ) -> IRModule:
-    """Traces a stage and turns it into Relax.
+    """Traces a stage and turns it into Relax; of its parameters only the shapes matter.
 
     The length is one symbol between the signature's minimum and `bucket`. The bound is what the memory
     planner works with, and the only difference between the libraries of two buckets.
@@ -61,7 +44,10 @@ def import_stage(
     unit = min(size[0] for tensor in signature.inputs for size in tensor.shape if not isinstance(size, int))
     length = Dim(signature.axis, min=unit * signature.minimum, max=unit * bucket)
     example = min(_EXAMPLE_LENGTH, bucket)
-    arguments = tuple(_example(tensor, example) for tensor in signature.inputs)
+    arguments = tuple(
+        torch.zeros(tensor.concrete(example), dtype=getattr(torch, tensor.dtype))
+        for tensor in signature.inputs
+    )
     shapes = tuple(_dynamic(tensor, length, unit) for tensor in signature.inputs)
     with torch.no_grad():
         program = export(module, arguments, dynamic_shapes=shapes).run_decompositions()
@@ -80,7 +66,7 @@ def import_stage(
 
 
 def _rename(module: IRModule, function: str) -> IRModule:
-    """The importer calls every entry function main."""
+    """Returns the module with another name for its entry function, which the importer always calls main."""
     functions = {
         variable: body for variable, body in module.functions_items() if variable.name_hint != "main"
     }
@@ -89,13 +75,8 @@ def _rename(module: IRModule, function: str) -> IRModule:
     return renamed
 
 
-def _example(tensor: TensorSignature, length: int) -> torch.Tensor:
-    dtype = {"float32": torch.float32, "int64": torch.int64}[tensor.dtype]
-    return torch.zeros(tensor.concrete(length), dtype=dtype)
-
-
 def _dynamic(tensor: TensorSignature, length: Dim, unit: int) -> dict[int, Dim]:
-    """Which axes of an input carry the length, of which there are `unit` to the stage's, and how."""
+    """Returns the size of each growing axis of an input, of which the stage's length is `unit` lengths."""
     dimensions = {}
     for axis, size in enumerate(tensor.shape):
         if not isinstance(size, int):

@@ -1,27 +1,28 @@
-"""What goes into a bundle: the libraries, the parameters that they take, and where all of it comes from."""
+"""The contents of a bundle: the libraries, the parameters that they take, and where all of it comes from."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import tvm
 
 from exporter import __version__
-from exporter.bundle.write import BundleContents, LibrarySource, StageSource, TensorSource
-from exporter.compiler.compile_stage import stage_parameters
+from exporter.bundle.write import BundleContents, StageSource
+from exporter.compiler.import_stage import stage_weights
+from exporter.compiler.library import CompiledLibrary, Weight
 from exporter.compiler.link import minimum_os
+from exporter.compiler.stages import make_stage
 from exporter.compiler.targets import RuntimeFile
 from exporter.errors import ExportError
 from exporter.export.bill_of_materials import materials
-from exporter.export.jobs import Job, StageError
-from exporter.export.library_cache import CompiledLibrary
+from exporter.export.jobs import StageError
 from exporter.export.plan import Plan
 from exporter.model.checkpoint import Checkpoint
 from runtime_min.format import manifest
-from runtime_min.format.signatures import signatures
 
 # The two boundary tokens take a place each in the model's context.
 _BOUNDARY_TOKENS = 2
@@ -33,17 +34,17 @@ class ToolsError(ExportError):
     exit_code = 5
 
 
-def bundle_contents(plan: Plan, libraries: Mapping[Job, CompiledLibrary]) -> BundleContents:
+def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleContents:
     """Returns all that `exporter.bundle.write.write_bundle` needs.
 
     Raises:
         StageError: a library takes other parameters than the bundle has.
         ToolsError: the installed TVM lacks something that a bundle needs.
     """
-    tensors: list[TensorSource] = []
+    tensors: list[Weight] = []
     stages: list[StageSource] = []
     for stage in plan.stages:
-        parameters = _parameters(plan, stage)
+        parameters = stage_parameters(plan.checkpoint, stage, plan.target.source_apart)
         stages.append(_stage(plan, stage, parameters, libraries))
         tensors.extend(parameters)
     return BundleContents(
@@ -61,32 +62,28 @@ def bundle_contents(plan: Plan, libraries: Mapping[Job, CompiledLibrary]) -> Bun
     )
 
 
-def _parameters(plan: Plan, stage: str) -> list[TensorSource]:
+def stage_parameters(checkpoint: Checkpoint, stage: str, source_apart: bool) -> list[Weight]:
     """Returns the parameters of a stage in call order; its name before theirs keeps them apart."""
-    weights = stage_parameters(plan.checkpoint, stage, plan.target.source_apart)
-    return [TensorSource(f"{stage}.{weight.name}", weight.value, weight.layout) for weight in weights]
+    weights = stage_weights(make_stage(stage, checkpoint.model, source_apart))
+    return [replace(weight, name=f"{stage}.{weight.name}") for weight in weights]
 
 
 def _stage(
-    plan: Plan, stage: str, parameters: Sequence[TensorSource], libraries: Mapping[Job, CompiledLibrary]
+    plan: Plan, stage: str, parameters: Sequence[Weight], libraries: Sequence[CompiledLibrary]
 ) -> StageSource:
     """Returns a stage for the bundle; its libraries must all take the parameters that the bundle has."""
-    expected = tuple((tensor.name, tensor.layout) for tensor in parameters)
-    sources = []
-    for job in sorted(libraries, key=lambda job: (plan.levels.index(job.level), job.bucket)):
-        if job.stage != stage:
-            continue
-        library = libraries[job]
+    expected = tuple((weight.name, weight.layout) for weight in parameters)
+    own = [library for library in libraries if library.job.stage == stage]
+    for library in own:
         found = tuple((f"{stage}.{name}", layout) for name, layout in library.parameters)
         if found != expected:
             raise StageError(
-                f"The library {job} takes other parameters than the bundle has: expected {expected}, "
+                f"The library {library.job} takes other parameters than the bundle has: expected {expected}, "
                 f"found {found}. This is an error of the exporter; try --no-cache."
             )
-        sources.append(LibrarySource(job.level.name, job.bucket, library.library, library.function))
-    config = plan.checkpoint.config
-    signature = signatures(config["hidden_dim"], config["style_dim"], plan.target.source_apart)[stage]
-    return StageSource(signature, tuple(name for name, _ in expected), tuple(sources), plan.device_of(stage))
+    own.sort(key=lambda library: (plan.levels.index(library.job.level), library.job.bucket))
+    names = tuple(name for name, _ in expected)
+    return StageSource(plan.signatures[stage], names, tuple(own), plan.device_of(stage))
 
 
 def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
@@ -101,14 +98,14 @@ def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
     )
 
 
-def _manifest_target(plan: Plan, libraries: Mapping[Job, CompiledLibrary]) -> manifest.Target:
+def _manifest_target(plan: Plan, libraries: Sequence[CompiledLibrary]) -> manifest.Target:
     target = plan.target
     return manifest.Target(
         name=target.name,
         triple=target.triple,
         system=target.system,
         machine=target.machine,
-        minimum_os=minimum_os(target, [library.library for library in libraries.values()]),
+        minimum_os=minimum_os(target, [library.path for library in libraries]),
         levels=tuple(manifest.CpuLevel(level.name, level.features) for level in plan.levels),
     )
 
@@ -121,7 +118,7 @@ def _runtime(plan: Plan, file: RuntimeFile | None) -> Path | None:
 
 
 def _device_libraries(plan: Plan) -> dict[str, Path] | None:
-    """Returns TVM's runtime of the target's device; None where the target has but its CPU."""
+    """Returns TVM's runtime of the target's device; None where the target has only its CPU."""
     if not plan.target.source_apart:
         return None
     runtime = _runtime(plan, plan.target.device_runtime)
@@ -129,7 +126,7 @@ def _device_libraries(plan: Plan) -> dict[str, Path] | None:
 
 
 def versions() -> manifest.Versions:
-    """Returns what a bundle that is made now is made with.
+    """Returns the versions of the installed tools.
 
     Raises:
         ToolsError: TVM's headers are not as expected.
@@ -143,7 +140,7 @@ def versions() -> manifest.Versions:
 
 
 def _vm_version() -> str:
-    """Returns the version of TVM's virtual machine, which only its C++ header tells."""
+    """Returns the version of TVM's virtual machine, which only its C++ header has."""
     header = _tvm_directory() / "include" / "tvm" / "runtime" / "vm" / "executable.h"
     text = header.read_text(encoding="utf-8") if header.exists() else ""
     found = re.search(r'#define VM_VERSION "([^"]+)"', text)

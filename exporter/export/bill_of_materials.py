@@ -1,4 +1,4 @@
-"""The bill of materials: all that, besides the model and the options, decides about a bundle's bytes."""
+"""The bill of materials: all that decides a bundle's bytes, besides the model and the options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from exporter.compiler.targets import Target
 from exporter.export.library_cache import hash_files
 from runtime_min.format.manifest import Materials
 
-# Those of `runtime_min.format.manifest.Versions` stand there.
+# Besides those of `runtime_min.format.manifest.Versions`.
 _PACKAGES = ("kokoro", "msgpack", "numpy", "torch", "transformers")
 _ROOT = Path(__file__).parents[2]
 _LONGEST = 200
@@ -21,7 +21,7 @@ _LONGEST = 200
 
 
 def materials(target: Target) -> Materials:
-    """Returns what a bundle for `target` is made with now."""
+    """Returns the sources and tools of a bundle for `target` that is exported now."""
     return Materials(
         packages={name: importlib.metadata.version(name) for name in _PACKAGES}
         | cuda.versions(target.device),
@@ -37,8 +37,8 @@ def materials(target: Target) -> Materials:
 
 def sources_digest(root: Path) -> str:
     """Returns the digest of all source files of the exporter and the runtime under `root`."""
-    paths = sorted(path for name in ("exporter", "runtime_min") for path in (root / name).rglob("*.py"))
-    return hash_files(root, paths).hexdigest()
+    paths = (path for name in ("exporter", "runtime_min") for path in (root / name).rglob("*.py"))
+    return hash_files(root, paths)
 
 
 def commit(root: Path) -> str:
@@ -48,18 +48,14 @@ def commit(root: Path) -> str:
     """
     if not (root / ".git").exists():
         return ""
-    return _first_line(["git", "-C", str(root), "rev-parse", "HEAD"])[:64]
+    try:
+        done = subprocess.run(["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def _llvm_version() -> str:
     import tvm
 
     return str(tvm.get_global_func("target.llvm_version_major")())
-
-
-def _first_line(command: list[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-    except OSError:
-        return ""
-    return done.stdout.strip().partition("\n")[0] if done.returncode == 0 else ""

@@ -1,4 +1,4 @@
-"""Compiling many libraries: the plan, the worker processes, and what the cache already has."""
+"""Compiling many libraries: worker processes, and the cache of what is compiled already."""
 
 from __future__ import annotations
 
@@ -11,26 +11,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from exporter.compiler.targets import CpuLevel
+from exporter.compiler.library import CompiledLibrary, Job
 from exporter.errors import ExportError
-from exporter.export.library_cache import CompiledLibrary, LibraryCache
+from exporter.export.library_cache import LibraryCache
 from exporter.progress import Progress
 from runtime_min.engine.vm import usable_cores
-from runtime_min.format.signatures import signatures
 
-if TYPE_CHECKING:
-    from exporter.compiler.compile_stage import BuildRequest, BuildResult
-
-Build = Callable[["BuildRequest"], "BuildResult"]
-Attempt = Future["BuildResult | Failure"]
+Build = Callable[[Job, Path, Path | None], CompiledLibrary]
+"""Compiles a job to a file, with a directory for the module after each pass."""
+Attempt = Future["CompiledLibrary | Failure"]
 Pool = Callable[[int], AbstractContextManager[Executor]]
 
-# Longest first, so that no worker is left alone with the decoder at the end.
-_BY_COST = ("decoder", "f0n", "bert", "duration", "text_encoder", "source")
-# A worker holds torch, TVM and the model: about 2 GB.
+# A worker holds torch and TVM: about 0.8 GB.
 _MOST_WORKERS = 4
 
 
@@ -47,41 +42,11 @@ class ExportDiskFullError(ExportError):
 
 
 @dataclass(frozen=True)
-class Job:
-    """One library to compile."""
-
-    stage: str
-    bucket: int
-    """Largest length along the stage's axis."""
-    level: CpuLevel
-
-    def __str__(self) -> str:
-        return f"{self.stage} {self.bucket} {self.level.name}"
-
-
-@dataclass(frozen=True)
 class Failure:
     """Why a worker could not compile, in a form that any process can read."""
 
     reason: str
     disk_full: bool
-
-
-def plan_jobs(
-    stages: Sequence[str], buckets: Mapping[str, Sequence[int]], levels: Sequence[CpuLevel]
-) -> list[Job]:
-    """Returns the libraries to compile, those that take longest first.
-
-    Args:
-        stages: names of the stages, in the order in which they run.
-        buckets: for each length axis the largest lengths of the libraries.
-        levels: the CPU levels, best first.
-    """
-    axes = {name: stage.axis for name, stage in signatures(1, 1, source_apart=True).items()}
-    jobs = [
-        Job(stage, bucket, level) for stage in stages for bucket in buckets[axes[stage]] for level in levels
-    ]
-    return sorted(jobs, key=lambda job: (_BY_COST.index(job.stage), -job.bucket))
 
 
 def default_workers() -> int:
@@ -106,81 +71,85 @@ def worker_processes(workers: int) -> Iterator[Executor]:
 
 
 def compile_libraries(
-    requests: Mapping[Job, BuildRequest],
-    keys: Mapping[Job, str],
+    jobs: Sequence[Job],
+    directory: Path,
     build: Build,
     *,
     workers: int,
     progress: Progress,
     cache: LibraryCache | None = None,
-    reuse: bool = True,
+    dump: Path | None = None,
     pool: Pool = worker_processes,
-) -> dict[Job, CompiledLibrary]:
+) -> list[CompiledLibrary]:
     """Compiles every library that the cache does not have, and stores each as soon as it is done.
 
     Args:
-        requests: what to compile, in the order in which to start.
-        keys: the name of each library's entry in the cache.
+        jobs: what to compile, in the order in which to start.
+        directory: place of the libraries' files.
         build: compiles one library; runs in a worker process, so it must be importable by its name.
         workers: how many run at a time.
         progress: takes the start and the end of each library.
         cache: where libraries are kept; None keeps nothing.
-        reuse: whether to take libraries from the cache.
+        dump: a directory for the intermediate representation; nothing is then taken from the cache.
         pool: makes the workers.
 
     Returns:
-        The libraries, in the order of `requests`.
+        The libraries, in the order of `jobs`.
 
     Raises:
         StageError: a library could not be compiled; the other workers are stopped.
         ExportDiskFullError: a worker found no room.
     """
     compiled: dict[Job, CompiledLibrary] = {}
-    if cache and reuse:
-        compiled.update(_restore(requests, keys, cache, progress))
-    missing = {job: request for job, request in requests.items() if job not in compiled}
-    for job, library in _compile(missing, build, min(workers, max(len(missing), 1)), progress, pool):
-        compiled[job] = library
-        if cache:
-            _store(cache, keys[job], library, progress)
-        progress.finished(str(job), library.seconds, False)
-    return {job: compiled[job] for job in requests}
-
-
-def _restore(
-    requests: Mapping[Job, BuildRequest], keys: Mapping[Job, str], cache: LibraryCache, progress: Progress
-) -> Iterator[tuple[Job, CompiledLibrary]]:
-    """Yields what the cache has, put where a worker would have written it."""
-    for job, request in requests.items():
-        library = cache.restore(keys[job], Path(request.output))
-        if library is not None:
+    for job in jobs:
+        path = _path(job, directory)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if cache and dump is None and (library := cache.restore(job, path)) is not None:
             progress.finished(str(job), library.seconds, True)
-            yield job, library
+            compiled[job] = library
+    missing = [job for job in jobs if job not in compiled]
+    work = partial(run_build, build, directory, dump)
+    for library in _compile(missing, work, min(workers, max(len(missing), 1)), progress, pool):
+        compiled[library.job] = library
+        if cache:
+            _store(cache, library, progress)
+        progress.finished(str(library.job), library.seconds, False)
+    return [compiled[job] for job in jobs]
+
+
+def _path(job: Job, directory: Path) -> Path:
+    """Returns the file of a library, which some systems' libraries bear as their name."""
+    return directory / job.level.name / f"{job.stage}-{job.bucket}{job.target.library_suffix}"
 
 
 def _compile(
-    requests: Mapping[Job, BuildRequest], build: Build, workers: int, progress: Progress, pool: Pool
-) -> Iterator[tuple[Job, CompiledLibrary]]:
+    jobs: Sequence[Job],
+    work: Callable[[Job], CompiledLibrary | Failure],
+    workers: int,
+    progress: Progress,
+    pool: Pool,
+) -> Iterator[CompiledLibrary]:
     """Yields each library as it is done; no job waits in the pool, so that the one that broke it is known."""
-    waiting = deque(requests.items())
+    waiting = deque(jobs)
     running: dict[Attempt, Job] = {}
     if not waiting:
         return
     with pool(workers) as executor:
         while waiting or running:
             while waiting and len(running) < workers:
-                job, request = waiting.popleft()
+                job = waiting.popleft()
                 progress.started(str(job))
-                running[executor.submit(run_build, build, request)] = job
+                running[executor.submit(work, job)] = job
             for future in wait(running, return_when=FIRST_COMPLETED).done:
                 library = _result(future, running)
-                yield running.pop(future), library
+                del running[future]
+                yield library
 
 
-def run_build(build: Build, request: BuildRequest) -> BuildResult | Failure:
+def run_build(build: Build, directory: Path, dump: Path | None, job: Job) -> CompiledLibrary | Failure:
     """Compiles in a worker; a failure comes back as text, because not every exception can be pickled."""
     try:
-        return build(request)
+        return build(job, _path(job, directory), dump and dump / f"{job.level.name}-{job.stage}-{job.bucket}")
     except Exception as error:
         reason = str(error) if isinstance(error, ExportError) else f"{type(error).__name__}: {error}"
         return Failure(reason, isinstance(error, OSError) and error.errno == errno.ENOSPC)
@@ -203,12 +172,12 @@ def _result(future: Attempt, running: Mapping[Attempt, Job]) -> CompiledLibrary:
             f"{result.reason}\n"
             f"To look at it alone: --stages {job.stage} --jobs 1 --dump-ir DIR. What was compiled is kept."
         )
-    return CompiledLibrary(Path(result.library), result.function, tuple(result.parameters), result.seconds)
+    return result
 
 
-def _store(cache: LibraryCache, key: str, library: CompiledLibrary, progress: Progress) -> None:
+def _store(cache: LibraryCache, library: CompiledLibrary, progress: Progress) -> None:
     try:
-        cache.store(key, library)
+        cache.store(library)
     except OSError as error:
         progress.warning(f"A library could not be kept for the next export: {error}")
 

@@ -1,8 +1,8 @@
 """A cache of compiled libraries, so that an interrupted or repeated export goes on where it was.
 
-A library depends on the model's shapes and on the compiler, never on the weights, which are its
-parameters: one cache serves every checkpoint of a configuration. An entry is a directory that appears by a
-rename, so that it is whole or absent; what is found damaged is deleted and compiled again.
+A library depends on its job and on the compiler, never on weights: one cache serves every checkpoint of a
+configuration. An entry is a directory that appears by a rename, so that it is whole or absent; a damaged one
+is deleted, and its library compiled again.
 """
 
 from __future__ import annotations
@@ -12,70 +12,71 @@ import importlib.metadata
 import json
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
+import exporter.compiler
+from exporter.compiler import cuda
+from exporter.compiler.library import CompiledLibrary, Job
+from exporter.compiler.link import find_linker, linker_version
+from exporter.compiler.targets import Target
+
 _PACKAGES = ("apache-tvm", "apache-tvm-ffi", "torch", "kokoro")
+_COMPILER = Path(exporter.compiler.__file__).parent
 _LIBRARY = "library"
 _DESCRIPTION = "description"
 
 
-@dataclass(frozen=True)
-class CompiledLibrary:
-    """A compiled library and what a caller must know to use it."""
-
-    library: Path
-    function: str
-    """Entry point."""
-    parameters: tuple[tuple[str, str], ...]
-    """Name and layout of each tensor that a call takes after the inputs, in that order."""
-    seconds: float
-    """How long it took to compile."""
-
-
-def hash_files(root: Path, paths: Iterable[Path]) -> hashlib._Hash:
-    """Returns the hash, to be updated further, of the names below `root` and the contents of files."""
+def hash_files(root: Path, paths: Iterable[Path]) -> str:
+    """Returns the SHA-256 of the names below `root` and the contents of files."""
     digest = hashlib.sha256()
-    for path in paths:
+    for path in sorted(paths):
         digest.update(f"{path.relative_to(root).as_posix()}\0".encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest
-
-
-def compiler_digest(packages: Path = Path(__file__).parents[2]) -> str:
-    """Returns the digest of all that decides what a library is, but for the request: sources and tools.
-
-    Args:
-        packages: where the packages exporter and runtime_min stand.
-    """
-    compiler = packages / "exporter" / "compiler"
-    sources = sorted((*compiler.rglob("*.py"), *compiler.rglob("*.json")))
-    digest = hash_files(packages, (*sources, packages / "runtime_min" / "format" / "signatures.py"))
-    for package in _PACKAGES:
-        digest.update(f"{package}=={importlib.metadata.version(package)}\0".encode())
     return digest.hexdigest()
 
 
-def entry_key(facts: Mapping[str, str | int | Sequence[str]]) -> str:
-    """Returns the name of the entry that `facts` describe: equal facts give equal names, others do not."""
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+def compiler_facts(target: Target, directory: Path = _COMPILER) -> list[str]:
+    """Returns all that decides the bytes of a library for `target`, besides its job.
+
+    These are the files of the package `exporter.compiler`, and the versions of the tools that it calls.
+
+    Raises:
+        LinkerMissingError: no linker for the target is installed.
+        CudaCompilerMissingError: the target's device needs a compiler, and it is not installed.
+    """
+    files = (path for path in directory.rglob("*") if path.suffix in (".py", ".json"))
+    program, *arguments = find_linker(target)
+    packages = {name: importlib.metadata.version(name) for name in _PACKAGES} | cuda.versions(target.device)
+    return [
+        hash_files(directory, files),
+        linker_version([program, *arguments]),
+        # An environment's directory, where zig's Python is, decides nothing.
+        *(Path(program).name, *arguments),
+        *(f"{name}=={version}" for name, version in packages.items()),
+    ]
 
 
 class LibraryCache:
     """Compiled libraries in a directory that several exports may share."""
 
-    def __init__(self, directory: Path) -> None:
-        """Takes the directory; it is made when the first library is stored."""
+    def __init__(self, directory: Path, facts: Sequence[str] = ()) -> None:
+        """Takes the directory, which is made when the first library is stored, and `compiler_facts`."""
         self._directory = directory
+        self._facts = facts
 
-    def restore(self, key: str, path: Path) -> CompiledLibrary | None:
-        """Copies the library stored under `key` to `path`.
+    def key(self, job: Job) -> str:
+        """Returns the name of a job's entry."""
+        return hashlib.sha256(json.dumps([self._facts, asdict(job)]).encode()).hexdigest()
+
+    def restore(self, job: Job, path: Path) -> CompiledLibrary | None:
+        """Copies the library stored for `job` to `path`.
 
         Returns:
             The library there; None where none is stored, or where it is damaged.
         """
-        entry = self._directory / key
+        entry = self._directory / self.key(job)
         try:
             content = (entry / _LIBRARY).read_bytes()
             digest, text = (entry / _DESCRIPTION).read_text(encoding="utf-8").split("\n", 1)
@@ -86,10 +87,10 @@ class LibraryCache:
             shutil.rmtree(entry, ignore_errors=True)
             return None
         path.write_bytes(content)
-        function, parameters, seconds = json.loads(text)
-        return CompiledLibrary(path, function, tuple((name, layout) for name, layout in parameters), seconds)
+        parameters, seconds = json.loads(text)
+        return CompiledLibrary(job, path, tuple((name, layout) for name, layout in parameters), seconds)
 
-    def store(self, key: str, built: CompiledLibrary) -> None:
+    def store(self, library: CompiledLibrary) -> None:
         """Copies a library into the cache.
 
         Another export may store the same at the same time: the first one stays.
@@ -100,11 +101,11 @@ class LibraryCache:
         self._directory.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=".storing-", dir=self._directory))
         try:
-            content = built.library.read_bytes()
-            text = json.dumps([built.function, built.parameters, built.seconds])
+            content = library.path.read_bytes()
+            text = json.dumps([library.parameters, library.seconds])
             (staging / _LIBRARY).write_bytes(content)
             (staging / _DESCRIPTION).write_text(f"{_digest(text, content)}\n{text}", encoding="utf-8")
-            _publish(staging, self._directory / key)
+            _publish(staging, self._directory / self.key(library.job))
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 

@@ -1,13 +1,15 @@
-"""What is to be exported: the options, checked, with the model and the voices that they name."""
+"""The plan of an export: its options, checked, with the model and the voices that they name."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.compiler import cuda
+from exporter.compiler.library import Job
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import CpuLevel, Target, choose_levels, find_target
 from exporter.errors import ExportError
@@ -15,7 +17,14 @@ from exporter.export.runtime_wheel import runtime_libraries
 from exporter.progress import Progress
 from runtime_min.engine.machine import this_machine
 from runtime_min.format.manifest import CPU
-from runtime_min.format.signatures import MINIMUM_LENGTH, SOURCE, STAGE_NAMES, stage_names
+from runtime_min.format.signatures import (
+    MINIMUM_LENGTH,
+    SOURCE,
+    STAGE_NAMES,
+    StageSignature,
+    signatures,
+    stage_names,
+)
 
 if TYPE_CHECKING:
     from exporter.model.checkpoint import Checkpoint
@@ -25,6 +34,8 @@ TEXT_BUCKETS = (512,)
 FRAME_BUCKETS = (5120,)
 # A GPU's memory is taken whole, where that of a CPU is only reserved: 13 seconds of speech take a tenth.
 GPU_FRAME_BUCKETS = (512, 5120)
+# Longest first, so that no worker is left alone with the decoder at the end.
+_BY_COST = ("decoder", "f0n", "bert", "duration", "text_encoder", "source")
 # 27 minutes; beyond it the index arithmetic of the widest activation leaves 32 bits.
 LARGEST_FRAME_BUCKET = 1 << 16
 
@@ -66,7 +77,7 @@ class ExportOptions:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be exported, with everything that can be known before compiling."""
+    """All that is known of an export before anything is compiled."""
 
     options: ExportOptions
     checkpoint: Checkpoint
@@ -74,7 +85,7 @@ class Plan:
     levels: tuple[CpuLevel, ...]
     voices: Voices
     runtime_libraries: Mapping[str, Path] = field(default_factory=dict)
-    """TVM's runtime for the target, by file name; what is not in it is the installed one, this machine's."""
+    """Parts of TVM's runtime for the target, by file name; the others are this machine's, of its TVM."""
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -91,6 +102,26 @@ class Plan:
         return FRAME_BUCKETS if self.target.device == CPU else GPU_FRAME_BUCKETS
 
     @property
+    def signatures(self) -> dict[str, StageSignature]:
+        """Returns inputs, outputs and length axis of every stage of the model."""
+        config = self.checkpoint.config
+        return signatures(config["hidden_dim"], config["style_dim"], self.target.source_apart)
+
+    @property
+    def jobs(self) -> list[Job]:
+        """Returns the libraries to compile, those that take longest first."""
+        config = json.dumps(self.checkpoint.config, sort_keys=True)
+        buckets = {"tokens": self.options.text_buckets, "frames": self.frame_buckets}
+        jobs = [
+            Job(config, signature, bucket, self.target, level, self.device_of(name))
+            for name, signature in self.signatures.items()
+            if name in self.stages
+            for bucket in buckets[signature.axis]
+            for level in self.levels
+        ]
+        return sorted(jobs, key=lambda job: (_BY_COST.index(job.stage), -job.bucket))
+
+    @property
     def is_whole(self) -> bool:
         """Whether the bundle has all stages, so that it speaks."""
         return self.stages == stage_names(self.target.source_apart)
@@ -101,7 +132,7 @@ class Plan:
 
     @property
     def positions(self) -> int:
-        """How many tokens, the two boundary tokens among them, the model was trained with at most."""
+        """Most tokens that the model was trained with, the two boundary tokens among them."""
         return _positions(self.checkpoint)
 
 
@@ -109,7 +140,7 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
     """Checks the options and loads the checkpoint and the voices.
 
     Raises:
-        ExportError: what was asked for cannot be exported.
+        ExportError: the options cannot be exported.
     """
     _check_options(options)
     machine = this_machine()

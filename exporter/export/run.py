@@ -1,11 +1,11 @@
-"""The way from a checkpoint to a bundle: plan, compile every stage, bucket and level, write."""
+"""An export: plan, compile every stage, bucket and level, write the bundle."""
 
 from __future__ import annotations
 
 import errno
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -13,25 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.bundle.staging import check_destination
-from exporter.compiler import cuda
-from exporter.compiler.link import find_linker
+from exporter.compiler.library import CompiledLibrary
 from exporter.errors import ExportError
-from exporter.export.jobs import (
-    Build,
-    ExportDiskFullError,
-    Job,
-    Pool,
-    compile_libraries,
-    plan_jobs,
-    worker_processes,
-)
-from exporter.export.library_cache import CompiledLibrary, LibraryCache, compiler_digest, entry_key
+from exporter.export.jobs import Build, ExportDiskFullError, Pool, compile_libraries, worker_processes
+from exporter.export.library_cache import LibraryCache, compiler_facts
 from exporter.export.plan import ExportOptions, Plan, make_plan
 from exporter.progress import Progress
 
 if TYPE_CHECKING:
     from exporter.bundle.write import Parity
-    from exporter.compiler.compile_stage import BuildRequest
     from exporter.parity.make_self_test import SelfTestFiles
 
 
@@ -57,13 +47,13 @@ def export_bundle(
         progress: takes the events of the export.
         measure: validates the finished bundle, as `parity.publish.measure_bundle` does; its numbers go
             into the manifest. None records that it was left out by option.
-        self_test: makes what the bundle compares itself with where it runs, as
+        self_test: makes the files of the bundle's self-test, as
             `exporter.parity.make_self_test.make_self_test` does. None leaves it out.
-        build: compiles one library; by default `exporter.compiler.compile_stage.build_stage`.
+        build: compiles one library; by default `exporter.compiler.compile_stage.compile_stage`.
         pool: makes the workers that compile.
 
     Raises:
-        ExportError: what was asked for cannot be exported; nothing new is at the destination.
+        ExportError: the options cannot be exported; nothing new is at the destination.
         ValidationFailedError: the bundle misses a threshold.
         OutputError: the bundle could not be written.
     """
@@ -100,65 +90,18 @@ def _named_write_errors(output: Path) -> Iterator[None]:
 
 def _compile(
     plan: Plan, work: Path, progress: Progress, build: Build | None, pool: Pool
-) -> dict[Job, CompiledLibrary]:
-    from exporter.compiler.compile_stage import build_stage
+) -> list[CompiledLibrary]:
+    from exporter.compiler.compile_stage import compile_stage
 
     options = plan.options
-    buckets = {"tokens": options.text_buckets, "frames": plan.frame_buckets}
-    jobs = plan_jobs(plan.stages, buckets, plan.levels)
-    progress.planned(len(jobs))
+    progress.planned(len(plan.jobs))
     return compile_libraries(
-        {job: _request(job, plan, work) for job in jobs},
-        _cache_keys(jobs, plan),
-        build or build_stage,
+        plan.jobs,
+        work,
+        build or compile_stage,
         workers=options.jobs,
         progress=progress,
-        cache=LibraryCache(options.cache) if options.cache else None,
-        reuse=options.dump_ir is None,
+        cache=LibraryCache(options.cache, compiler_facts(plan.target)) if options.cache else None,
+        dump=options.dump_ir,
         pool=pool,
     )
-
-
-def _request(job: Job, plan: Plan, work: Path) -> BuildRequest:
-    from exporter.compiler.compile_stage import BuildRequest
-
-    name = f"{job.level.name}-{job.stage}-{job.bucket}"
-    # Some systems' libraries bear their file's name, which is that in the bundle.
-    directory = work / job.level.name
-    directory.mkdir(exist_ok=True)
-    return BuildRequest(
-        checkpoint=str(plan.checkpoint.path),
-        config=str(plan.checkpoint.config_path),
-        stage=job.stage,
-        bucket=job.bucket,
-        target=plan.target.name,
-        level=job.level.name,
-        output=str(directory / f"{job.stage}-{job.bucket}{plan.target.library_suffix}"),
-        dump_ir=str(plan.options.dump_ir / name) if plan.options.dump_ir else None,
-        device=plan.device_of(job.stage),
-    )
-
-
-def _cache_keys(jobs: Sequence[Job], plan: Plan) -> dict[Job, str]:
-    """Returns the name of every library in the cache: all that decides about its bytes."""
-    common = {
-        "compiler": compiler_digest(),
-        "config": plan.checkpoint.config_sha256,
-        "linker": find_linker(plan.target),
-        "device_compiler": [
-            f"{name}=={version}" for name, version in cuda.versions(plan.target.device).items()
-        ],
-        "target": plan.target.name,
-    }
-    return {
-        job: entry_key(
-            {
-                **common,
-                "stage": job.stage,
-                "bucket": job.bucket,
-                "level": job.level.name,
-                "device": plan.device_of(job.stage),
-            }
-        )
-        for job in jobs
-    }

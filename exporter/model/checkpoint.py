@@ -7,11 +7,9 @@ missing, left over or misshapen and stops.
 from __future__ import annotations
 
 import hashlib
-import io
 import pickle
 import urllib.error
 import urllib.request
-import warnings
 import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,6 +19,7 @@ from typing import Any, Literal
 
 import torch
 
+from exporter.compiler.kokoro_model import build_model
 from exporter.errors import CheckpointError, CheckpointUnreachableError
 from exporter.model.config import Config, read_config
 
@@ -106,20 +105,6 @@ def sha256_of_file(path: Path) -> str:
     """Hex SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def build_model(config: Config) -> Any:
-    """Build kokoro.KModel in eval mode with arbitrary weights, from no network and with no warnings."""
-    with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
-        warnings.simplefilter("ignore")
-        from kokoro.model import KModel
-
-        nothing = io.BytesIO()
-        torch.save({}, nothing)
-        nothing.seek(0)
-        # KModel hands `model` to torch.load, so an empty file in memory keeps it from the network.
-        model = KModel(repo_id=HUB_REPOSITORY, config=config, model=nothing, disable_complex=False)
-        return model.eval().requires_grad_(False)
 
 
 def _load_file(

@@ -20,7 +20,8 @@ import numpy as np
 import torch
 
 from exporter import directories
-from exporter.model.checkpoint import PARTS, State, build_model
+from exporter.compiler.kokoro_model import build_model
+from exporter.model.checkpoint import PARTS, State
 from exporter.model.config import Config, read_config
 
 SEED = 82

@@ -1,9 +1,9 @@
 """Which kernel call of a stage's library computes which block of the model.
 
-A library calls its kernels in the order of the operators of the stage's torch module. That module is run here
-on tensors without data, and the operators are counted. It needs TVM's compiler (for the weights' layouts),
-which must not share a process with a bundle, so this runs in a process of its own:
-``python -m exporter.validate.kernel_order CHECKPOINT CONFIG`` prints JSON.
+A library calls its kernels in the order of the operators of the stage's torch module. That module, built
+without weights, is run here on tensors without data, and the operators are counted. It needs TVM's compiler
+(for the weights' layouts), which must not share a process with a bundle, so this runs in a process of its
+own: ``python -m exporter.validate.kernel_order CONFIG`` prints JSON.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -49,14 +48,14 @@ class StageCalls:
         return self._families.fullmatch(name) is not None
 
 
-def stage_calls(checkpoint: Path, config: Path) -> dict[str, StageCalls]:
-    """Returns the kernel calls of every stage.
+def stage_calls(config: Path) -> dict[str, StageCalls]:
+    """Returns the kernel calls of every stage of the model that a configuration describes.
 
     Raises:
-        ReferenceProcessError: the checkpoint could not be loaded.
+        ReferenceProcessError: the stages could not be built.
     """
     module = ("-W", "ignore", "-m", "exporter.validate.kernel_order")
-    command = [sys.executable, *module, str(checkpoint), str(config)]
+    command = [sys.executable, *module, str(config)]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
         raise ReferenceProcessError(f"The model's stages could not be examined:\n{done.stderr.strip()}")
@@ -101,33 +100,24 @@ def trace_stage(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[list[str], 
     return kernels, outputs
 
 
-@contextmanager
-def _without_data() -> Iterator[None]:
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
-    with FakeTensorMode(allow_non_fake_inputs=True):
-        yield
-
-
-def main(checkpoint: str, config: str) -> None:
+def main(config: str) -> None:
     """Prints the kernel calls of every stage."""
     import torch
 
+    from exporter.compiler.kokoro_model import model_without_weights
     from exporter.compiler.stages import STAGE_MODULES, make_stage
-    from exporter.model.checkpoint import load
     from runtime_min.format.signatures import signatures
 
-    loaded = load(checkpoint, Path(config))
-    described = signatures(loaded.config["hidden_dim"], loaded.config["style_dim"])
+    text = Path(config).read_text(encoding="utf-8")
+    sizes = json.loads(text)
+    described = signatures(sizes["hidden_dim"], sizes["style_dim"])
     found = {}
     for name in STAGE_MODULES:
-        module = make_stage(name, loaded.model)
-        with _without_data():
-            inputs = tuple(
-                torch.zeros(tensor.concrete(_EXAMPLE_LENGTH), dtype=getattr(torch, tensor.dtype))
-                for tensor in described[name].inputs
-            )
-            kernels, outputs = trace_stage(module, inputs)
+        inputs = tuple(
+            torch.zeros(tensor.concrete(_EXAMPLE_LENGTH), dtype=getattr(torch, tensor.dtype), device="meta")
+            for tensor in described[name].inputs
+        )
+        kernels, outputs = trace_stage(make_stage(name, model_without_weights(text)), inputs)
         found[name] = {"kernels": kernels, "outputs": outputs}
     print(json.dumps(found))
 

@@ -81,7 +81,7 @@ def run(module: nn.Module, signature: StageSignature, level_name: str, given: Se
     level = next(level for level in target.levels if level.name == level_name)
     imported = import_stage(module.eval(), signature, BUCKET, tiles_of(level), signature.name)
     machine = relax.VirtualMachine(compile_module(imported, tvm_target(target, level)), tvm.cpu())
-    weights = [tvm.runtime.tensor(weight.value) for weight in stage_weights(module)]
+    weights = [tvm.runtime.tensor(weight.values) for weight in stage_weights(module)]
 
     def call(arrays: Arrays) -> Any:
         inputs = [tvm.runtime.tensor(arrays[each.name]) for each in signature.inputs]

@@ -13,10 +13,12 @@ from torch import Tensor
 from tvm.script import tirx as T
 
 from exporter.compiler import operators
-from exporter.compiler.compile_stage import BuildRequest, build_stage
+from exporter.compiler.compile_stage import compile_stage
 from exporter.compiler.kernels import spectrum, vector_math
+from exporter.compiler.library import Job
 from exporter.compiler.stages import layers
 from exporter.compiler.targets import find_target
+from runtime_min.format.signatures import signatures
 
 PADDING = 40
 EXACT_ATAN2 = vector_math.atan2
@@ -52,13 +54,15 @@ DEFECTS: dict[str, tuple[str, Any, str, Callable[..., Any] | float]] = {
 
 def main(checkpoint: str, config: str, level: str, directory: str) -> None:
     """Writes a library for each defect, named after it."""
-    suffix = find_target("host").library_suffix
+    target, text = find_target("host"), Path(config).read_text()
+    row = next(row for row in target.levels if row.name == level)
+    described = signatures(512, 128)
     torch.set_num_threads(1)
     for name, (stage, owner, attribute, replacement) in DEFECTS.items():
         intact = getattr(owner, attribute)
         setattr(owner, attribute, replacement)
-        output = str(Path(directory) / f"{name}{suffix}")
-        build_stage(BuildRequest(checkpoint, config, stage, 512, "host", level, output, None))
+        job = Job(text, described[stage], 512, target, row)
+        compile_stage(job, Path(directory) / f"{name}{target.library_suffix}")
         setattr(owner, attribute, intact)
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import typer
 
 from exporter.cli.terminal import ConsoleProgress, reported_errors
-from exporter.compiler.compile_stage import BuildRequest, BuildResult, build_stage
+from exporter.compiler.compile_stage import compile_stage
+from exporter.compiler.library import CompiledLibrary, Job
 from exporter.export.plan import ExportOptions
 from exporter.export.run import export_bundle
 from exporter.parity.publish import measure_bundle
@@ -18,11 +19,11 @@ from exporter.parity.publish import measure_bundle
 LIBRARY, STAGE = "DEFECTIVE_LIBRARY", "DEFECTIVE_STAGE"
 
 
-def build(request: BuildRequest) -> BuildResult:
+def build(job: Job, path: Path, dump: Path | None) -> CompiledLibrary:
     """Compiles a stage, and takes the defective library for one of them."""
-    result = build_stage(request)
-    if request.stage == os.environ[STAGE]:
-        shutil.copyfile(os.environ[LIBRARY], request.output)
+    result = compile_stage(job, path, dump)
+    if job.stage == os.environ[STAGE]:
+        shutil.copyfile(os.environ[LIBRARY], path)
     return result
 
 

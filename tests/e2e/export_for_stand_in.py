@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from exporter.cli.terminal import ConsoleProgress
-from exporter.compiler import compile_stage as build
+from exporter.compiler import compile_stage as compiler
 from exporter.compiler import link, targets
-from exporter.compiler.compile_stage import BuildRequest, BuildResult, build_stage
+from exporter.compiler.compile_stage import compile_stage
+from exporter.compiler.library import CompiledLibrary, Job
 from exporter.compiler.targets import RuntimeFile, Target, find_target
 from exporter.export import plan
 from exporter.export.plan import ExportOptions
@@ -44,16 +45,14 @@ def builder(cpu: Path) -> Any:
     layouts = {tensor.name: tensor.layout for tensor in manifest.parameters.tensors}
     stages = {stage.name: stage for stage in manifest.stages}
 
-    def made(request: BuildRequest) -> BuildResult:
-        if request.device != "cpu" or request.stage not in stages:
-            return build_stage(request)
-        stage = stages[request.stage]
-        library = stage.buckets(request.level)[request.bucket]
-        shutil.copyfile(cpu / library.file, request.output)
+    def made(job: Job, path: Path, dump: Path | None) -> CompiledLibrary:
+        if job.device != "cpu" or job.stage not in stages:
+            return compile_stage(job, path, dump)
+        stage = stages[job.stage]
+        library = stage.buckets(job.level.name)[job.bucket]
+        shutil.copyfile(cpu / library.file, path)
         parameters = tuple((name.partition(".")[2], layouts[name]) for name in stage.parameters)
-        return BuildResult(
-            request.stage, request.bucket, request.level, request.output, library.function, parameters, 0
-        )
+        return CompiledLibrary(job, path, parameters)
 
     return made
 
@@ -66,7 +65,7 @@ def main(kind: str, lstm_device: str, device_library: str, cpu: str, output: str
     plan.runtime_libraries = lambda *_: {library.name: library}
     if kind == "cuda":
         # The stand-in takes the source that the fatbin is made of.
-        build.fatbins, link.mark_compiled = nullcontext, lambda objects: None
+        compiler.fatbins, link.mark_compiled = nullcontext, lambda objects: None
     options = ExportOptions(
         output=Path(output),
         checkpoint="synthetic",

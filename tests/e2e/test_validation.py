@@ -40,7 +40,7 @@ align = alignment.align
 
 @pytest.fixture(scope="module")
 def calls(checkpoint_file: Path) -> dict[str, StageCalls]:
-    return stage_calls(checkpoint_file, OFFICIAL_CONFIG)
+    return stage_calls(OFFICIAL_CONFIG)
 
 
 @pytest.fixture(scope="module")

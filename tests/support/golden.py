@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import exporter.bundle.write
-from exporter.bundle.write import BundleContents, TensorSource, write_bundle
+from exporter.bundle.write import BundleContents, write_bundle
+from exporter.compiler.library import Weight
 from runtime_min.format.manifest import CpuLevel, Materials, Target, Versions
 from tests.support.tiny_bundle import (
     MAX_PHONEMES,
@@ -55,7 +56,7 @@ def _fixed(made: BundleContents) -> BundleContents:
         for first, name in enumerate(("af_heart", "am_adam", "zf_xiaobei"))
     }
     parameters = tuple(
-        TensorSource(name, np.arange(values.size, dtype=np.float32).reshape(values.shape) / 4)
+        Weight(name, np.arange(values.size, dtype=np.float32).reshape(values.shape) / 4)
         for name, values in tensors().items()
     )
     return replace(

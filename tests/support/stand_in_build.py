@@ -11,51 +11,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
+from exporter.compiler.library import CompiledLibrary
 from exporter.compiler.targets import find_target
-from exporter.export.jobs import compile_libraries, plan_jobs
+from exporter.export.jobs import compile_libraries
+from exporter.export.plan import ExportOptions, Plan
 from runtime_min.format.signatures import STAGE_NAMES
 
-LEVELS = find_target("linux-x86_64").levels
+TARGET = find_target("linux-x86_64")
+LEVELS = TARGET.levels
 
 
-@dataclass(frozen=True)
-class BuildRequest:
-    """As the exporter's, whose module needs torch."""
-
-    checkpoint: str
-    config: str | None
-    stage: str
-    bucket: int
-    target: str
-    level: str
-    output: str
-    dump_ir: str | None
+def build(job, path, dump=None):
+    """Writes a library with its own name."""
+    path.write_bytes(f"{job.stage} {job.bucket} {job.level.name} GLIBC_2.17".encode())
+    return CompiledLibrary(job, path, (("weight", "row-major"), ("bias", "row-major")), 0.5)
 
 
-def build(request):
-    """Writes a library that says what it is."""
-    Path(request.output).write_bytes(f"{request.stage} {request.bucket} {request.level} GLIBC_2.17".encode())
-    return result_of(request)
-
-
-def result_of(request):
-    parameters = (("weight", "row-major"), ("bias", "row-major"))
-    return SimpleNamespace(library=request.output, function=request.stage, parameters=parameters, seconds=0.5)
-
-
-def fail_on_bert(request):
-    if request.stage == "bert":
+def fail_on_bert(job, path, dump):
+    if job.stage == "bert":
         raise ValueError("symbolic shape")
-    return build(request)
+    return build(job, path)
 
 
-def fail_on_bert_while_others_hang(request):
-    if request.stage != "bert":
+def fail_on_bert_while_others_hang(job, path, dump):
+    if job.stage != "bert":
         time.sleep(120)
     raise ValueError("symbolic shape")
 
 
-def die(request):
+def die(job, path, dump):
     os._exit(9)
 
 
@@ -93,21 +77,17 @@ def threads(workers):
         yield pool
 
 
-def some_requests(directory: Path, stages=STAGE_NAMES):
-    directory.mkdir(exist_ok=True)
-    jobs = plan_jobs(stages, {"tokens": (8, 12), "frames": (40,)}, LEVELS)
-    return {
-        job: BuildRequest(
-            "", None, job.stage, job.bucket, "", job.level.name, str(directory / f"{job}.so"), None
-        )
-        for job in jobs
-    }
+def some_jobs(stages=STAGE_NAMES):
+    """The jobs of an export with two buckets along tokens and one along frames."""
+    config = {"hidden_dim": 4, "style_dim": 2, "plbert": {"max_position_embeddings": 12}}
+    options = ExportOptions(Path(), stages=stages, text_buckets=(8, 12), frame_buckets=(40,))
+    return Plan(options, SimpleNamespace(config=config), TARGET, LEVELS, {}).jobs
 
 
-def compile_all(requests, build, cache=None, workers=2, pool=threads, **options):
+def compile_all(jobs, directory, build, cache=None, workers=2, pool=threads, **options):
+    """Returns the libraries, and the events of compiling them."""
     progress = Recorder()
-    keys = {job: str(job).replace(" ", "-") for job in requests}
     compiled = compile_libraries(
-        requests, keys, build, workers=workers, progress=progress, cache=cache, pool=pool, **options
+        jobs, directory, build, workers=workers, progress=progress, cache=cache, pool=pool, **options
     )
     return compiled, progress

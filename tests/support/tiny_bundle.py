@@ -9,10 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from exporter.bundle.write import BundleContents, LibrarySource, StageSource, TensorSource
+from exporter.bundle.write import BundleContents, StageSource
+from exporter.compiler import targets
+from exporter.compiler.library import CompiledLibrary, Job, Weight
+from exporter.compiler.targets import find_target
 from runtime_min.engine.machine import this_machine
 from runtime_min.format.manifest import CpuLevel, Materials, ModelInfo, Target, Versions
-from runtime_min.format.signatures import STAGE_NAMES, signatures, stage_names
+from runtime_min.format.signatures import STAGE_NAMES, StageSignature, signatures, stage_names
 
 HIDDEN = 4
 STYLE = 2
@@ -60,6 +63,11 @@ def materials() -> Materials:
     return Materials({"torch": "2.13.0", "kokoro": "0.9.4"}, {"linker": "cc 12"}, "2" * 64, "")
 
 
+def job(signature: StageSignature, bucket: int, level: str, device: str = "cpu") -> Job:
+    """A job of no configuration for a CPU level of no special instructions."""
+    return Job("{}", signature, bucket, find_target("host"), targets.CpuLevel(level, (), "", 4), device)
+
+
 def dummy_libraries(directory: Path, stages: tuple[str, ...] = STAGE_NAMES) -> dict[str, Path]:
     """Files that no loader would take: whoever verifies first never finds out."""
     directory.mkdir(parents=True, exist_ok=True)
@@ -82,10 +90,11 @@ def contents(
     sources = []
     for name, signature in signatures(HIDDEN, STYLE, device_libraries is not None).items():
         if name in libraries:
-            found = (
-                LibrarySource("baseline", bucket, libraries[name], name) for bucket in BUCKETS[signature.axis]
-            )
             device = devices.get(name, "cpu")
+            found = (
+                CompiledLibrary(job(signature, bucket, "baseline", device), libraries[name])
+                for bucket in BUCKETS[signature.axis]
+            )
             sources.append(StageSource(signature, PARAMETERS[name], tuple(found), device))
     return BundleContents(
         model=ModelInfo("tiny", "synthetic", "0" * 64, "1" * 64, True, HIDDEN, STYLE),
@@ -93,7 +102,7 @@ def contents(
         materials=materials(),
         target=this_target(),
         stages=tuple(sources),
-        tensors=tuple(TensorSource(name, values) for name, values in tensors().items()),
+        tensors=tuple(Weight(name, values) for name, values in tensors().items()),
         voices=voices(),
         vocabulary=VOCABULARY,
         runtime_library=runtime_library,
@@ -126,7 +135,9 @@ def with_levels(made: BundleContents, levels: tuple[CpuLevel, ...]) -> BundleCon
         replace(
             stage,
             libraries=tuple(
-                replace(library, level=level.name) for level in levels for library in stage.libraries
+                replace(library, job=job(stage.signature, library.job.bucket, level.name, stage.device))
+                for level in levels
+                for library in stage.libraries
             ),
         )
         for stage in made.stages

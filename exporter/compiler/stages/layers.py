@@ -1,9 +1,11 @@
 """Building blocks of the stages: kokoro's layers with their weights in the kernels' layouts."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from exporter.compiler import operators
@@ -19,6 +21,15 @@ def parameter(value: Tensor, layout: str = ROW_MAJOR) -> nn.Parameter:
     made = nn.Parameter(value.detach().to(torch.float32).contiguous().clone(), requires_grad=False)
     made.weight_layout = layout  # type: ignore[attr-defined]
     return made
+
+
+def packed(pack: Callable[..., NDArray[np.float32]], layout: str, *weights: Tensor) -> nn.Parameter:
+    """Returns the parameter that `pack` makes of weights; of weights without values one without values."""
+    arrays = [
+        (torch.zeros_like(weight, device="cpu") if weight.is_meta else weight.detach()).numpy()
+        for weight in weights
+    ]
+    return parameter(torch.from_numpy(pack(*arrays)).to(weights[0].device), layout)
 
 
 def layout_of(value: nn.Parameter) -> str:
@@ -51,11 +62,10 @@ class Conv(nn.Module):
         """Packs `weight` [out, in, taps]; output channels are rounded up to whole blocks with zeros."""
         super().__init__()
         out = conv1d.padded_channels(weight.shape[0])
-        full_bias = torch.zeros(out)
+        full_bias = weight.new_zeros(out)
         if bias is not None:
             full_bias[: weight.shape[0]] = bias.detach()
-        packed = conv1d.pack_weight(weight.detach().numpy().astype(np.float32))
-        self.weight = parameter(torch.from_numpy(packed), conv1d.LAYOUT)
+        self.weight = packed(conv1d.pack_weight, conv1d.LAYOUT, weight)
         self.bias = parameter(full_bias)
         self.padding, self.dilation = padding, dilation
         self.reads_channels_last, self.writes_channels_last = reads_channels_last, writes_channels_last
@@ -97,8 +107,7 @@ class WinogradConv(nn.Module):
         """Transforms and packs `weight` [out, in, taps]."""
         super().__init__()
         self.taps, self.padding, self.dilation = weight.shape[2], padding, dilation
-        packed = winograd.pack_weight(weight.detach().numpy())
-        self.weight = parameter(torch.from_numpy(packed), winograd.layout(self.taps))
+        self.weight = packed(winograd.pack_weight, winograd.layout(self.taps), weight)
         self.bias = parameter(bias)
 
     @classmethod
@@ -161,10 +170,8 @@ class BidirectionalLstm(nn.Module):
         forward = module.bias_ih_l0 + module.bias_hh_l0
         backward = module.bias_ih_l0_reverse + module.bias_hh_l0_reverse
         self.project = Conv(weight[:, :, None], torch.cat([forward, backward]))
-        packed = lstm.pack_recurrent(
-            module.weight_hh_l0.detach().numpy(), module.weight_hh_l0_reverse.detach().numpy()
-        )
-        self.recurrent = parameter(torch.from_numpy(packed), LSTM_LAYOUT)
+        recurrent = (module.weight_hh_l0, module.weight_hh_l0_reverse)
+        self.recurrent = packed(lstm.pack_recurrent, LSTM_LAYOUT, *recurrent)
 
     def forward(self, x: Tensor) -> Tensor:
         """[1, in, n] to [1, 2 * hidden, n]."""

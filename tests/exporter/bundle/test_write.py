@@ -19,7 +19,8 @@ import pytest
 import exporter.bundle.staging
 import exporter.bundle.write
 from exporter.bundle.staging import BusyDestinationError, NotABundleError, locked, replace_directory
-from exporter.bundle.write import BundleContents, TensorSource, write_bundle
+from exporter.bundle.write import BundleContents, write_bundle
+from exporter.compiler.library import Weight
 from runtime_min.errors import DiskFullError, ManifestError
 from runtime_min.format.manifest import ALIGNMENT, CpuLevel
 from runtime_min.format.verify import read_manifest, verify_files
@@ -89,7 +90,7 @@ def test_tensors_of_any_memory_order_are_written_row_major(made: BundleContents,
 
 @pytest.mark.parametrize("dtype", ["float64", "float16", ">f4", "complex64"])
 def test_a_tensor_of_another_type_is_refused(made: BundleContents, place: Path, dtype: str) -> None:
-    tensor = TensorSource("x", np.zeros(3, dtype))
+    tensor = Weight("x", np.zeros(3, dtype))
     with pytest.raises(ValueError, match="x: expected one of float32, int64, int32"):
         write_bundle(place / "bundle", replace(made, tensors=(*made.tensors, tensor)))
     assert os.listdir(place) == []
@@ -373,11 +374,12 @@ import resource, sys
 from pathlib import Path
 from dataclasses import replace
 import numpy as np
-from exporter.bundle.write import TensorSource, write_bundle
+from exporter.bundle.write import write_bundle
+from exporter.compiler.library import Weight
 from tests.support.tiny_bundle import dummy_contents
 work, bundle = map(Path, sys.argv[1:])
 made = dummy_contents(work)
-large = TensorSource("large", np.zeros(1 << 18, np.float32))
+large = Weight("large", np.zeros(1 << 18, np.float32))
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 19, 1 << 19))
 write_bundle(bundle, replace(made, tensors=(*made.tensors, large)))
 """

@@ -56,7 +56,7 @@ def test_parameters_are_the_inputs_and_then_the_weights(module: IRModule, stage:
     assert first[:2] == (1, tiny_stage.HIDDEN + tiny_stage.STYLE)
     assert isinstance(first[2], str)
     assert second == (1, tiny_stage.STYLE)
-    assert weights == [weight.value.shape for weight in stage_weights(stage)]
+    assert weights == [weight.values.shape for weight in stage_weights(stage)]
 
 
 @pytest.mark.parametrize("length", [3, 4, 17, 64, tiny_stage.BUCKET])
@@ -64,7 +64,7 @@ def test_the_compiled_stage_computes_what_the_module_does(
     length: int, stage: F0N, executable: relax.VMExecutable
 ) -> None:
     inputs = tiny_stage.inputs(length)
-    weights = [weight.value for weight in stage_weights(stage)]
+    weights = [weight.values for weight in stage_weights(stage)]
     outputs = tiny_stage.run(executable, "entry", *inputs, *weights)
     expected = stage(*map(torch.from_numpy, inputs))
     for output, value, tensor in zip(outputs, expected, tiny_stage.SIGNATURE.outputs, strict=True):
@@ -115,7 +115,7 @@ class Halves(nn.Module):
 def test_lengths_may_start_at_twice_the_stages_and_have_an_offset() -> None:
     stage = Halves().eval()
     executable = compile_module(tiny_stage.imported(stage, "halves", Halves.SIGNATURE), tiny_stage.target())
-    weights = [weight.value for weight in stage_weights(stage)]
+    weights = [weight.values for weight in stage_weights(stage)]
     for length in (3, 4, tiny_stage.BUCKET):
         signals = [np.arange(size, dtype=np.float32)[None] for size in (2 * length, 6 * length + 1)]
         outputs = tiny_stage.run(executable, "halves", *signals, *weights)
@@ -128,8 +128,8 @@ def test_weights_have_the_names_values_and_layouts_of_the_parameters() -> None:
     weight, bias = stage_weights(conv)
     assert (weight.name, weight.layout) == ("weight", LAYOUT)
     assert (bias.name, bias.layout) == ("bias", "row-major")
-    np.testing.assert_array_equal(weight.value, conv.weight.numpy())
-    assert weight.value.flags.c_contiguous
+    np.testing.assert_array_equal(weight.values, conv.weight.numpy())
+    assert weight.values.flags.c_contiguous
 
 
 def test_lengths_are_multiples_of_one_and_unused_weights_keep_their_place() -> None:
@@ -139,7 +139,7 @@ def test_lengths_are_multiples_of_one_and_unused_weights_keep_their_place() -> N
     executable = compile_module(module, tiny_stage.target())
     for length in (3, tiny_stage.BUCKET):
         signals = [np.arange(scale * length, dtype=np.float32)[None] for scale in (1, 5)]
-        weights = [weight.value for weight in stage_weights(stage)]
+        weights = [weight.values for weight in stage_weights(stage)]
         outputs = tiny_stage.run(executable, "sums", *signals, *weights)
         for output, x in zip(outputs, signals, strict=True):
             np.testing.assert_array_equal(output, np.repeat((x[:, 1:] + x[:, :-1])[:, None], 8, axis=1))

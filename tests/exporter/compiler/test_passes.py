@@ -58,7 +58,7 @@ def test_memory_is_planned_for_the_bucket(dump: Path) -> None:
 def test_a_dump_changes_nothing(dumped: Dumped) -> None:
     plain = compile_module(dumped.imported, tiny_stage.target())
     signals = [np.random.default_rng(0).standard_normal((1, size), np.float32) for size in (9, 45)]
-    weights = [weight.value for weight in stage_weights(tiny_stage.Sums())]
+    weights = [weight.values for weight in stage_weights(tiny_stage.Sums())]
     results = [
         tiny_stage.run(executable, "sums", *signals, *weights) for executable in (plain, dumped.executable)
     ]

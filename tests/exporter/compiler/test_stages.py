@@ -9,15 +9,16 @@ import torch
 from torch import Tensor, nn
 
 from exporter.compiler.kernels import conv1d
+from exporter.compiler.kokoro_model import model_without_weights
 from exporter.compiler.stages import STAGE_MODULES, make_stage
 from exporter.compiler.stages.audio import SourceDownsampler, Upsampler
 from exporter.compiler.stages.layers import Conv, WinogradConv, effective_weight, layout_of, parameter
 from exporter.compiler.stages.text import Bert
 from exporter.model import checkpoint
-from exporter.model.checkpoint import Checkpoint
+from exporter.model.checkpoint import OFFICIAL_CONFIG, Checkpoint
 from exporter.model.voice_packs import synthetic_voice
 from exporter.reference.process import Reference, Trace
-from runtime_min.format.signatures import STAGE_NAMES, signatures
+from runtime_min.format.signatures import STAGE_NAMES, signatures, stage_names
 from runtime_min.model.distances import snr
 from runtime_min.model.noise import gaussian_noise
 
@@ -121,6 +122,21 @@ def test_every_parameter_of_a_stage_is_a_contiguous_float32_array(stages: Stages
             assert value.is_contiguous(), name
             assert not value.requires_grad, name
         assert not dict(stage.named_buffers())
+
+
+@pytest.mark.parametrize("source_apart", [False, True])
+def test_stages_without_weights_have_the_parameters_of_those_with_weights(
+    source_apart: bool, loaded: Checkpoint
+) -> None:
+    shapes = model_without_weights(OFFICIAL_CONFIG.read_text())
+    for name in stage_names(source_apart):
+        with_weights, without = (make_stage(name, model, source_apart) for model in (loaded.model, shapes))
+        assert all(value.is_meta for value in without.parameters())
+        expected, found = (
+            [(name, value.shape, value.dtype, layout_of(value)) for name, value in stage.named_parameters()]
+            for stage in (with_weights, without)
+        )
+        assert found == expected
 
 
 def test_a_stage_is_a_copy_of_the_checkpoint(loaded: Checkpoint, stages: Stages) -> None:

@@ -1,48 +1,36 @@
-"""The cache gives back what was stored or nothing, whatever happened in between."""
+"""The cache gives back what was stored or nothing, whatever happened in between; its key is the compiler."""
 
 from __future__ import annotations
 
+import ast
+import importlib.metadata
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.export import library_cache as cache_module
-from exporter.export.library_cache import (
-    CompiledLibrary,
-    LibraryCache,
-    compiler_digest,
-    entry_key,
-)
-from tests.support.paths import ROOT
+import exporter
+from exporter.compiler.library import CompiledLibrary
+from exporter.compiler.targets import TARGETS, find_target
+from exporter.export.library_cache import LibraryCache, compiler_facts
+from runtime_min.format.signatures import signatures
+from tests.support.stand_in_build import some_jobs
 
-KEY = "0123abcd"
+JOB = some_jobs()[0]
 CONTENT = bytes(range(256))
-PACKAGES = ROOT
-facts = st.dictionaries(st.text(), st.one_of(st.text(), st.integers(), st.lists(st.text())))
+COMPILER = Path(exporter.__file__).parent / "compiler"
+# What a library depends on beside the compiler's own files: facts about stages, machines and devices.
+OUTSIDE = {"exporter.errors", "runtime_min.format.signatures", "runtime_min.engine.machine"}
 
 
 def compiled(directory: Path, content: bytes = CONTENT) -> CompiledLibrary:
     directory.mkdir(exist_ok=True)
-    path = directory / "bert.so"
+    path = directory / "decoder.so"
     path.write_bytes(content)
-    return CompiledLibrary(path, "bert", (("weight", "row-major"), ("bias", "conv[co/8,ci,k,8]")), 1.5)
-
-
-def same(found: CompiledLibrary | None, stored: CompiledLibrary) -> bool:
-    return found is not None and (
-        found.function,
-        found.parameters,
-        found.seconds,
-        found.library.read_bytes(),
-    ) == (
-        stored.function,
-        stored.parameters,
-        stored.seconds,
-        stored.library.read_bytes(),
-    )
+    return CompiledLibrary(JOB, path, (("weight", "row-major"), ("bias", "conv[co/8,ci,k,8]")), 1.5)
 
 
 @pytest.fixture
@@ -58,17 +46,12 @@ def place(tmp_path):
 
 def test_what_was_stored_is_found_and_nothing_else(cache, tmp_path, place):
     stored = compiled(tmp_path / "work")
-    assert cache.restore(KEY, place) is None
-    cache.store(KEY, stored)
-    assert same(cache.restore(KEY, place), stored)
-    assert cache.restore("another", place) is None
-
-
-def test_it_outlives_the_place_where_the_library_was_compiled(cache, tmp_path, place):
-    cache.store(KEY, compiled(tmp_path / "work"))
+    assert cache.restore(JOB, place) is None
+    cache.store(stored)
     shutil.rmtree(tmp_path / "work")
-    found = cache.restore(KEY, place)
-    assert found is not None and found.library.read_bytes() == CONTENT
+    assert cache.restore(JOB, place) == replace(stored, path=place)
+    assert place.read_bytes() == CONTENT
+    assert cache.restore(some_jobs()[1], place) is None
 
 
 @given(
@@ -79,25 +62,23 @@ def test_it_outlives_the_place_where_the_library_was_compiled(cache, tmp_path, p
 def test_a_changed_byte_never_passes_for_what_was_stored(tmp_path_factory, position, change, name):
     directory = tmp_path_factory.mktemp("cache")
     cache, stored = LibraryCache(directory / "cache"), compiled(directory / "work")
-    place = directory / "restored.so"
-    cache.store(KEY, stored)
-    path = directory / "cache" / KEY / name
+    cache.store(stored)
+    path = directory / "cache" / cache.key(JOB) / name
     content = bytearray(path.read_bytes())
     content[position % len(content)] ^= change
     path.write_bytes(content)
-    assert cache.restore(KEY, place) is None
+    assert cache.restore(JOB, directory / "restored.so") is None
 
 
 @pytest.mark.parametrize("name", ["library", "description"])
 @pytest.mark.parametrize("damage", ["cut", "removed"])
 def test_a_damaged_entry_is_replaced_by_the_next_library(cache, tmp_path, place, name, damage):
-    cache.store(KEY, compiled(tmp_path / "work", b"damaged later"))
-    path = tmp_path / "cache" / KEY / name
+    cache.store(compiled(tmp_path / "work", b"damaged later"))
+    path = tmp_path / "cache" / cache.key(JOB) / name
     path.unlink() if damage == "removed" else path.write_bytes(path.read_bytes()[:-1])
-    assert cache.restore(KEY, place) is None
-    better = compiled(tmp_path / "work")
-    cache.store(KEY, better)
-    assert same(cache.restore(KEY, place), better)
+    assert cache.restore(JOB, place) is None
+    cache.store(compiled(tmp_path / "work"))
+    assert cache.restore(JOB, place) is not None and place.read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
@@ -108,55 +89,81 @@ def test_an_interrupted_store_leaves_nothing(cache, tmp_path, place, monkeypatch
     library = compiled(tmp_path / "work")
     monkeypatch.setattr(Path, "write_text", interrupted)
     with pytest.raises(type(error)):
-        cache.store(KEY, library)
+        cache.store(library)
     assert list((tmp_path / "cache").iterdir()) == []
-    assert cache.restore(KEY, place) is None
+    assert cache.restore(JOB, place) is None
 
 
 def test_the_first_of_two_exports_that_store_the_same_stays(cache, tmp_path, place):
-    first = compiled(tmp_path / "first")
-    cache.store(KEY, first)
-    cache.store(KEY, compiled(tmp_path / "second", b"from another process"))
-    assert same(cache.restore(KEY, place), first)
-    assert [path.name for path in (tmp_path / "cache").iterdir()] == [KEY]
+    cache.store(compiled(tmp_path / "first"))
+    cache.store(compiled(tmp_path / "second", b"from another process"))
+    assert cache.restore(JOB, place) is not None and place.read_bytes() == CONTENT
+    assert [path.name for path in (tmp_path / "cache").iterdir()] == [cache.key(JOB)]
 
 
-@given(facts, facts)
-def test_only_equal_facts_have_equal_keys(one, other):
-    assert (entry_key(one) == entry_key(other)) == (one == other)
+def test_every_fact_of_a_job_and_of_the_compiler_counts(tmp_path):
+    changes = {
+        "config": '{"hidden_dim": 8}',
+        "signature": signatures(8, 2)["decoder"],
+        "bucket": JOB.bucket + 1,
+        "target": find_target("linux-aarch64"),
+        "level": JOB.target.levels[1],
+        "device": "cuda",
+    }
+    assert changes.keys() == vars(JOB).keys()
+    jobs = [JOB, *(replace(JOB, **{name: value}) for name, value in changes.items())]
+    keys = {LibraryCache(tmp_path, facts).key(job) for job in jobs for facts in ([], ["a"], ["b"])}
+    assert len(keys) == 3 * len(jobs)
+    assert LibraryCache(tmp_path, ["a"]).key(JOB) == LibraryCache(tmp_path, ["a"]).key(replace(JOB))
 
 
-@given(facts)
-def test_the_order_of_facts_does_not_matter(one):
-    assert entry_key(dict(reversed(one.items()))) == entry_key(one)
+def test_every_file_of_the_compiler_counts_by_name_and_content(tmp_path):
+    copy = tmp_path / "compiler"
+    shutil.copytree(COMPILER, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    found = compiler_facts(JOB.target)
+    assert compiler_facts(JOB.target, copy) == found
+    (copy / "__pycache__").mkdir()
+    (copy / "__pycache__" / "link.pyc").write_bytes(b"no source")
+    assert compiler_facts(JOB.target, copy) == found
+    for path in [*copy.rglob("*.py"), copy / "data" / "tuning.json"]:
+        content = path.read_bytes()
+        path.write_bytes(content + b"\n")
+        assert compiler_facts(JOB.target, copy) != found, path
+        path.write_bytes(content)
+    (copy / "passes.py").rename(copy / "another.py")
+    assert compiler_facts(JOB.target, copy) != found
 
 
-@pytest.mark.parametrize(
-    ("file", "matters"),
-    [
-        ("exporter/compiler/kernels/conv1d.py", True),
-        ("exporter/compiler/passes.py", True),
-        ("exporter/compiler/a_new_file.py", True),
-        ("exporter/compiler/data/tuning.json", True),
-        ("runtime_min/format/signatures.py", True),
-        ("exporter/cli/main.py", False),
-        ("exporter/tune.py", False),
-        ("exporter/cli/bench.py", False),
-        ("exporter/cli/validate.py", False),
-        ("runtime_min/output/wav.py", False),
-    ],
-)
-def test_a_changed_source_counts_where_it_can_change_a_library(tmp_path, file, matters):
-    for package in ("exporter", "runtime_min"):
-        shutil.copytree(PACKAGES / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
-    before = compiler_digest(tmp_path)
-    assert before == compiler_digest(tmp_path)
-    with (tmp_path / file).open("a") as source:
-        source.write("\n# changed\n")
-    assert (compiler_digest(tmp_path) != before) == matters
+def test_the_compiler_needs_no_other_module_than_its_own_and_facts():
+    """So that no other file can change a library, and none that does is missing in the key."""
+    for path in COMPILER.rglob("*"):
+        assert path.suffix in ("", ".py", ".json", ".pyc"), f"{path} is not in the cache's key"
+        if path.suffix == ".py":
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Import):
+                    names = [name.name for name in node.names]
+                else:
+                    names = [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+                for name in names:
+                    if name.split(".")[0] in ("exporter", "runtime_min", "tests"):
+                        assert name in OUTSIDE or name.startswith("exporter.compiler"), f"{path}: {name}"
 
 
-def test_another_compiler_release_counts(monkeypatch):
-    before = compiler_digest()
-    monkeypatch.setattr(cache_module.importlib.metadata, "version", lambda name: "0.28.0")
-    assert compiler_digest() != before
+@pytest.mark.parametrize("tool", ["torch", "kokoro", "apache-tvm", "apache-tvm-ffi", "nvidia-cuda-nvrtc"])
+def test_another_release_of_a_tool_counts(monkeypatch, tool):
+    before = compiler_facts(find_target("cuda-linux"))
+    version = importlib.metadata.version
+    monkeypatch.setattr(
+        importlib.metadata, "version", lambda name: "13.0.99" if name == tool else version(name)
+    )
+    if tool.startswith("nvidia"):
+        monkeypatch.setattr("exporter.compiler.cuda.versions", lambda device: {tool: "13.0.99"})
+    assert compiler_facts(find_target("cuda-linux")) != before
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_the_linker_counts_and_the_place_where_zig_is_installed_does_not(target, monkeypatch):
+    facts = compiler_facts(target)
+    monkeypatch.setattr("exporter.export.library_cache.linker_version", lambda command: "zig ld 0.18.0")
+    assert compiler_facts(target) != facts
+    assert not [fact for fact in facts if str(Path.home()) in fact or "site-packages" in fact]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ import pytest
 
 from exporter.bundle import write as bundle_module
 from exporter.compiler import link
+from exporter.compiler.library import Weight
 from exporter.errors import ValidationFailedError
 from exporter.export import assemble as contents
 from exporter.export import plan as plan_module
@@ -25,10 +25,9 @@ from exporter.model import voice_packs as voices
 from runtime_min.errors import DiskFullError
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
 from runtime_min.format.verify import read_manifest, verify_files
-from tests.support.stand_in_build import LEVELS, Recorder, build, die, fail_on_bert, result_of, threads
+from tests.support.stand_in_build import LEVELS, Recorder, build, die, fail_on_bert, threads
 from tests.support.written import bytes_of
 
-Weight = namedtuple("Weight", "name value layout")
 CONFIG = {"plbert": {"max_position_embeddings": 12}, "hidden_dim": 4, "style_dim": 2}
 
 
@@ -68,8 +67,8 @@ def stand_ins(monkeypatch, tmp_path):
 
 def parameters(checkpoint, stage, source_apart):
     return [
-        Weight("weight", np.arange(6, dtype=np.float32).reshape(2, 3), "row-major"),
-        Weight("bias", np.zeros(3, np.float32), "row-major"),
+        Weight(f"{stage}.weight", np.arange(6, dtype=np.float32).reshape(2, 3)),
+        Weight(f"{stage}.bias", np.zeros(3, np.float32)),
     ]
 
 
@@ -150,9 +149,9 @@ class TestExport:
         runtime.write_bytes(b"the runtime of CUDA")
         asked = {}
 
-        def remembering(request):
-            asked[request.stage] = request.device
-            return build(request)
+        def remembering(job, *arguments):
+            asked[job.stage] = job.device
+            return build(job, *arguments)
 
         path = run(replace(options, target="cuda-linux", lstm_device=lstm_device), remembering)
         manifest = read_manifest(path)
@@ -220,15 +219,16 @@ class TestExport:
         assert left_behind(options) == ["demo"]
 
     def test_a_library_that_needs_a_newer_libc_raises_what_the_bundle_needs(self, options):
-        def newer(request):
-            Path(request.output).write_bytes(b"GLIBC_2.38\0")
-            return result_of(request)
+        def newer(job, path, dump):
+            library = build(job, path)
+            path.write_bytes(b"GLIBC_2.38\0")
+            return library
 
         assert read_manifest(run(options, newer)).target.minimum_os == "glibc 2.38"
 
     def test_a_library_with_other_parameters_than_the_bundle_is_refused(self, options):
-        def other(request):
-            return SimpleNamespace(**{**vars(build(request)), "parameters": (("weight", "packed"),)})
+        def other(*arguments):
+            return replace(build(*arguments), parameters=(("weight", "packed"),))
 
         with pytest.raises(StageError, match=r"expected .*bert\.weight.*found .*packed.*--no-cache"):
             run(options, other)
@@ -237,14 +237,14 @@ class TestExport:
     def test_every_library_has_a_directory_of_its_own_for_its_dump(self, options, tmp_path):
         dumps = []
 
-        def dumping(request):
-            dumps.append(request.dump_ir)
-            return build(request)
+        def dumping(job, path, dump):
+            dumps.append(dump)
+            return build(job, path)
 
         run(replace(options, dump_ir=tmp_path / "ir"), dumping)
         run(replace(options, dump_ir=tmp_path / "ir"), dumping)
         assert len(dumps) == 2 * len(set(dumps))
-        assert all(Path(dump).parent == tmp_path / "ir" for dump in dumps)
+        assert all(dump.parent == tmp_path / "ir" for dump in dumps)
 
 
 class TestFailure:

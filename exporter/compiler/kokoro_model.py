@@ -1,0 +1,37 @@
+"""kokoro's model, built from its configuration."""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+
+def build_model(config: Mapping[str, Any]) -> Any:
+    """Returns kokoro.KModel in eval mode with arbitrary weights; needs no network and prints no warnings."""
+    with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
+        warnings.simplefilter("ignore")
+        from kokoro.model import KModel
+
+        nothing = io.BytesIO()
+        torch.save({}, nothing)
+        nothing.seek(0)
+        # KModel hands `model` to torch.load, so an empty file in memory keeps it from the network.
+        model = KModel(repo_id="", config=config, model=nothing, disable_complex=False)
+        return model.eval().requires_grad_(False)
+
+
+@lru_cache(maxsize=1)
+def model_without_weights(config: str) -> Any:
+    """Returns kokoro.KModel with shapes alone: all its tensors are on torch's device ``meta``.
+
+    Args:
+        config: the configuration, in JSON.
+    """
+    with torch.device("meta"):
+        return build_model(json.loads(config))

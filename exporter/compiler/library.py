@@ -1,0 +1,60 @@
+"""A library on its way: the job that asks for it, the compiled file, and the weights that it takes.
+
+Plain values that any process can read: nothing here imports torch or TVM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exporter.compiler.targets import CpuLevel, Target
+from runtime_min.format.signatures import StageSignature
+
+
+@dataclass(frozen=True)
+class Job:
+    """One library to compile: with the compiler itself, all that decides its bytes."""
+
+    config: str
+    """The model's configuration, in JSON."""
+    signature: StageSignature
+    bucket: int
+    """Largest length along the stage's axis."""
+    target: Target
+    level: CpuLevel
+    device: str = "cpu"
+    """Where the stage computes: ``cpu``, ``metal`` or ``cuda``."""
+
+    @property
+    def stage(self) -> str:
+        """Name of the stage, and of the library's entry function."""
+        return self.signature.name
+
+    def __str__(self) -> str:
+        return f"{self.stage} {self.bucket} {self.level.name}"
+
+
+@dataclass(frozen=True)
+class CompiledLibrary:
+    """A compiled library."""
+
+    job: Job
+    path: Path
+    parameters: tuple[tuple[str, str], ...] = ()
+    """Name and layout of each tensor that a call takes after the inputs, in that order."""
+    seconds: float = 0.0
+    """Time that it took to compile."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One parameter of a stage, as a bundle stores it."""
+
+    name: str
+    values: NDArray[np.generic]
+    layout: str = "row-major"
+    """Name of the kernel layout."""
