@@ -1,15 +1,26 @@
 """The manifest of a bundle as frozen dataclasses.
 
-Field names are the keys of the file, in the order of the file; `bundles/FORMAT.md` specifies them.
+Field names are the keys of the file, in the order of the file, and annotations are the rules for their values
+(see `schema`); `bundles/FORMAT.md` specifies them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated, Any
 
-from .msgpack import Value
-from .signatures import FRAMES_PER_SECOND, SAMPLE_RATE, SAMPLES_PER_FRAME, StageSignature, TensorSignature
+from .schema import Digest, Length, Node, Offset, RelativePath, Text, array, integer, one_of
+from .signatures import (
+    AXES,
+    FRAMES_PER_SECOND,
+    SAMPLE_RATE,
+    SAMPLES_PER_FRAME,
+    Dim,
+    StageSignature,
+    TensorSignature,
+    stage_names,
+)
 
 FORMAT = "kokoro-bundle"
 FORMAT_VERSION = 1
@@ -31,21 +42,53 @@ ITEM_SIZES = {"float32": 4, "int64": 8, "int32": 4}
 """Bytes of one element of every type that a tensor may have."""
 
 
+_Rate = Annotated[int, integer(1, 1 << 20)]
+_Size = Annotated[int, integer(1, 1 << 31)]
+_Type = Annotated[str, one_of(ITEM_SIZES)]
+_Names = Annotated[tuple[Text, ...], array(0, 8_192)]
+_Scalar = Annotated[str | int | float | bool, Node.scalar]
+
+
+def _dim(node: Node) -> Dim:
+    if isinstance(node.value, list):
+        scale, axis, *offset = node.elements(2, 3)
+        growing = scale.integer(1, 1 << 16), axis.one_of(AXES)
+        return (*growing, offset[0].integer(1, 1 << 16)) if offset else growing
+    return node.integer(1, 1 << 31)
+
+
+def _signature(node: Node) -> TensorSignature:
+    name, dtype, shape = node.fields("name", "dtype", "shape")
+    dims = tuple(_dim(dim) for dim in shape.elements(1, 8))
+    return TensorSignature(name.text(), dtype.one_of(ITEM_SIZES), dims)
+
+
+_Signatures = Annotated[tuple[Annotated[TensorSignature, _signature], ...], array(1, 16)]
+
+
+def _vocabulary(node: Node) -> dict[str, int]:
+    """A phoneme may be any character, printable or not."""
+    return {phoneme: token.integer(0, 1 << 20) for phoneme, token in node.entries()}
+
+
+def _optional_path(node: Node) -> str:
+    return "" if node.value == "" else node.relative_path()
+
+
 @dataclass(frozen=True)
 class ModelInfo:
     """Which model the bundle computes."""
 
-    name: str
-    source: str
-    """``hub``, ``file`` or ``synthetic``."""
-    sha256: str
+    name: Text
+    source: Annotated[str, one_of(("hub", "file", "synthetic"))]
+    sha256: Digest
     """Digest of the checkpoint."""
-    config_sha256: str
+    config_sha256: Digest
     synthetic: bool
     """The weights are random: the bundle babbles."""
-    hidden: int
+    hidden: Length
     """Channels of the text features (``hidden_dim``)."""
-    style: int
+    style: Length
     """Channels of each half of a style row (``style_dim``)."""
 
 
@@ -53,10 +96,10 @@ class ModelInfo:
 class Versions:
     """What the bundle was made with."""
 
-    kokoro_export: str
-    tvm: str
-    tvm_ffi: str
-    vm: str
+    kokoro_export: Text
+    tvm: Text
+    tvm_ffi: Text
+    vm: Text
     """Version of TVM's virtual machine; the runtime library accepts exactly its own."""
 
 
@@ -64,13 +107,13 @@ class Versions:
 class Materials:
     """What else the bundle was made with: with the same, the same bytes come out."""
 
-    packages: Mapping[str, str]
+    packages: Mapping[str, Text]
     """Versions by name, of the packages that take part and are not in `Versions`."""
-    tools: Mapping[str, str]
+    tools: Mapping[str, Text]
     """Versions by name: ``python``, ``llvm``, ``linker``."""
-    sources: str
+    sources: Digest
     """Digest of the exporter's and the runtime's source files."""
-    commit: str
+    commit: Annotated[str, lambda node: node.text(0, 64)]
     """Of the checkout that exported; empty where there was none."""
 
 
@@ -78,8 +121,8 @@ class Materials:
 class CpuLevel:
     """A set of processor features for which the bundle has libraries of their own."""
 
-    name: str
-    features: tuple[str, ...]
+    name: Text
+    features: Annotated[tuple[Text, ...], array(0, 256)]
     """As /proc/cpuinfo spells them."""
 
 
@@ -87,15 +130,15 @@ class CpuLevel:
 class Target:
     """The machines that the bundle runs on."""
 
-    name: str
-    triple: str
-    system: str
+    name: Text
+    triple: Text
+    system: Text
     """``linux``, ``macos``, ``windows`` or ``ios``."""
-    machine: str
+    machine: Text
     """``x86_64``, ``aarch64`` or ``arm64``, as the system itself says."""
-    minimum_os: str
+    minimum_os: Text
     """Such as ``glibc 2.28`` or ``macos 13.0``."""
-    levels: tuple[CpuLevel, ...]
+    levels: Annotated[tuple[CpuLevel, ...], array(1, 16)]
     """Best first."""
 
 
@@ -103,20 +146,20 @@ class Target:
 class AudioFormat:
     """Rates of the model's time axes."""
 
-    sample_rate: int = SAMPLE_RATE
-    samples_per_frame: int = SAMPLES_PER_FRAME
-    frames_per_second: int = FRAMES_PER_SECOND
+    sample_rate: _Rate = SAMPLE_RATE
+    samples_per_frame: _Rate = SAMPLES_PER_FRAME
+    frames_per_second: _Rate = FRAMES_PER_SECOND
 
 
 @dataclass(frozen=True)
 class Library:
     """One compiled library of a stage."""
 
-    level: str
-    bucket: int
+    level: Text
+    bucket: Length
     """Largest length along the stage's axis."""
-    file: str
-    function: str
+    file: RelativePath
+    function: Text
     """Entry point within the library."""
 
 
@@ -124,16 +167,15 @@ class Library:
 class Stage:
     """A stage of the model and the libraries that compute it."""
 
-    name: str
-    device: str
-    """``cpu``, or one of `DEVICES`."""
-    axis: str
-    minimum: int
-    inputs: tuple[TensorSignature, ...]
-    outputs: tuple[TensorSignature, ...]
-    parameters: tuple[str, ...]
+    name: Annotated[str, one_of(stage_names(source_apart=True))]
+    device: Annotated[str, one_of((CPU, *DEVICES))]
+    axis: Annotated[str, one_of(AXES)]
+    minimum: Length
+    inputs: _Signatures
+    outputs: _Signatures
+    parameters: _Names
     """Tensors of the parameter table, in the order in which a call takes them after the inputs."""
-    libraries: tuple[Library, ...]
+    libraries: Annotated[tuple[Library, ...], array(1, 256)]
 
     @property
     def signature(self) -> StageSignature:
@@ -149,12 +191,12 @@ class Stage:
 class Tensor:
     """A parameter's place in the parameter file."""
 
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    offset: int
-    bytes: int
-    layout: str
+    name: Text
+    dtype: _Type
+    shape: Annotated[tuple[_Size, ...], array(0, 8)]
+    offset: Offset
+    bytes: Annotated[int, integer(1, (1 << 63) - 1)]
+    layout: Text
     """How `shape` orders the model's own axes, such as ``row-major`` or ``conv[co/8,ci,k,8]``."""
 
 
@@ -162,53 +204,53 @@ class Tensor:
 class Parameters:
     """The parameter file and what lies in it."""
 
-    file: str
-    tensors: tuple[Tensor, ...]
+    file: RelativePath
+    tensors: Annotated[tuple[Tensor, ...], array(0, 8_192)]
 
 
 @dataclass(frozen=True)
 class Voice:
     """A table of style rows, one for each length of the input in phonemes."""
 
-    name: str
-    file: str
-    rows: int
-    columns: int
+    name: Text
+    file: RelativePath
+    rows: Length
+    columns: Length
 
 
 @dataclass(frozen=True)
 class FileEntry:
     """A file of the bundle."""
 
-    path: str
-    bytes: int
-    sha256: str
+    path: RelativePath
+    bytes: Offset
+    sha256: Digest
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """Everything that a bundle says about itself."""
+    """The contents of ``manifest.msgpack``."""
 
-    requires: tuple[str, ...]
+    requires: Annotated[tuple[Text, ...], array(0, 64)]
     """What a reader must know besides this version of the format; see `REQUIREMENTS`."""
     model: ModelInfo
     versions: Versions
     materials: Materials
     target: Target
     audio: AudioFormat
-    runtime_library: str
+    runtime_library: Annotated[str, _optional_path]
     """Path of the TVM runtime; empty where the app brings one."""
-    stages: tuple[Stage, ...]
+    stages: Annotated[tuple[Stage, ...], array(1, 6)]
     parameters: Parameters
-    vocabulary: Mapping[str, int]
-    max_phonemes: int
-    voices: tuple[Voice, ...]
-    parity: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-    """How far this very bundle is from the reference, measured when it was made."""
-    files: tuple[FileEntry, ...] = ()
-    extensions: Mapping[str, Value] = field(default_factory=dict)
-    """What readers may ignore, by names that are theirs who wrote it."""
-    device_libraries: Mapping[str, str] = field(default_factory=dict)
+    vocabulary: Annotated[Mapping[str, int], _vocabulary]
+    max_phonemes: Length
+    voices: Annotated[tuple[Voice, ...], array(0, 4_096)]
+    parity: Mapping[str, _Scalar] = field(default_factory=dict)
+    """How far this bundle is from the reference, measured when it was exported."""
+    files: Annotated[tuple[FileEntry, ...], array(1, 4_096)] = ()
+    extensions: Mapping[str, Annotated[Any, lambda node: node.value]] = field(default_factory=dict)
+    """Values that readers may ignore, by names that their writers chose."""
+    device_libraries: Mapping[str, RelativePath] = field(default_factory=dict)
     """Path of TVM's runtime for each of `DEVICES` that the target has; empty where the app brings them."""
 
     @property

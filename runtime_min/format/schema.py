@@ -1,9 +1,19 @@
-"""Typed access to decoded msgpack: every mismatch names its place, what was expected and what was found."""
+"""Typed access to decoded msgpack: every mismatch names its place, what was expected and what was found.
+
+A dataclass's annotations are its schema; `reader_of` makes a reader from them:
+
+    file: RelativePath                                  a string or number, with a rule for its value
+    shape: Annotated[tuple[Size, ...], array(0, 8)]     an array, with a rule for the number of elements
+    tools: Mapping[str, Text]                           a map whose keys are names
+    level: CpuLevel                                     a map with exactly the fields of a dataclass
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from ..errors import ManifestError
 from .msgpack import Value
@@ -120,3 +130,55 @@ class Node:
         if not isinstance(self.value, dict):
             raise self.error("a map")
         return self.value
+
+
+Reader = Callable[[Node], Any]
+"""Returns a node's value, checked, or raises `ManifestError`."""
+
+
+def integer(lowest: int, highest: int) -> Reader:
+    """Returns the rule of an integer within bounds, both included."""
+    return lambda node: node.integer(lowest, highest)
+
+
+def one_of(choices: Collection[str]) -> Reader:
+    """Returns the rule of a string that is among `choices`."""
+    return lambda node: node.one_of(choices)
+
+
+def array(at_least: int, at_most: int) -> Callable[[Node], list[Node]]:
+    """Returns the rule of an array with a bounded number of elements."""
+    return lambda node: node.elements(at_least, at_most)
+
+
+Text = Annotated[str, Node.text]
+Digest = Annotated[str, Node.digest]
+RelativePath = Annotated[str, Node.relative_path]
+Length = Annotated[int, integer(1, 1 << 16)]
+Offset = Annotated[int, integer(0, (1 << 63) - 1)]
+
+
+@cache
+def reader_of(kind: Any) -> Reader:
+    """Returns a reader of values of the type `kind`, as the module's description shows them."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind is bool:
+        return Node.boolean
+    if origin is Annotated and get_origin(arguments[0]) is tuple:
+        element, elements = reader_of(get_args(arguments[0])[0]), arguments[1]
+        return lambda node: tuple([element(each) for each in elements(node)])
+    if origin is Annotated:
+        rule: Reader = arguments[1]
+        return rule
+    if origin is Mapping:
+        value = reader_of(arguments[1])
+        return lambda node: {key: value(each) for key, each in node.named()}
+    readers = field_readers(kind)
+    return lambda node: kind(
+        *[read(each) for read, each in zip(readers.values(), node.fields(*readers), strict=True)]
+    )
+
+
+def field_readers(kind: type) -> dict[str, Reader]:
+    """Returns a reader for each field of a dataclass."""
+    return {name: reader_of(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}
