@@ -16,38 +16,17 @@ from .format.manifest import MANIFEST_NAME
 from .output.subtitles import SUFFIXES
 from .output.wav import FORMATS
 
-HELP = """\
-usage: python -m runtime_min [BUNDLE] [options]   (runtime_min.pyz in a bundle knows BUNDLE)
-
-Speak from a bundle that kokoro-export wrote; audio is written as it is produced.
-
-  --phonemes P, --text T   what to speak; - is standard input (--text needs misaki or espeak-ng)
-  --phonemes-file FILE, --text-file FILE    what to speak, from a file in UTF-8
-  --language L             of the text: en-us, es, fr-fr, hi, ja ... (default: the voice's)
-  --voice V                name, or a blend "af_heart*0.7+am_adam*0.3" (default: af_heart)
-  --speed S                0.25 to 4 (default: 1)
-  --pause S                seconds of silence added after sentences, half of it after clauses
-  --trim                   without the silence at both ends
-  --seed N                 of the noise; the same seed gives the same samples (default: 0)
-  -o FILE, --output FILE   what to write (default: speech.wav); - is standard output
-  --format F               of the samples: float (default) or pcm16
-  --raw                    samples alone, without the header of a WAV file
-  --timings FILE           when each word is heard: .srt, .vtt or .json
-  --threads N, --level L   number of threads (default: all cores) and CPU level (default: the best)
-  --manifest-sha256 D      digest that the bundle's manifest must have
-  --list-voices            show the bundle's voices
-  --self-test              compare every stage with what kokoro's gave, which the bundle holds
-  -q, --quiet              no progress on standard error
-
+_EPILOG = """\
   python -m runtime_min bundles/kokoro --phonemes "həlˈO wˈɜɹld!" -o hello.wav
   python -m runtime_min bundles/kokoro --text-file book.txt --timings book.srt -o book.wav
   echo "¡Hola!" | python -m runtime_min bundles/kokoro --text - --voice ef_dora -o - | aplay
 
-Exit codes: 0 spoken; 1 the compiled code failed; 2 wrong usage; 3 input that cannot be spoken;
-4 damaged bundle; 5 another machine or TVM, or no G2P; 6 unwritable output; 8 the self-test found
-something; 130 interrupted.
+Exit codes: 0 done; 1 the compiled code failed; 2 wrong usage; 3 the input cannot be spoken;
+4 damaged bundle; 5 another machine or TVM, or no G2P; 6 the output cannot be written;
+8 the self-test failed; 130 interrupted.
 """
 _INTERRUPTED = 130
+_OUTPUT = Path("speech.wav")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -59,12 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     earlier = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        if options.list_voices:
-            list_voices(options)
-        elif options.self_test:
-            self_test(options)
-        else:
-            speak(options)
+        run = list_voices if options.list_voices else self_test if options.self_test else speak
+        run(options)
     except KokoroError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -80,56 +55,65 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-class _Parser(argparse.ArgumentParser):
-    def format_help(self) -> str:
-        return HELP
-
-    def format_usage(self) -> str:
-        return HELP.partition("\n")[0] + "\n"
-
-
-def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Returns the options, or ends the process with what is wrong about them."""
-    made = parser()
-    options = made.parse_args(arguments)
-    given = (options.phonemes, options.phonemes_file, options.text, options.text_file)
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Returns the options, or ends the process with a message about what is wrong with them."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
     if options.bundle is None:
-        made.error("the following arguments are required: BUNDLE")
-    if not (options.list_voices or options.self_test) and all(each is None for each in given):
-        made.error(
-            "one of --phonemes, --text, --phonemes-file, --text-file, --list-voices, --self-test is required"
-        )
+        parser.error("the following arguments are required: BUNDLE")
     if options.timings is not None and options.timings.suffix.lower() not in SUFFIXES:
-        made.error(f"argument --timings: expected a name that ends with {', '.join(SUFFIXES)}")
+        parser.error(f"argument --timings: expected a name that ends with {', '.join(SUFFIXES)}")
     return options
 
 
-def parser() -> argparse.ArgumentParser:
-    """The options, as `HELP` describes them."""
-    made = _Parser(prog="runtime_min", allow_abbrev=False)
-    made.add_argument("bundle", nargs="?", default=_own_bundle(), type=Path, metavar="BUNDLE")
-    made.add_argument("--list-voices", action="store_true")
-    made.add_argument("--self-test", action="store_true")
-    spoken = made.add_mutually_exclusive_group()
-    spoken.add_argument("--phonemes")
-    spoken.add_argument("--phonemes-file", type=Path)
-    spoken.add_argument("--text")
-    spoken.add_argument("--text-file", type=Path)
-    made.add_argument("--language")
-    made.add_argument("--voice", default="af_heart")
-    made.add_argument("--speed", type=float, default=1.0)
-    made.add_argument("--pause", type=float, default=0.0)
-    made.add_argument("--trim", action="store_true")
-    made.add_argument("--seed", type=int, default=0)
-    made.add_argument("-o", "--output", type=Path, default=Path("speech.wav"))
-    made.add_argument("--format", choices=FORMATS, default="float")
-    made.add_argument("--raw", action="store_true")
-    made.add_argument("--timings", type=Path)
-    made.add_argument("--threads", type=int)
-    made.add_argument("--level")
-    made.add_argument("--manifest-sha256")
-    made.add_argument("-q", "--quiet", action="store_true")
-    return made
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="runtime_min",
+        usage="python -m runtime_min [BUNDLE] [options]   (runtime_min.pyz in a bundle knows BUNDLE)",
+        description="Speak from a bundle that kokoro-export wrote; audio is written as it is produced.",
+        epilog=_EPILOG,
+        formatter_class=_help_formatter,
+        allow_abbrev=False,
+    )
+    add, add_task = parser.add_argument, parser.add_mutually_exclusive_group(required=True).add_argument
+    add("bundle", nargs="?", default=_own_bundle(), type=Path, metavar="BUNDLE", help=argparse.SUPPRESS)
+    add_task("--phonemes", metavar="P", help="phonemes to speak; - is standard input")
+    add_task("--phonemes-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
+    add_task("--text", metavar="T", help="text to speak (needs misaki or espeak-ng); - is standard input")
+    add_task("--text-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
+    add_task("--list-voices", action="store_true", help="show the bundle's voices")
+    add_task("--self-test", action="store_true", help="compare every stage with kokoro's stored values")
+    add("--language", metavar="L", help="of the text: en-us, es, fr-fr, hi, ja ... (default: the voice's)")
+    add(
+        "--voice",
+        default="af_heart",
+        metavar="V",
+        help='or a blend "af_heart*0.7+am_adam*0.3" (default: af_heart)',
+    )
+    add("--speed", type=float, default=1.0, metavar="S", help="0.25 to 4 (default: 1)")
+    add("--pause", type=float, default=0.0, metavar="S", help="seconds after sentences, half after clauses")
+    add("--trim", action="store_true", help="leave out silence at both ends")
+    add("--seed", type=int, default=0, metavar="N", help="of the noise; the same seed gives the same samples")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=_OUTPUT,
+        metavar="FILE",
+        help="default: speech.wav; - is standard output",
+    )
+    add("--format", choices=FORMATS, default="float", help="of the samples (default: float)")
+    add("--raw", action="store_true", help="write samples alone, without the header of a WAV file")
+    add("--timings", type=Path, metavar="FILE", help="write when each word is heard: .srt, .vtt or .json")
+    add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
+    add("--level", metavar="L", help="CPU level (default: the best)")
+    add("--manifest-sha256", metavar="D", help="digest that the bundle's manifest must have")
+    add("-q", "--quiet", action="store_true", help="show no progress on standard error")
+    return parser
+
+
+def _help_formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=26, width=100)
 
 
 def _own_bundle() -> Path | None:

@@ -1,7 +1,7 @@
-"""Every way in which speaking from a bundle can go wrong, as one typed exception each.
+"""The errors of this package, one class for each thing that can go wrong.
 
-All of them derive from `KokoroError`. The four families below it carry the exit code with which the
-command line ends; a message says what was expected, what was found and what to do.
+All of them derive from `KokoroError`. The four families below it carry the exit code of the command; a
+message names what was expected, what was found and what to do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class KokoroError(Exception):
     """Base of all errors of this package."""
 
     exit_code = 1
-    """What a command returns to its shell when this error ends it."""
+    """Exit code of a command that this error ends."""
 
 
 class InputError(KokoroError):
@@ -30,7 +30,7 @@ class InputError(KokoroError):
 
 
 class BundleError(KokoroError):
-    """The bundle is incomplete, damaged or not what it claims to be."""
+    """The bundle is incomplete, damaged or not a bundle."""
 
     exit_code = 4
 
@@ -51,7 +51,6 @@ class ExecutionError(KokoroError):
     """A compiled library failed while it ran."""
 
     def __init__(self, stage: str, reason: str) -> None:
-        """Takes the stage's name and what the library said."""
         lines = reason.strip().splitlines() or ["no reason given"]
         super().__init__(
             f"The stage {stage!r} failed: {lines[-1]}. The bundle stays usable; "
@@ -66,7 +65,14 @@ class ClosedBundleError(KokoroError):
         super().__init__("This bundle was closed: load it again.")
 
 
-# What the caller asked for.
+class StreamClosedError(KokoroError):
+    """More was asked of a stream that had been closed."""
+
+    def __init__(self) -> None:
+        super().__init__("This stream was closed before its end: call `stream` again to hear the rest.")
+
+
+# Errors of the input.
 
 
 class EmptyInputError(InputError):
@@ -100,7 +106,6 @@ class TooManyPhonemesError(InputError):
     """The input is longer than the model's context."""
 
     def __init__(self, found: int, limit: int) -> None:
-        """Takes the number of phonemes given and the most that the model accepts."""
         self.found = found
         self.limit = limit
         super().__init__(
@@ -113,7 +118,6 @@ class UnknownVoiceError(InputError):
     """The bundle has no voice of this name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        """Takes the name asked for and all names that the bundle has."""
         self.name = name
         names = sorted(known)
         self.suggestions = tuple(get_close_matches(name, names, n=3, cutoff=0.5))
@@ -122,27 +126,59 @@ class UnknownVoiceError(InputError):
 
 
 class SpeedError(InputError):
-    """The speed is no number within the range."""
+    """The speed is not a number within the range."""
 
     def __init__(self, found: object, lowest: float, highest: float) -> None:
-        """Takes what was given and the range that is allowed."""
         super().__init__(f"The speed must be a number from {lowest:g} to {highest:g}, found {found!r}.")
 
 
 class SeedError(InputError):
-    """The seed is no integer within the range."""
+    """The seed is not an integer within the range."""
 
     def __init__(self, found: object) -> None:
-        """Takes what was given."""
         super().__init__(f"The seed must be an integer from 0 to 2**64 - 1, found {found!r}.")
 
 
 class ThreadsError(InputError):
-    """The number of threads is no positive integer."""
+    """The number of threads is not an integer within the range."""
 
     def __init__(self, found: object) -> None:
-        """Takes what was given."""
         super().__init__(f"The number of threads must be an integer from 1 to 1024, found {found!r}.")
+
+
+class SpokenTypeError(InputError):
+    """The input, or the result of a G2P, is of the wrong type."""
+
+    def __init__(self, expected: str, found: object) -> None:
+        super().__init__(f"Expected {expected}, found {type(found).__name__}: {_shown(found)}.")
+
+
+class BlendError(InputError):
+    """A blend of voices cannot be read or makes no voice."""
+
+    def __init__(self, blend: str, reason: str) -> None:
+        super().__init__(
+            f"The blend of voices {blend!r} cannot be read: {reason}. "
+            'Write it as "af_heart*0.7+am_adam*0.3", or "af_heart,am_adam" for the average.'
+        )
+
+
+class VoiceArrayError(InputError):
+    """A voice is neither a name, names, nor an array of style rows."""
+
+    def __init__(self, rows: int, columns: int, found: str) -> None:
+        """Takes the size of the bundle's own voices and what was found."""
+        super().__init__(
+            f"A voice must be a name, a blend of names, or a finite float array [{rows}, 1, {columns}], "
+            f"[{rows}, {columns}], [1, {columns}] or [{columns}], found {found}."
+        )
+
+
+class PauseError(InputError):
+    """A pause is not a number of seconds within the range."""
+
+    def __init__(self, found: object, longest: float) -> None:
+        super().__init__(f"A pause must be a number of seconds from 0 to {longest:g}, found {found!r}.")
 
 
 class UtteranceTooLongError(InputError):
@@ -163,7 +199,6 @@ class LanguageError(InputError):
     """There is no G2P for the language."""
 
     def __init__(self, found: object, known: Iterable[str]) -> None:
-        """Takes what was asked for and the languages that there are."""
         super().__init__(f"There is no G2P for the language {found!r}: expected one of {_listed(known)}.")
 
 
@@ -172,7 +207,7 @@ class TextEncodingError(InputError):
 
     def __init__(self, name: str, offset: int) -> None:
         """Takes where the text comes from and the offset of the first byte that is wrong."""
-        super().__init__(f"{name} is no UTF-8: see its byte {offset}, counted from 0. Convert it to UTF-8.")
+        super().__init__(f"{name} is not UTF-8: see its byte {offset}, counted from 0. Convert it to UTF-8.")
 
 
 class TensorInputError(InputError):
@@ -191,7 +226,7 @@ class MissingStagesError(InputError):
         )
 
 
-# What the bundle is.
+# Errors of the bundle.
 
 
 class MissingFileError(BundleError):
@@ -203,7 +238,7 @@ class UnreadableFileError(BundleError):
 
 
 class DamagedFileError(BundleError):
-    """A file's size or SHA-256 differs from what the manifest says."""
+    """A file's size or SHA-256 differs from that in the manifest."""
 
 
 class ChangedFileError(DamagedFileError):
@@ -211,7 +246,7 @@ class ChangedFileError(DamagedFileError):
 
 
 class UnexpectedFileError(BundleError):
-    """The directory holds something that the manifest does not list, or that is no file of its own."""
+    """The directory holds something that the manifest does not list, or a file that is shared with others."""
 
 
 class LinkedFileError(UnexpectedFileError):
@@ -223,19 +258,16 @@ class NotRegularFileError(UnexpectedFileError):
 
 
 class MsgpackError(BundleError):
-    """The manifest is no canonical msgpack of the subset that the format uses."""
+    """The manifest is not canonical msgpack of the subset that the format uses."""
 
 
 class ManifestError(BundleError):
     """The manifest breaks the schema of the format."""
 
     def __init__(self, path: str, expected: str, found: object) -> None:
-        """Takes the place in the manifest, what should stand there and what does."""
         self.path = path
-        shown = _SHORT.repr(found)
         super().__init__(
-            f"manifest.msgpack, {path}: expected {expected}, found "
-            f"{shown if len(shown) <= 80 else shown[:77] + '...'}. Export the bundle again."
+            f"manifest.msgpack, {path}: expected {expected}, found {_shown(found)}. Export the bundle again."
         )
 
 
@@ -243,7 +275,6 @@ class FormatVersionError(BundleError):
     """The bundle follows another version of the format."""
 
     def __init__(self, found: int, supported: int) -> None:
-        """Takes the version of the bundle and the one that this runtime reads."""
         advice = "install a newer runtime" if found > supported else "export the bundle again"
         super().__init__(f"The bundle has format version {found}, this runtime reads {supported}: {advice}.")
 
@@ -252,7 +283,6 @@ class RequirementError(BundleError):
     """The bundle requires something of its reader that this runtime does not know."""
 
     def __init__(self, unknown: Iterable[str], known: Iterable[str]) -> None:
-        """Takes the requirements that are not known and those that are."""
         super().__init__(
             f"The bundle requires {_listed(map(ascii, unknown))} of its reader, this runtime knows "
             f"{_listed(known)}: install a newer runtime, or export the bundle without."
@@ -263,7 +293,6 @@ class ManifestDigestError(BundleError):
     """The manifest is not the one that the caller pinned."""
 
     def __init__(self, expected: str, found: str) -> None:
-        """Takes both SHA-256 digests in hexadecimal."""
         super().__init__(
             f"manifest.msgpack has SHA-256 {found}, pinned is {expected}: "
             "this is another bundle than the one you trust; fetch that one again or pin this one."
@@ -271,10 +300,10 @@ class ManifestDigestError(BundleError):
 
 
 class ModelOutputError(BundleError):
-    """A stage computed something that no sound model computes."""
+    """A stage computed values that are not finite."""
 
 
-# What the machine is.
+# Errors of the machine.
 
 
 class PlatformError(MachineError):
@@ -312,14 +341,14 @@ class ForkError(MachineError):
 
 
 class G2PMissingError(MachineError):
-    """What turns text into phonemes is not installed, or not completely."""
+    """The package that turns text into phonemes is not installed, or not completely."""
 
 
-# What is written.
+# Errors of the output.
 
 
 class DiskFullError(OutputError):
-    """There is no room for what is to be written."""
+    """The disk has too little room for the output."""
 
     def __init__(self, path: object, needed: int, free: int) -> None:
         """Takes the place, and the bytes needed and free there."""
@@ -334,58 +363,7 @@ class ClosedPipeError(OutputError):
     """The program that was to read the output has ended."""
 
     def __init__(self, name: str) -> None:
-        """Takes what was written to."""
         super().__init__(f"{name} was closed by the program that reads it: nothing more can be written.")
-
-
-# How something long, blended or streamed was asked for.
-
-
-class SpokenTypeError(InputError):
-    """What is to be spoken, or what a G2P returned, is of the wrong type."""
-
-    def __init__(self, expected: str, found: object) -> None:
-        """Takes what should have been given and what was."""
-        shown = repr(found)
-        shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-        super().__init__(f"Expected {expected}, found {type(found).__name__}: {shown}.")
-
-
-class BlendError(InputError):
-    """A blend of voices cannot be read or makes no voice."""
-
-    def __init__(self, blend: str, reason: str) -> None:
-        """Takes the blend and what is wrong with it."""
-        super().__init__(
-            f"The blend of voices {blend!r} is none: {reason}. "
-            'Write it as "af_heart*0.7+am_adam*0.3", or "af_heart,am_adam" for the average.'
-        )
-
-
-class VoiceArrayError(InputError):
-    """What is given as a voice is neither names nor an array of style rows."""
-
-    def __init__(self, rows: int, columns: int, found: str) -> None:
-        """Takes the size of the bundle's own voices and what was found."""
-        super().__init__(
-            f"A voice must be a name, a blend of names, or a finite float array [{rows}, 1, {columns}], "
-            f"[{rows}, {columns}], [1, {columns}] or [{columns}], found {found}."
-        )
-
-
-class PauseError(InputError):
-    """A pause is no number of seconds within the range."""
-
-    def __init__(self, found: object, longest: float) -> None:
-        """Takes what was given and the longest pause."""
-        super().__init__(f"A pause must be a number of seconds from 0 to {longest:g}, found {found!r}.")
-
-
-class StreamClosedError(KokoroError):
-    """More was asked of a stream that had been closed."""
-
-    def __init__(self) -> None:
-        super().__init__("This stream was closed before its end: call `stream` again to hear the rest.")
 
 
 def _listed(items: Iterable[object], limit: int = 20) -> str:
@@ -395,3 +373,8 @@ def _listed(items: Iterable[object], limit: int = 20) -> str:
         return "none"
     rest = f" and {len(shown) - limit} more" if len(shown) > limit else ""
     return ", ".join(shown[:limit]) + rest
+
+
+def _shown(value: object) -> str:
+    shown = _SHORT.repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:77]}..."

@@ -1,7 +1,7 @@
 """The devices on which stages compute: their part of TVM's runtime, and moving tensors there and back.
 
 A device's memory is its own: a tensor there is a handle, which nothing but TVM may look behind (on Metal it
-is no address).
+is not an address).
 """
 
 from __future__ import annotations

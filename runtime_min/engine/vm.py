@@ -185,7 +185,7 @@ def choose_threads(threads: int | None) -> int:
     """Returns the number of threads: the argument, else `TVM_NUM_THREADS`, else all cores of this process.
 
     Raises:
-        ThreadsError: it is no integer from 1 to 1024.
+        ThreadsError: it is not an integer from 1 to 1024.
     """
     if threads is None:
         setting = os.environ.get(_THREADS_VARIABLE)

@@ -76,7 +76,7 @@ class BundleFiles:
                 raise FileNotFoundError
         except (OSError, ValueError):
             raise MissingFileError(
-                f"{directory} is no bundle: expected a directory with {MANIFEST_NAME}."
+                f"{directory} is not a bundle: expected a directory with {MANIFEST_NAME}."
             ) from None
 
     def read_manifest(self, most: int) -> bytes:
@@ -84,7 +84,7 @@ class BundleFiles:
 
         Raises:
             MissingFileError: there is none.
-            BundleError: it cannot be read, or is no regular file with one name.
+            BundleError: it cannot be read, or is not a regular file with one name.
         """
         handle = self._open_regular(MANIFEST_NAME)
         try:
@@ -290,7 +290,7 @@ class BundleFiles:
         except FileNotFoundError:
             if path == MANIFEST_NAME:
                 raise MissingFileError(
-                    f"There is no {self.directory / path}: {self.directory} is no bundle."
+                    f"There is no {self.directory / path}: {self.directory} is not a bundle."
                 ) from None
             raise MissingFileError(f"The bundle {self.directory} lacks {path}: {_ADVICE}.") from None
         except OSError as failure:

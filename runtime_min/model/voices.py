@@ -129,11 +129,11 @@ def parse_blend(blend: str) -> dict[str, float]:
         try:
             weight = float(number) if star else 1.0
         except ValueError:
-            raise BlendError(blend, f"{number!r} is no number") from None
+            raise BlendError(blend, f"{number!r} is not a number") from None
         if not name:
             raise BlendError(blend, "a name is missing")
         if not math.isfinite(weight) or weight < 0:
-            raise BlendError(blend, f"the weight {number} of {name!r} is no number of at least 0")
+            raise BlendError(blend, f"the weight {number} of {name!r} is not a number of at least 0")
         weights[name] = weights.get(name, 0.0) + weight
     total = sum(weights.values())
     if not 0 < total < math.inf:

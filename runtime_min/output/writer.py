@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 from ..errors import ClosedPipeError, DiskFullError, OutputError
@@ -79,9 +78,7 @@ class Output:
             self._open()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         try:
             with self._reported(0):
                 self._file.close()

@@ -148,7 +148,7 @@ UNSOUND: dict[str, tuple[Callable[[Path], object], type[KokoroError], str]] = {
         MissingFileError,
         "af_heart.bin",
     ),
-    "no manifest": (lambda path: (path / "manifest.msgpack").unlink(), MissingFileError, "is no bundle"),
+    "no manifest": (lambda path: (path / "manifest.msgpack").unlink(), MissingFileError, "is not a bundle"),
     "another format": (
         edited(lambda m: m.update(format="onnx")),
         ManifestError,
@@ -208,7 +208,7 @@ def test_what_is_no_sound_bundle_for_this_machine_is_refused_before_anything_is_
 
 @pytest.mark.parametrize("path", ["", "\x00", "x" * 5_000, "no/such/place", "\udcff"], ids=ascii)
 def test_what_is_no_path_of_a_bundle_is_refused(path: str) -> None:
-    with pytest.raises(MissingFileError, match="is no bundle"):
+    with pytest.raises(MissingFileError, match="is not a bundle"):
         Bundle.load(path)
 
 
@@ -253,8 +253,8 @@ def test_every_command_refuses_what_is_no_bundle(directory: Path, tmp_path: Path
     newer = copied(directory, tmp_path)
     edit_manifest(newer, lambda manifest: manifest.update(version=2))
     assert_one_line(run_python(*arguments, newer), 4, "format version 2")
-    assert_one_line(run_python(*arguments, tmp_path / "nothing"), 4, "is no bundle")
-    assert_one_line(run_python(*arguments, "x" * 5_000), 4, "is no bundle")
+    assert_one_line(run_python(*arguments, tmp_path / "nothing"), 4, "is not a bundle")
+    assert_one_line(run_python(*arguments, "x" * 5_000), 4, "is not a bundle")
 
 
 def test_both_commands_refuse_a_damaged_file(directory: Path, tmp_path: Path) -> None:

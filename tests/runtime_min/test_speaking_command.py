@@ -59,7 +59,7 @@ def test_input_that_is_no_utf8_is_refused_by_name(bundle: Path) -> None:
     command = [sys.executable, bundle / "runtime_min.pyz", "--phonemes", "-"]
     done = subprocess.run(command, input=b"ab\xff\n", capture_output=True, env=environment(), cwd=ROOT)
     assert done.returncode == 3
-    assert b"is no UTF-8: see its byte 2" in done.stderr
+    assert b"is not UTF-8: see its byte 2" in done.stderr
 
 
 def copied(bundle: Path, place: Path) -> Path:

@@ -320,7 +320,8 @@ def test_every_broken_manifest_is_refused_by_place(raw: dict[str, Any], name: st
 )
 def test_unsafe_paths_are_refused(raw: dict[str, Any], path: str) -> None:
     with pytest.raises(
-        ManifestError, match=r"runtime_library: expected a (relative path|path of at most|string|file of the list)"
+        ManifestError,
+        match=r"runtime_library: expected a (relative path|path of at most|string|file of the list)",
     ):
         parse_manifest(changed(raw, assign("runtime_library", path)))
 

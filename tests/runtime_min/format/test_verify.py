@@ -173,10 +173,10 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     for path in (tmp_path / "nothing", tmp_path / "file"):
         with pytest.raises(
-            MissingFileError, match=r"is no bundle: expected a directory with manifest\.msgpack"
+            MissingFileError, match=r"is not a bundle: expected a directory with manifest\.msgpack"
         ):
             read_manifest(path)
-    with pytest.raises(MissingFileError, match="is no bundle"):
+    with pytest.raises(MissingFileError, match="is not a bundle"):
         read_manifest(tmp_path)
 
 
