@@ -1,12 +1,18 @@
-# make demo   hear something        make test   ruff, mypy and the tests
-# make prove  the full matrix       make bench  measure speed and memory beside PyTorch and ONNX Runtime
-# make clean  remove what the others made
+# make demo           hear something
+# make test           ruff, mypy and the tests: at most 15 minutes on 2 cores, 25 for the first time
+# make test-machines  the tests on emulated processors, systems and GPUs
+# make prove          all tests, with the full matrix of utterances
+# make bench          measure speed and memory beside PyTorch and ONNX Runtime
+# make clean          remove what the others made
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
+# Two processes, because a test of the whole model has two threads; the files are begun in their order.
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadgroup --no-loadscope-reorder
 
-.PHONY: demo test prove bench clean
+.PHONY: demo test test-machines prove bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m exporter.cli.demo
@@ -14,11 +20,15 @@ demo: $(INSTALLED)
 test: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -m "not slow" tests
+	$(PYTEST) -m "not slow and not machines" tests
+
+# Takes about half an hour; emulated machines come from Debian's and Python's registries.
+test-machines: $(INSTALLED)
+	$(PYTEST) -m "machines and not slow" tests
 
 # Takes hours; what the fidelity tests measure becomes docs/proof.md.
 prove: $(INSTALLED)
-	KOKORO_EXPORT_PROOF=docs/proof.md $(BIN)/python -m pytest tests
+	KOKORO_EXPORT_PROOF=docs/proof.md $(PYTEST) tests
 
 # Takes about half an hour on an idle machine, and means nothing on a busy one; writes docs/bench.*.
 bench: $(INSTALLED)

@@ -1,4 +1,4 @@
-"""What all tests share: how hypothesis searches, tiny bundles, and emulated machines."""
+"""Fixtures and settings of all tests: hypothesis, pytest-xdist, tiny bundles and emulated machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import pytest
 from hypothesis import settings
 
 from exporter.bundle.write import write_bundle
-from tests.support.emulation import EmulatedMachine, make_machine
+from tests.support.emulation import EmulatedMachine, fetched_machine
+from tests.support.paths import ROOT
 from tests.support.speaking import compiled_libraries
 from tests.support.tiny_bundle import contents, dummy_contents
 
@@ -28,16 +29,24 @@ settings.register_profile("kokoro-export", deadline=None, derandomize=True)
 settings.load_profile("kokoro-export")
 
 
-@pytest.fixture(scope="session")
-def aarch64(tmp_path_factory: pytest.TempPathFactory) -> EmulatedMachine:
-    """A machine to ship to, which is not this one."""
-    return make_machine("aarch64", tmp_path_factory.mktemp("aarch64"))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Runs the tests of a file in one process, and all of tests/e2e: they share what is expensive to make."""
+    for item in items:
+        folder, *rest = item.path.relative_to(ROOT / "tests").parts
+        group = folder if folder == "e2e" else "/".join([folder, *rest])
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session")
-def x86_64(tmp_path_factory: pytest.TempPathFactory) -> EmulatedMachine:
+def aarch64() -> EmulatedMachine:
+    """A machine with another processor than this one."""
+    return fetched_machine("aarch64")
+
+
+@pytest.fixture(scope="session")
+def x86_64() -> EmulatedMachine:
     """A machine whose processor can be chosen."""
-    return make_machine("x86_64", tmp_path_factory.mktemp("x86_64"))
+    return fetched_machine("x86_64")
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +57,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def runtime_library() -> Path:
-    """TVM's own."""
+    """TVM's runtime."""
     spec = importlib.util.find_spec("tvm")
     assert spec is not None and spec.origin is not None
     return Path(spec.origin).parent / "lib" / "libtvm_runtime.so"
@@ -72,7 +81,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
-    """Devices that are played on the CPU."""
+    """GPUs that the CPU stands in for."""
     from tests.support.gpu_testing import Gpu
 
     with ExitStack() as stack:

@@ -15,18 +15,19 @@ from typing import Literal
 
 import pytest
 
+from exporter import directories
 from exporter.compiler.targets import Target
 from exporter.model.checkpoint import OFFICIAL_CONFIG
 from exporter.model.synthetic import ensure_file
 from exporter.parity.make_self_test import SelfTestFiles
 from exporter.reference.process import Reference
 from runtime_min import Bundle
-from tests.e2e.self_tests import self_test
-from tests.e2e.utterances import HELLO
+from tests.support.exported_self_test import self_test
 from tests.support.paths import REAL_VOICES, ROOT
+from tests.support.utterances import HELLO
 
 TEXT_BUCKETS = (32, 512)
-FRAME_BUCKETS = (64, 512, 5120)
+FRAME_BUCKETS = (64, 5120)
 VOICE_SOURCES = ["synthetic", "real"] if REAL_VOICES.exists() else ["synthetic"]
 
 ExportArguments = Callable[..., list[str]]
@@ -56,16 +57,16 @@ def assert_refused_here(bundle: Path, target: Target, output: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def export_arguments(tmp_path_factory: pytest.TempPathFactory) -> ExportArguments:
-    """Arguments of an export with the session's buckets; what was compiled once comes from its cache."""
-    cache = os.environ.get("KOKORO_EXPORT_TEST_CACHE") or tmp_path_factory.mktemp("libraries")
+def export_arguments() -> ExportArguments:
+    """Arguments of an export with the session's buckets; compiled libraries are cached as the user's are."""
+    cache = os.environ.get("KOKORO_EXPORT_TEST_CACHE") or str(directories.libraries())
 
     def arguments(output: Path, *more: str) -> list[str]:
         return [
             *("bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "--no-validate"),
             *("--text-buckets", ",".join(map(str, TEXT_BUCKETS))),
             *("--frame-buckets", ",".join(map(str, FRAME_BUCKETS))),
-            *("--cache-dir", str(cache), "-o", str(output), *more),
+            *("--cache-dir", cache, "-o", str(output), *more),
         ]
 
     return arguments
@@ -125,7 +126,7 @@ def checkpoint_file() -> Path:
 
 @pytest.fixture(scope="session")
 def kokoro_said() -> SelfTestFiles:
-    """What the bundle with synthetic voices compares itself with."""
+    """The self-test of the bundle with synthetic voices: kokoro's answers."""
     return self_test("host", TEXT_BUCKETS, FRAME_BUCKETS)
 
 

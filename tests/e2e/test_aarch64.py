@@ -11,15 +11,15 @@ from exporter.compiler.targets import find_target
 from exporter.parity.figures import Utterance, compare
 from exporter.reference.process import Reference
 from runtime_min.format.verify import read_manifest
-from tests.e2e import bundle_server
-from tests.e2e.bundle_server import EmulatedBundle
 from tests.e2e.conftest import Export, assert_refused_here
 from tests.e2e.test_clean_machine import HEAVY
-from tests.e2e.test_fidelity import assert_all_hold
-from tests.e2e.utterances import HELLO
+from tests.support import bundle_server
+from tests.support.bundle_server import EmulatedBundle
 from tests.support.emulation import EmulatedMachine
+from tests.support.proof import assert_all_hold
+from tests.support.utterances import HELLO
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.machines]
 
 TARGET = find_target("linux-aarch64")
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6"}

@@ -21,8 +21,8 @@ from exporter.parity.make_self_test import SelfTestFiles
 from runtime_min import Bundle
 from runtime_min.format.signatures import STAGE_NAMES
 from tests.e2e.conftest import ROOT, environment
-from tests.e2e.self_tests import give
-from tests.e2e.utterances import HELLO
+from tests.support.exported_self_test import give
+from tests.support.utterances import HELLO
 
 pytestmark = pytest.mark.e2e
 

@@ -18,7 +18,7 @@ from runtime_min import Bundle
 from runtime_min.output.wav import wav_header
 from runtime_min.text import espeak
 from tests.e2e.conftest import ROOT, environment, run_python
-from tests.e2e.utterances import HELLO, phonemes_of
+from tests.support.utterances import HELLO, phonemes_of
 
 pytestmark = pytest.mark.e2e
 

@@ -11,8 +11,8 @@ from exporter.parity.figures import Utterance, compare
 from exporter.reference.process import Reference
 from runtime_min import Bundle
 from runtime_min.engine.machine import this_machine
-from tests.e2e.test_fidelity import assert_all_hold
-from tests.e2e.utterances import phonemes_of
+from tests.support.proof import assert_all_hold
+from tests.support.utterances import phonemes_of
 
 pytestmark = pytest.mark.e2e
 

@@ -12,12 +12,11 @@ import pytest
 from exporter.parity.figures import Utterance, compare
 from exporter.reference.process import Reference
 from runtime_min.format.verify import read_manifest
-from tests.e2e import bundle_server
-from tests.e2e.bundle_server import EmulatedBundle
 from tests.e2e.conftest import Export, environment, run_python
-from tests.e2e.test_fidelity import assert_all_hold
-from tests.e2e.utterances import HELLO, phonemes_of
-from tests.support import serve
+from tests.support import bundle_server, serve
+from tests.support.bundle_server import EmulatedBundle
+from tests.support.proof import assert_all_hold
+from tests.support.utterances import HELLO, phonemes_of
 
 
 def why_not() -> str | None:
@@ -29,7 +28,11 @@ def why_not() -> str | None:
     return None if driver.cuInit(0) == 0 else "NVIDIA's driver finds no GPU"
 
 
-pytestmark = [pytest.mark.e2e, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.machines,
+    pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
+]
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from runtime_min import Bundle
 from runtime_min.adapters import KokoroModel, OnnxSession, save_voices
 from runtime_min.errors import TensorInputError
 from tests.e2e.conftest import run_python
-from tests.e2e.utterances import HELLO, phonemes_of
+from tests.support.utterances import HELLO, phonemes_of
 
 pytestmark = pytest.mark.e2e
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from exporter.model.checkpoint import OFFICIAL_CONFIG
-from exporter.parity.figures import Comparison, Utterance, compare
+from exporter.parity.figures import Utterance, compare
 from exporter.reference.process import Reference
 from runtime_min import Bundle
 from runtime_min.model.distances import snr
 from runtime_min.model.noise import gaussian_noise
-from tests.e2e import proof
-from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, VOICE_SOURCES, run_python
-from tests.e2e.utterances import RECORDED_INPUTS, phonemes_of, recorded_phonemes
+from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, VOICE_SOURCES
+from tests.support.proof import assert_all_hold
+from tests.support.utterances import RECORDED_INPUTS, phonemes_of, recorded_phonemes
 
 pytestmark = pytest.mark.e2e
 
@@ -30,14 +27,6 @@ RECORDED_DURATIONS = (
 )  # fmt: skip
 
 every_voice_source = pytest.mark.parametrize("source", VOICE_SOURCES)
-
-
-def assert_all_hold(comparison: Comparison) -> None:
-    """Every figure is within its limit, and none is missing, as happens where the durations differ."""
-    proof.record(comparison)
-    listed = "\n".join(map(str, comparison.figures))
-    assert not comparison.missed, f"{comparison.utterance}, {comparison.frames} frames:\n{listed}"
-    assert len(comparison.figures) == 12, listed
 
 
 # Real voices where they are, and otherwise all of these with synthetic ones.
@@ -185,32 +174,3 @@ def test_the_decoder_alone_gives_kokoros_samples(
     expected = reference.decode(**given, noise=noise).audio
     found = bundle.stage("decoder").run({**given, "noise": noise[None]})["audio"]
     assert snr(found, expected) >= 55
-
-
-def test_the_decoders_body_and_its_generator_hold_on_their_own(
-    reference: Reference, bundle: Bundle, checkpoint_file: Path, tmp_path: Path
-) -> None:
-    recorded = {}
-    for frames in (16, 160):
-        tokens = frames // 4
-        spoken = bundle.trace(phonemes_of(tokens), durations=spread_over(frames, tokens))
-        style = np.concatenate([spoken.style.decoder, spoken.style.prosody], axis=1)
-        durations = spoken.durations
-        trace = reference.speak(
-            spoken.token_ids[0], style, 1.0, lambda count: gaussian_noise(0, count), durations
-        )
-        recorded[frames] = trace
-        np.savez(
-            tmp_path / f"inputs-{frames}.npz",
-            asr=trace.asr, f0=trace.f0, energy=trace.energy, style=spoken.style.decoder,
-            hidden=trace.decoder_hidden, spectrum=np.concatenate([trace.magnitude, trace.phase], axis=1),
-        )  # fmt: skip
-    script = Path(__file__).with_name("compiled_parts.py")
-    done = run_python(script, checkpoint_file, OFFICIAL_CONFIG, tmp_path, bundle.level.name)
-    assert done.returncode == 0, done.stderr
-    for frames, trace in recorded.items():
-        found = np.load(tmp_path / f"outputs-{frames}.npz")
-        style = np.load(tmp_path / f"inputs-{frames}.npz")["style"]
-        audio = reference.generate(trace.decoder_hidden, style, trace.magnitude, trace.phase)
-        assert snr(found["hidden"], trace.decoder_hidden) >= 90
-        assert snr(found["audio"], audio) >= 80

@@ -16,15 +16,14 @@ import pytest
 from exporter.parity.figures import Utterance, compare
 from exporter.reference.process import Reference
 from runtime_min.format.verify import read_manifest
-from tests.e2e import bundle_server
-from tests.e2e.bundle_server import EmulatedBundle
 from tests.e2e.conftest import Export, environment, run_python
-from tests.e2e.export_for_stand_in import FRAME_BUCKET, SHIPPED, TEXT_BUCKET
-from tests.e2e.test_fidelity import assert_all_hold
-from tests.e2e.utterances import HELLO, phonemes_of
-from tests.support import serve, stand_in
+from tests.support import bundle_server, serve, stand_in
+from tests.support.bundle_server import EmulatedBundle
+from tests.support.export_for_stand_in import FRAME_BUCKET, SHIPPED, TEXT_BUCKET
+from tests.support.proof import assert_all_hold
+from tests.support.utterances import HELLO, phonemes_of
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.machines]
 
 # By kind: whether its compiler uses fast math, and where the encoders' LSTMs compute.
 KINDS = {"metal": (True, "metal"), "cuda": (False, "cpu")}
@@ -39,7 +38,7 @@ def bundles(export: Export, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     assert done.returncode == 0, done.stderr
     for kind, (fast_math, lstm_device) in KINDS.items():
         library = stand_in.build(kind, place / "stand_in", fast_math)
-        module, paths = "tests.e2e.export_for_stand_in", (library, place / "cpu", place / kind)
+        module, paths = "tests.support.export_for_stand_in", (library, place / "cpu", place / kind)
         done = run_python("-m", module, kind, lstm_device, *paths)
         assert done.returncode == 0, done.stderr
     return {kind: place / kind for kind in KINDS}

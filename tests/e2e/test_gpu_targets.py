@@ -15,7 +15,7 @@ from tests.e2e.test_aarch64 import SYSTEM_LIBRARIES
 from tests.support.fatbin import CUBIN, MAGIC, PTX, entries
 from tests.support.other_systems import check_library, exported_by_wheels
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.machines]
 
 LEVELS = {"metal-macos": "apple-m1", "cuda-linux": "x86-64-v3"}
 KERNEL = {"metal-macos": b"kernel void ", "cuda-linux": b'extern "C" __global__'}

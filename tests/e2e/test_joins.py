@@ -20,7 +20,7 @@ from runtime_min.model.chain import Trace
 from runtime_min.model.tokens import tokenise
 from runtime_min.model.voices import style_row
 from runtime_min.speech.join import HALF_FADE, Joiner, Part
-from tests.e2e.utterances import phonemes_of
+from tests.support.utterances import phonemes_of
 
 pytestmark = pytest.mark.e2e
 

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from runtime_min import Bundle
 from runtime_min.format.signatures import STAGE_NAMES
 from runtime_min.model.chain import Trace
-from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, run_python
-from tests.e2e.utterances import HELLO, phonemes_of
+from tests.e2e.conftest import FRAME_BUCKETS, ROOT, TEXT_BUCKETS, run_python
+from tests.support.utterances import HELLO, phonemes_of
 
 pytestmark = pytest.mark.e2e
 
-HERE = Path(__file__).parent
+SUPPORT = ROOT / "tests" / "support"
 PATTERNS = {"NaN": float("nan"), "1e9": 1e9}
 every_pattern = pytest.mark.parametrize("pattern", PATTERNS.values(), ids=PATTERNS)
 every_stage = pytest.mark.parametrize("stage", STAGE_NAMES)
@@ -75,24 +75,15 @@ def hello(bundle: Bundle) -> Trace:
 def fill_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that fills what the allocator hands out."""
     library = tmp_path_factory.mktemp("shim") / "fill_memory.so"
-    command = [
-        "cc",
-        "-O2",
-        "-fno-builtin",
-        "-shared",
-        "-fPIC",
-        str(HERE / "fill_memory.c"),
-        "-o",
-        str(library),
-        "-ldl",
-    ]
+    options = ("-O2", "-fno-builtin", "-shared", "-fPIC", "-ldl")
+    command = ["cc", str(SUPPORT / "fill_memory.c"), *options, "-o", str(library)]
     subprocess.run(command, check=True)
     return library
 
 
 def spoken_alone(directory: Path, **environment: str) -> Any:
     """Digests of a short utterance through every bucket, from a process of its own."""
-    done = run_python(HERE / "speak_for_digests.py", directory, HELLO, "ə", **environment)
+    done = run_python(SUPPORT / "speak_for_digests.py", directory, HELLO, "ə", **environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -180,19 +171,6 @@ def test_every_bucket_of_a_stage_gives_the_same_bits(bundle: Bundle, hello: Trac
     assert len(others) == len(TEXT_BUCKETS if runner.stage.axis == "tokens" else FRAME_BUCKETS) - 1
     for other in others:
         assert_same_bits(other, first)
-
-
-@pytest.mark.parametrize(("tokens", "frames_each"), [(33, 2), (100, 5)])
-def test_an_utterance_of_the_middle_bucket_gives_the_same_bits_in_the_largest(
-    bundle: Bundle, tokens: int, frames_each: int
-) -> None:
-    assert FRAME_BUCKETS[0] < tokens * frames_each <= FRAME_BUCKETS[1]
-    phonemes, durations = phonemes_of(tokens), np.full(tokens, frames_each, np.int64)
-    spoken = bundle.trace(phonemes, durations=durations)
-    largest = dict.fromkeys(("f0n", "decoder"), FRAME_BUCKETS[2])
-    assert_same_bits(
-        arrays_of(bundle.trace(phonemes, durations=durations, buckets=largest)), arrays_of(spoken)
-    )
 
 
 @pytest.fixture(scope="module")

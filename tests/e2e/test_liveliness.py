@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from runtime_min import Bundle
 from runtime_min.model.chain import Trace
 from runtime_min.model.distances import relative_rms
-from tests.e2e.utterances import BROWN_FOX
+from tests.support.utterances import BROWN_FOX
 
 pytestmark = pytest.mark.e2e
 

@@ -13,13 +13,13 @@ from exporter.parity.figures import Utterance, compare
 from exporter.reference.process import Reference
 from runtime_min.engine.machine import _parse_cpuinfo, this_machine
 from runtime_min.format.verify import read_manifest
-from tests.e2e import bundle_server
-from tests.e2e.bundle_server import EmulatedBundle
-from tests.e2e.test_fidelity import assert_all_hold
-from tests.e2e.utterances import phonemes_of
+from tests.support import bundle_server
+from tests.support.bundle_server import EmulatedBundle
 from tests.support.emulation import ROOT, EmulatedMachine, ask_processor
+from tests.support.proof import assert_all_hold
+from tests.support.utterances import phonemes_of
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.machines]
 
 V4, V3 = find_target("linux-x86_64").levels
 # Of what x86-64-v3 needs, the part that is in x86-64-v2; Nehalem has that and nothing more.

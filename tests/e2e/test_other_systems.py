@@ -11,12 +11,12 @@ from exporter.parity.figures import Utterance, compare
 from exporter.reference.process import Reference
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, assert_refused_here
-from tests.e2e.test_fidelity import assert_all_hold
-from tests.e2e.utterances import HELLO
 from tests.support.other_systems import check_library, exported_by_wheels
+from tests.support.proof import assert_all_hold
+from tests.support.utterances import HELLO
 from tests.support.windows import WindowsBundle, make_windows
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.machines]
 
 # One level is enough: those of Linux show that the others compute the same.
 LEVELS = {"macos-arm64": "apple-m1", "windows-x86_64": "x86-64-v3"}

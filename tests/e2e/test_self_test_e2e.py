@@ -20,7 +20,7 @@ from runtime_min.format.signatures import STAGE_NAMES
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, SelfTestFailedError, read_self_test
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, run_python
-from tests.e2e.self_tests import give, self_test
+from tests.support.exported_self_test import give, self_test
 from tests.support.rewritten import rewrite
 
 pytestmark = pytest.mark.e2e

@@ -10,7 +10,7 @@ import pytest
 
 from runtime_min import Audio, Bundle, Segment, Word
 from runtime_min.errors import ClosedBundleError
-from tests.e2e.utterances import phonemes_of
+from tests.support.utterances import phonemes_of
 
 pytestmark = pytest.mark.e2e
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from exporter import directories
+from exporter.export.library_cache import compiler_digest
 from exporter.model.checkpoint import OFFICIAL_CONFIG
 from exporter.parity import figures as parity
 from exporter.parity.figures import Spread, Utterance
@@ -28,8 +32,8 @@ from runtime_min.model import alignment
 from runtime_min.model import chain as pipeline
 from runtime_min.model.voices import Style, style_row
 from runtime_min.speech import request
-from tests.e2e.conftest import run_python
-from tests.e2e.utterances import HELLO, phonemes_of
+from tests.e2e.conftest import ROOT, run_python
+from tests.support.utterances import HELLO, phonemes_of
 
 pytestmark = pytest.mark.e2e
 
@@ -103,13 +107,20 @@ def test_padding_is_what_pt_static_suffers_from(good: SpokenSteps, asking: Askin
 
 
 @pytest.fixture(scope="module")
-def libraries(checkpoint_file: Path, bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library for each defect that must be compiled."""
-    directory = tmp_path_factory.mktemp("defects")
-    script = Path(__file__).with_name("defective_libraries.py")
-    done = run_python(script, checkpoint_file, OFFICIAL_CONFIG, bundle.level.name, directory)
-    assert done.returncode == 0, done.stderr
-    return directory
+def libraries(checkpoint_file: Path, bundle: Bundle) -> Path:
+    """A library for each defect that must be compiled, from the user's cache where it has them."""
+    script = ROOT / "tests" / "support" / "defective_libraries.py"
+    recipe = f"{compiler_digest()}{bundle.level.name}{script.read_text(encoding='utf-8')}"
+    key = hashlib.sha256(recipe.encode()).hexdigest()
+    libraries = directories.cache() / "defective" / key
+    if not libraries.exists():
+        libraries.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(prefix=".compiling-", dir=libraries.parent))
+        given = (checkpoint_file, OFFICIAL_CONFIG, bundle.level.name, unfinished)
+        done = run_python("-m", "tests.support.defective_libraries", *given)
+        assert done.returncode == 0, done.stderr
+        unfinished.rename(libraries)
+    return libraries
 
 
 @contextmanager
@@ -226,9 +237,8 @@ def test_an_alignment_that_is_one_frame_off_is_found(
 @pytest.mark.slow
 def test_a_defective_bundle_is_not_published(libraries: Path, tmp_path: Path) -> None:
     (library,) = libraries.glob("slope.*")
-    script = Path(__file__).with_name("export_defective.py")
     variables = {"DEFECTIVE_LIBRARY": str(library), "DEFECTIVE_STAGE": "f0n"}
-    done = run_python(script, tmp_path / "bundles" / "bundle", **variables)
+    done = run_python("-m", "tests.support.export_defective", tmp_path / "bundles" / "bundle", **variables)
     assert done.returncode == 8, done.stderr
     assert "chain, dB" in done.stderr
     assert "--no-validate" in done.stderr

@@ -36,7 +36,7 @@ from runtime_min.errors import (
     UtteranceTooLongError,
 )
 from tests.e2e.conftest import FRAME_BUCKETS, ROOT, Export, ExportArguments, environment, run_python
-from tests.e2e.utterances import HELLO, phonemes_of
+from tests.support.utterances import HELLO, phonemes_of
 
 pytestmark = pytest.mark.e2e
 

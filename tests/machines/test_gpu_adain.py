@@ -15,6 +15,8 @@ from tests.exporter.compiler.kernels.test_adain import (
 from tests.support.gpu_testing import Gpu, every_device
 from tests.support.kernel_testing import Array
 
+pytestmark = pytest.mark.machines
+
 MAKE = {"channels first": adain.adain_affine, "channels last": adain.adain_affine_channels_last}
 # Around the threads of the one kernel, the segments of the other and the rows of a segment.
 LENGTHS = [1, 2, 3, 127, 128, 129, 255, 256, 257, 1023, 1025, 20_001]

@@ -22,6 +22,8 @@ from tests.exporter.compiler.kernels.test_conv1d import (
 from tests.support.gpu_testing import Gpu, every_device
 from tests.support.kernel_testing import Array, relative_error
 
+pytestmark = pytest.mark.machines
+
 
 def run(gpu: Gpu, device: str, spec: Convolution, *arguments: Array) -> Array:
     """The convolution; arguments and result are channels first, whatever the kernel's are."""

@@ -23,6 +23,8 @@ from tests.exporter.compiler.kernels.test_spectrum import generator_output, torc
 from tests.support.gpu_testing import Gpu, every_device
 from tests.support.kernel_testing import Array, relative_error
 
+pytestmark = pytest.mark.machines
+
 # Around the threads of a block, half of them, and the shortest.
 LENGTHS = [2, 3, 63, 64, 65, 127, 128, 255, 256, 257, 600]
 NORM_LIMIT = 3e-6

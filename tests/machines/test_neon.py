@@ -66,6 +66,8 @@ CHECKS: tuple[Callable[..., None], ...] = (
     test_winograd.test_result_is_that_of_torch_at_every_boundary,
     test_winograd.test_jobs_that_share_a_block_give_the_bits_of_jobs_that_do_not,
 )
+IN_MAKE_TEST = test_embedding.test_columns_are_the_tokens_rows_plus_those_of_their_positions
+"""The cheapest check: what `make test` runs of this file."""
 SAME_BITS = (test_adain, test_conv1d, test_harmonic_source, test_spectrum, test_winograd)
 
 
@@ -96,12 +98,17 @@ def arguments_of(check: Callable[..., None]) -> Iterator[dict[str, Any]]:
             yield merged
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: f"{check.__module__}.{check.__name__}")
+@pytest.mark.parametrize(
+    "check",
+    [pytest.param(check, marks=() if check is IN_MAKE_TEST else pytest.mark.machines) for check in CHECKS],
+    ids=lambda check: f"{check.__module__}.{check.__name__}",
+)
 def test_what_holds_on_x86_64_holds_on_aarch64(check: Callable[..., None]) -> None:
     for arguments in arguments_of(check):
         check(level=LEVEL.name, **arguments)
 
 
+@pytest.mark.machines
 @pytest.mark.parametrize("module", SAME_BITS, ids=lambda module: module.__name__)
 def test_aarch64_gives_the_bits_of_x86_64(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LEVELS", ["x86-64-v3", LEVEL.name])

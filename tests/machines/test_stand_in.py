@@ -19,6 +19,8 @@ from tests.support import stand_in
 from tests.support.stand_in import Ask
 from tests.support.stand_in.compile_kernels import with_named_divisions
 
+pytestmark = pytest.mark.machines
+
 KINDS = ("metal", "cuda")
 Array = NDArray[np.float32]
 

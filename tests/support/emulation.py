@@ -1,21 +1,25 @@
 """Machines of other processors on this one: qemu's user mode, Debian's Python, numpy and apache-tvm-ffi.
 
-Everything comes from package registries into a directory, and nothing is installed on this machine: apt works
-on a state of its own, whose machine is an empty one of the wanted processor family.
+Everything comes from package registries into the user's cache, and nothing is installed on this machine: apt
+works on a state of its own, that of an empty machine of the wanted processor family.
 """
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exporter import directories
 from tests.support import serve
 from tests.support.paths import ROOT
 
@@ -58,7 +62,7 @@ class EmulatedMachine:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of its processes; one thread, because those of TVM's pool spin while they wait."""
+        """Variables of its processes: one thread, because those of TVM's pool spin while they wait."""
         return {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.place / "site"), "TVM_NUM_THREADS": "1"}
 
     def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -71,45 +75,62 @@ class EmulatedMachine:
         return serve.asking(self.command, script, *arguments, env=self.environment, cwd=self.place)
 
     def with_processor(self, processor: str) -> EmulatedMachine:
-        """Returns this x86-64 machine with another processor, whose features its /proc/cpuinfo tells.
+        """Returns this x86-64 machine with another processor, whose features are in its /proc/cpuinfo.
 
-        qemu's user mode would show this machine's own file. What stands in its place is what the processor
-        itself answers to the instruction CPUID.
+        qemu's user mode would show the file of the host. It is replaced by what the emulated processor itself
+        answers to the instruction CPUID.
         """
         machine = EmulatedMachine(self.family, self.place, processor)
+        shutil.rmtree(machine.system, ignore_errors=True)
         (machine.system / "proc").mkdir(parents=True)
         for entry in self.system.iterdir():
             (machine.system / entry.name).symlink_to(entry)
-        told = ask_processor(self.place, *machine.emulator)
-        (machine.system / "proc" / "cpuinfo").write_text(told, encoding="utf-8")
+        cpuinfo = ask_processor(self.place, *machine.emulator)
+        (machine.system / "proc" / "cpuinfo").write_text(cpuinfo, encoding="utf-8")
         return machine
 
 
 def ask_processor(place: Path, *emulator: str) -> str:
-    """Returns as much of /proc/cpuinfo as x86-64's CPU levels need, as the processor tells it."""
+    """Returns the part of /proc/cpuinfo that x86-64's CPU levels need, from the processor itself."""
     program = place / "cpuinfo"
     _run("cc", "-static", Path(__file__).with_name("cpuinfo.c"), "-o", program)
     return _run(*emulator, program)
 
 
-def make_machine(family: str, place: Path) -> EmulatedMachine:
-    """Fetches a machine into `place`: about 110 MB, which become 170 on the disk."""
-    machine = EmulatedMachine(family, place)
+def fetched_machine(family: str) -> EmulatedMachine:
+    """Returns a machine from the user's cache, fetched if it is not there: 110 MB, 170 on the disk."""
+    machines = directories.cache() / "machines"
+    machines.mkdir(parents=True, exist_ok=True)
+    recipe = Path(__file__).read_bytes() + (ROOT / "constraints.txt").read_bytes()
+    place = machines / f"{family}-{hashlib.sha256(recipe).hexdigest()[:16]}"
+    with (machines / f"{family}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not place.exists():
+            unfinished = Path(tempfile.mkdtemp(prefix=".fetching-", dir=machines))
+            try:
+                _fetch(EmulatedMachine(family, unfinished))
+                unfinished.rename(place)
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
+    return EmulatedMachine(family, place)
+
+
+def _fetch(machine: EmulatedMachine) -> None:
+    family, place = machine.family, machine.place
     (qemu,) = debian_packages(place / "qemu", "amd64", "download", ("qemu-user-static",))
     unpack(qemu, place, f"./usr/bin/qemu-{family}-static")
     for package in debian_packages(place / "apt", _DEBIAN_NAMES[family], "install", _PYTHON):
         unpack(package, machine.system)
     for downloads in ("qemu", "apt"):
         shutil.rmtree(place / downloads)
-    told = machine.run("-c", "import sys; print(*sys.version_info[:2], sep='.')")
-    assert told.returncode == 0, told.stderr
+    version = machine.run("-c", "import sys; print(*sys.version_info[:2], sep='.')")
+    assert version.returncode == 0, version.stderr
     _run(
         *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"),
         *("--target", place / "site", "--constraint", ROOT / "constraints.txt", "--only-binary=:all:"),
-        *("--implementation", "cp", "--python-version", told.stdout.strip()),
+        *("--implementation", "cp", "--python-version", version.stdout.strip()),
         *("--platform", f"manylinux_2_28_{family}", "numpy", "apache-tvm-ffi"),
     )
-    return machine
 
 
 def debian_packages(place: Path, family: str, action: str, names: Sequence[str]) -> list[Path]:
@@ -142,7 +163,7 @@ def unpack(package: Path, destination: Path, *members: str) -> None:
 
 
 def _run(*command: str | Path, cwd: Path | None = None) -> str:
-    """Returns what a command tells on its standard output."""
+    """Returns the standard output of a command."""
     try:
         done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     except FileNotFoundError as error:

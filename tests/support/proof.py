@@ -37,6 +37,14 @@ def record(comparison: Comparison) -> None:
         Path(path).write_text(as_markdown(), encoding="utf-8")
 
 
+def assert_all_hold(comparison: Comparison) -> None:
+    """Every figure is within its limit, and none is missing, as happens where the durations differ."""
+    record(comparison)
+    listed = "\n".join(map(str, comparison.figures))
+    assert not comparison.missed, f"{comparison.utterance}, {comparison.frames} frames:\n{listed}"
+    assert len(comparison.figures) == 12, listed
+
+
 def as_markdown() -> str:
     """The table of all comparisons, in the order of their lengths."""
     ordered = sorted(_COMPARISONS, key=lambda each: (each.tokens, each.frames, each.utterance.voice))
