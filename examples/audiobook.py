@@ -12,11 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from runtime_min import Bundle, KokoroError, Segment, Timing
-from runtime_min.model.voices import VoiceName
-from runtime_min.output.subtitles import write_timings
-from runtime_min.output.wav import audio_file
-from runtime_min.output.writer import write_file
+from runtime_min import Bundle, KokoroError, Segment, Timing, VoiceName, audio_file, write_timings
 from runtime_min.text import find_g2p
 
 
@@ -77,7 +73,9 @@ def main() -> None:
                 continue
             speak(bundle, chapter, path, options)
             done[path.name] = digest
-            write_file(record, json.dumps(done, indent=1).encode())
+            part = record.with_suffix(".part")
+            part.write_text(json.dumps(done, indent=1), encoding="utf-8")
+            part.replace(record)
             print(f"{path.name}: {chapter.splitlines()[0]}")
 
 

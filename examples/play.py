@@ -8,8 +8,7 @@ import subprocess
 import sys
 import time
 
-from runtime_min import Bundle
-from runtime_min.model.voices import VoiceName
+from runtime_min import Bundle, VoiceName
 from runtime_min.text import find_g2p
 
 ALSA = ["aplay", "-q", "-t", "raw", "-f", "FLOAT_LE", "-r", "24000", "-"]

@@ -19,9 +19,7 @@ from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from runtime_min import Bundle, InputError, KokoroError, Stream
-from runtime_min.model.voices import VoiceName
-from runtime_min.output.wav import encode, wav_header
+from runtime_min import Bundle, InputError, KokoroError, Stream, VoiceName, encode, wav_header
 from runtime_min.text import find_g2p
 
 MOST_BYTES = 64 << 10

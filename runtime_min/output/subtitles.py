@@ -10,7 +10,6 @@ a &lt; b
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -111,6 +110,8 @@ def as_vtt(cues: Iterable[Cue]) -> str:
 
 def as_json(text: str, words: Iterable[Timing], tokens: Iterable[Timing]) -> str:
     """Returns all timings: ``{"text": …, "words": [{"text", "start", "end"}…], "tokens": […]}``."""
+    import json  # here alone, so that no app waits for it
+
     content = {
         "text": text,
         "words": [word._asdict() for word in words],
