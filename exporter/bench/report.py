@@ -15,7 +15,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from exporter.bench import goals
-from exporter.bench.plot import as_svg
+from exporter.bench.plot import plot
 from exporter.bench.results import NAMES, Report
 from exporter.bench.soak import Soak
 from exporter.bench.tables import Table, tables
@@ -42,7 +42,7 @@ def save(report: Report, directory: Path) -> tuple[Path, ...]:
     Raises:
         UnwritableReportError: they cannot be written.
     """
-    contents = {"bench.md": as_markdown(report), "bench.json": as_json(report), "bench.svg": as_svg(report)}
+    contents = {"bench.md": as_markdown(report), "bench.json": as_json(report), "bench.svg": plot(report)}
     return _write(directory, contents)
 
 

@@ -1,224 +1,229 @@
-"""Plots of the report's page: lines as inline SVG that stretches with the page, their labels as text.
-
-Labels are text beside the drawing and not within it, so that a phone does not shrink them.
-"""
+"""Plots of the report's page: a step's error, values and spectrograms, and the outcome of an experiment."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
-from itertools import pairwise
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from exporter.plotting import BLUE, GREEN, GREY, INK, ORANGE, PINK, YELLOW, as_svg, data_uri
+from exporter.reference.process import Array
+from exporter.validate.report.text import deciding, one_line
+from exporter.validate.results import BUNDLE, DYNAMIC, EQUAL, STATIC, Plot, Step
+from runtime_min.format.signatures import FRAMES_PER_SECOND, SAMPLE_RATE
 
-COLUMNS = 640
-"""Horizontal resolution; what is longer is drawn as the range of its values in each column."""
-_ROWS = 400
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LINES: Mapping[str, dict[str, Any]] = {
+    STATIC: {"color": ORANGE, "linestyle": ":"},
+    DYNAMIC: {"color": GREY, "linewidth": 3, "alpha": 0.6},
+    BUNDLE: {"color": GREEN, "linestyle": "--"},
+    EQUAL: {"color": BLUE},
+}
+"""Styles of the executions, in the order in which they are drawn."""
+_OTHER_COLOURS = (PINK, BLUE, YELLOW, GREY)
 _DOTTED = 64
 """Up to this many points are also drawn as dots."""
-_MOST_DECADES = 12
-_CLOSEST_TICKS = 0.07
+_COLUMNS = 480
+"""A longer line is drawn as the range of its values in each of so many columns."""
+_DECADES = 12
+_WIDTH = 10.0
+_WINDOW, _FLOOR = 1024, 100.0
+"""Samples of a spectrogram's window, and dB below the loudest that are drawn black."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line of a plot."""
+def step_plot(step: Step) -> str:
+    """Returns the address of an image: error by time, values laid over each other, and their differences."""
+    reference, values, place = _channel(step)
+    differences = {
+        name: array - reference
+        for name, array in values.items()
+        if name in (EQUAL, BUNDLE) and array.shape == reference.shape
+    }
 
-    name: str
-    kind: str
-    """Class of the style sheet that gives the colour."""
-    x: Values
-    """Ascending."""
-    y: Values
+    def draw(figure: Figure) -> None:
+        rows = figure.subplots(3 if differences else 2, 1, sharex=True)
+        _draw_error_by_time(rows[0], step)
+        rows[1].set_title(f"Values{place}")
+        _draw_executions(rows[1], step, {DYNAMIC: reference, **values})
+        if differences:
+            rows[2].set_title(f"Difference from pt.dynamic{place}")
+            _draw_executions(rows[2], step, differences)
+        _label_time(rows[-1], step)
+        _legend(figure)
 
-
-@dataclass(frozen=True)
-class Axis:
-    """A range of numbers."""
-
-    label: str
-    low: float
-    high: float
-    logarithmic: bool = False
-    ticks: tuple[float, ...] = ()
-    """Where labels stand; by default at round numbers."""
-
-    def place(self, values: Values) -> Values:
-        """From the range to 0..1; NaN where a value is not finite or, on a logarithmic axis, negative."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            low, high, placed = (self._scale(np.asarray(each)) for each in (self.low, self.high, values))
-            found = (np.maximum(placed, low) - low) / (high - low)
-        return np.asarray(np.where(np.isfinite(values), found, np.nan))
-
-    def _scale(self, values: Values) -> Values:
-        return np.asarray(np.log10(values)) if self.logarithmic else values
-
-    def labels(self) -> list[tuple[float, str]]:
-        """Fraction of the range and text of each tick, none close to the one before."""
-        found: list[tuple[float, str]] = []
-        ticks = self.ticks or (self._decades() if self.logarithmic else self._round_numbers())
-        for fraction, value in zip(self.place(np.array(ticks)).tolist(), ticks, strict=True):
-            if not found or fraction - found[-1][0] >= _CLOSEST_TICKS:
-                found.append((fraction, f"{value + 0.0:g}"))  # no -0
-        return found
-
-    def _decades(self) -> tuple[float, ...]:
-        first, last = int(np.ceil(np.log10(self.low) - 1e-9)), int(np.floor(np.log10(self.high) + 1e-9))
-        return tuple(10.0**power for power in range(first, last + 1, 1 + (last - first) // 5))
-
-    def _round_numbers(self) -> tuple[float, ...]:
-        raw = (self.high - self.low) / 5
-        size = 10 ** np.floor(np.log10(raw))
-        step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= raw * (1 - 1e-9))
-        count = np.arange(np.ceil(self.low / step - 1e-9), np.floor(self.high / step + 1e-9) + 1)
-        return tuple((count * step).round(12).tolist())
+    return data_uri(as_svg(_WIDTH, 7.5 if differences else 5.0, draw))
 
 
-def range_axis(label: str, lines: Sequence[Line]) -> Axis:
-    """A linear axis that holds the finite values of all lines with a little room."""
-    values = _finite(lines)
-    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
-    room = 0.06 * (high - low) or abs(high) * 0.5 or 1.0
-    return Axis(label, low - room, high + room)
+def spectrogram_plot(step: Step) -> str:
+    """Returns the address of an image: spectrograms of the reference, the bundle and their difference.
 
-
-def decade_axis(label: str, lines: Sequence[Line], *others: float) -> Axis:
-    """A logarithmic axis of whole decades that holds all positive values, the greatest of them at least."""
-    values = np.concatenate([_finite(lines), np.array(others)])
-    values = values[np.isfinite(values) & (values > 0)]
-    if not values.size:
-        return Axis(label, 1e-9, 1e-6, logarithmic=True)
-    high = int(np.floor(np.log10(values.max()))) + 1
-    low = max(int(np.floor(np.log10(values.min()))), high - _MOST_DECADES)
-    return Axis(label, 10.0**low, 10.0**high, logarithmic=True)
-
-
-def chart(
-    title: str,
-    lines: Sequence[Line],
-    x_axis: Axis,
-    y_axis: Axis,
-    limit: float | None = None,
-    first_over: float | None = None,
-    tall: bool = False,
-) -> str:
-    """Lines over a common axis.
-
-    Args:
-        title: plain text.
-        lines: the first on top.
-        x_axis: of all lines.
-        y_axis: of all lines.
-        limit: where a horizontal line says "limit".
-        first_over: where a vertical line stands.
-        tall: whether the plot is the point of its section.
+    All three show decibels below the loudest of the reference.
     """
-    drawn = [_grid(x_axis, y_axis)]
-    labels = []
-    if limit is not None and limit > 0:
-        height = 1 - float(y_axis.place(np.array(limit)))
-        drawn.append(f'<path class="limit" d="M0 {height * _ROWS:.0f}h{COLUMNS}"/>')
-        labels.append(f'<b class="limit" style="top:{100 * height:.1f}%">limit</b>')
-    if first_over is not None:
-        place = float(x_axis.place(np.array(first_over)))
-        drawn.append(f'<path class="first" d="M{place * COLUMNS:.0f} 0v{_ROWS}"/>')
-        labels.append(f'<b class="first" style="left:{100 * place:.1f}%">first over</b>')
-    drawn += [_drawing(line, x_axis, y_axis) for line in reversed(lines)]
-    picture = (
-        f'<svg viewBox="0 0 {COLUMNS} {_ROWS}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(title)}">{"".join(drawn)}</svg>'
-    )
-    return framed(title, picture + "".join(labels), x_axis, y_axis, legend(lines), tall)
+    name = BUNDLE if BUNDLE in step.values else EQUAL
+    audio = {DYNAMIC: step.reference.astype(np.float64)}
+    if name in step.values:
+        audio[name] = step.values[name].astype(np.float64)
+        if audio[name].shape == step.reference.shape:
+            audio[f"difference ({name})"] = audio[name] - audio[DYNAMIC]
+
+    def draw(figure: Figure) -> None:
+        rows = figure.subplots(len(audio), 1, sharex=True, squeeze=False)[:, 0]
+        loudest = 0.0
+        for axes, (title, samples) in zip(rows, audio.items(), strict=True):
+            power = _power(samples)
+            loudest = loudest or float(power.max()) or 1.0
+            levels = 10 * np.log10(np.maximum(power / loudest, 1e-30))
+            extent = (0.0, float(_length(step)), 0.0, SAMPLE_RATE / 2000)
+            picture = axes.imshow(
+                levels, cmap="magma", vmin=-_FLOOR, vmax=0, origin="lower", aspect="auto", extent=extent
+            )
+            axes.grid(visible=False)
+            axes.set_title(f"Spectrogram, {title}")
+            axes.set_ylabel("kHz")
+        figure.colorbar(picture, ax=list(rows), label="dB", aspect=40, pad=0.01)
+        _label_time(rows[-1], step)
+
+    return data_uri(as_svg(_WIDTH, 2.5 * len(audio), draw))
 
 
-def framed(title: str, picture: str, x_axis: Axis, y_axis: Axis, key: str = "", tall: bool = False) -> str:
-    """A picture between its axes.
+def experiment_plot(plot: Plot) -> str:
+    """Returns the address of an image of the lines of an experiment."""
 
-    Args:
-        title: plain text.
-        picture: HTML.
-        x_axis: labelled below.
-        y_axis: labelled at the left.
-        key: HTML that says what is what.
-        tall: whether the plot is the point of its section.
-    """
-    ticks = [f'<i class="x" style="left:{100 * place:.1f}%">{text}</i>' for place, text in x_axis.labels()]
-    ticks += [
-        f'<i class="y" style="top:{100 - 100 * place:.1f}%">{text}</i>' for place, text in y_axis.labels()
-    ]
-    unit = f' <span class="unit">{escape(y_axis.label)}</span>' if y_axis.label else ""
-    return (
-        f'<figure class="plot{" tall" if tall else ""}"><figcaption><span>{escape(title)}{unit}</span>{key}'
-        f'</figcaption><div class="area">{picture}{"".join(ticks)}</div>'
-        f'<div class="unit along">{escape(x_axis.label)}</div></figure>'
-    )
+    def draw(figure: Figure) -> None:
+        axes = figure.subplots()
+        if plot.logarithmic_x and min(min(series.x) for series in plot.series) > 0:
+            axes.set_xscale("log")
+        others = iter(_OTHER_COLOURS * len(plot.series))
+        for series in plot.series:
+            order = np.argsort(series.x)
+            x, y = np.array(series.x, float)[order], np.array(series.y, float)[order]
+            _draw_line(axes, series.name, x, y, _LINES.get(series.name) or {"color": next(others)})
+        lengths = sorted({x for series in plot.series for x in series.x})
+        if len(lengths) <= 8:  # lengths that were chosen
+            axes.set_xticks(lengths, [f"{length:g}" for length in lengths])
+            axes.minorticks_off()
+        axes.set_xlabel(plot.x_label)
+        axes.set_ylabel(plot.y_label)
+        _legend(figure)
 
-
-def legend(lines: Sequence[Line]) -> str:
-    """The names of the lines beside their colours."""
-    names = "".join(f'<span class="key {line.kind}">{escape(line.name)}</span>' for line in lines)
-    return f'<span class="keys">{names}</span>'
+    return data_uri(as_svg(_WIDTH, 4.5, draw))
 
 
-def _finite(lines: Sequence[Line]) -> Values:
-    values = np.concatenate([line.y for line in lines]) if lines else np.empty(0)
-    return np.asarray(values[np.isfinite(values)])
+def drawn_limit(step: Step) -> float | None:
+    """Returns a step's limit as an error over the RMS; None if its judged number is of another kind."""
+    figure, found = deciding(step), step.differences.get(EQUAL)
+    if figure is None or found is None:
+        return None
+    if figure.at_least:
+        return float(10 ** (-figure.limit / 20))
+    return figure.limit if np.isclose(figure.value, found.relative, rtol=1e-3) else None
 
 
-def _grid(x_axis: Axis, y_axis: Axis) -> str:
-    rows = "".join(f"M0 {(1 - place) * _ROWS:.0f}h{COLUMNS}" for place, _ in y_axis.labels())
-    columns = "".join(f"M{place * COLUMNS:.0f} 0v{_ROWS}" for place, _ in x_axis.labels())
-    return f'<path class="grid" d="{rows}{columns}"/>'
+def busiest_channel(step: Step) -> int:
+    """Returns the channel in which the bundle's error is greatest, or is first no number."""
+    for execution in (EQUAL, BUNDLE, STATIC):
+        values = step.values.get(execution)
+        if values is not None and values.shape == step.reference.shape:
+            error = _rows(values).astype(np.float64) - _rows(step.reference)
+            return int(np.nan_to_num(np.square(error).sum(axis=1), nan=np.inf).argmax())
+    return 0
 
 
-def _drawing(line: Line, x_axis: Axis, y_axis: Axis) -> str:
-    """A line where its values are numbers, a band where they are not."""
-    x, y = x_axis.place(line.x) * COLUMNS, (1 - y_axis.place(line.y)) * _ROWS
-    y = np.clip(y, -_ROWS, 2 * _ROWS)
-    if x.size > 2 * COLUMNS:
-        columns, starts = np.unique(np.clip(x.astype(int), 0, COLUMNS - 1), return_index=True)
-        top, bottom = (edge.reduceat(y, starts) for edge in (np.fmin, np.fmax))
-        middle = columns + 0.5
-        shape = "".join(_envelope(middle[run], top[run], bottom[run]) for run in _runs(np.isfinite(top)))
-        drawn = f'<path class="fill {line.kind}" d="{shape}"/>'
+def envelope(x: Array, y: Array) -> tuple[Array, Array, Array]:
+    """Returns where columns of a long line begin, and the least and greatest value in each of them."""
+    starts = np.linspace(0, x.size, _COLUMNS, endpoint=False).astype(int)
+    return x[starts], np.fmin.reduceat(y, starts), np.fmax.reduceat(y, starts)
+
+
+def _channel(step: Step) -> tuple[Array, dict[str, Array], str]:
+    """Returns pt.dynamic's values in the busiest channel, those of the others, and the channel's name."""
+    channel, channels = busiest_channel(step), len(_rows(step.reference))
+    place = f", channel {channel} of {channels}, where the error is greatest" if channels > 1 else ""
+    reference = _rows(step.reference)[channel].astype(np.float64)
+    return reference, {name: _rows(a)[channel].astype(np.float64) for name, a in step.values.items()}, place
+
+
+def _draw_error_by_time(axes: Axes, step: Step) -> None:
+    limit, equal = drawn_limit(step), step.differences.get(EQUAL)
+    axes.set_title(f"Error by {step.axis.removesuffix('s')}, over the RMS of the whole")
+    for name, style in _LINES.items():
+        if (found := step.differences.get(name)) is not None:
+            _draw_line(axes, name, np.arange(found.by_time.size) + 0.5, found.by_time, style)
+    errors = np.concatenate([found.by_time for found in step.differences.values()] + [[limit or np.nan]])
+    errors = errors[np.isfinite(errors) & (errors > 0)]
+    greatest = float(errors.max()) if errors.size else 1e-6
+    least = max(float(errors.min()), greatest / 10**_DECADES) if errors.size else 1e-9
+    axes.set_ylim(least / 2, greatest * 2)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.minorticks_off()
+    if limit:
+        axes.axhline(limit, color=INK, linestyle="--", linewidth=1, label="limit")
+    if equal is not None and equal.first_over is not None and not step.holds:
+        axes.axvline(equal.first_over + 0.5, color=ORANGE, linewidth=1.2, label="first over the limit")
+
+
+def _draw_executions(axes: Axes, step: Step, values: Mapping[str, Array]) -> None:
+    axes.yaxis.set_major_formatter("{x:g}")
+    for name, style in _LINES.items():
+        if name in values:
+            time = (np.arange(values[name].size) + 0.5) / step.per_length
+            _draw_line(axes, name, time, values[name], style)
+
+
+def _draw_line(axes: Axes, name: str, x: Array, y: Array, style: Mapping[str, Any]) -> None:
+    """Draws a line where its values are numbers, and bands where they are not."""
+    finite, label = np.isfinite(y), one_line(name)
+    shown = np.where(finite, y, np.nan)
+    if x.size > 2 * _COLUMNS:
+        band = envelope(x, shown)
+        axes.fill_between(*band, color=style["color"], alpha=0.6, linewidth=0.8, label=label)
     else:
-        runs = _runs(np.isfinite(y))
-        drawn = f'<path class="line {line.kind}" d="{"".join(_polyline(x[run], y[run]) for run in runs)}"/>'
-        if x.size <= _DOTTED:
-            dots = "".join(f"M{a:.0f} {b:.0f}h0" for a, b in zip(x, y, strict=True) if np.isfinite(b))
-            drawn += f'<path class="dots {line.kind}" d="{dots}"/>'
-    return drawn + _bands(x, ~np.isfinite(line.y))
+        marker: dict[str, Any] = {"marker": ".", "markersize": 6} if x.size <= _DOTTED else {}
+        axes.plot(x, shown, label=label, **style, **marker)
+    if not finite.all():
+        # As narrow as a point, but wide enough to be seen.
+        width = max(float(np.ptp(x)) / min(200, x.size), 0.01)
+        bands = [(start, width) for start in np.unique(np.floor(x[~finite] / width)) * width]
+        whole = axes.get_xaxis_transform()
+        axes.broken_barh(bands, (0, 1), transform=whole, color=ORANGE, alpha=0.25, label="not finite")
 
 
-def _runs(good: NDArray[np.bool_]) -> list[slice]:
-    """Stretches of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], good, [False]]).astype(np.int8)))
-    return [slice(first, last) for first, last in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)]
+def _legend(figure: Figure) -> None:
+    """Names every line once, above all plots."""
+    named: dict[str, Artist] = {}
+    for axes in figure.axes:
+        handles, labels = axes.get_legend_handles_labels()
+        named |= dict(zip(map(str, labels), handles, strict=True))
+    figure.legend(list(named.values()), list(named), loc="outside upper right", ncols=len(named))
 
 
-def _polyline(x: Values, y: Values) -> str:
-    """In differences of whole units, which are short to write."""
-    points = list(zip(x.round().astype(int).tolist(), y.round().astype(int).tolist(), strict=True))
-    steps = " ".join(f"{c - a} {d - b}" for (a, b), (c, d) in pairwise(points))
-    return f"M{points[0][0]} {points[0][1]}" + (f"l{steps}" if steps else "h1")
+def _label_time(axes: Axes, step: Step) -> None:
+    rate = f", {FRAMES_PER_SECOND} a second" if step.axis == "frames" else ""
+    axes.set_xlabel(f"{step.axis}{rate}")
+    axes.set_xlim(0, _length(step))
 
 
-def _envelope(x: Values, top: Values, bottom: Values) -> str:
-    return _polyline(np.concatenate([x, x[::-1]]), np.concatenate([top, bottom[::-1]])) + "z"
+def _length(step: Step) -> int:
+    """Returns the number of tokens or frames, at least 1."""
+    return max(int(step.reference.shape[-1]) // step.per_length, 1)
 
 
-def _bands(x: Values, bad: NDArray[np.bool_]) -> str:
-    """Marks where values are not finite."""
-    if not bad.any():
-        return ""
-    columns = np.zeros(COLUMNS, bool)
-    columns[np.clip(x[bad].astype(int), 0, COLUMNS - 1)] = True
-    # Few points are wider apart than a column.
-    reach = max(1, COLUMNS // max(1, 2 * x.size))
-    columns = np.convolve(columns, np.ones(2 * reach + 1), "same") > 0
-    shape = "".join(f"M{run.start} 0h{run.stop - run.start}v{_ROWS}H{run.start}z" for run in _runs(columns))
-    return f'<path class="nan" d="{shape}"><title>not finite</title></path>'
+def _power(samples: Array) -> NDArray[np.float64]:
+    """Returns a power spectrogram of 24 kHz samples, ``[513, windows]``; not a number counts as silence."""
+    from matplotlib.mlab import specgram
+
+    found = np.nan_to_num(samples.reshape(-1), nan=0.0, posinf=0.0, neginf=0.0)
+    padded = np.pad(found, (0, max(0, 2 * _WINDOW - found.size)))
+    return np.asarray(specgram(padded, _WINDOW, SAMPLE_RATE, noverlap=_WINDOW * 3 // 4)[0])
+
+
+def _rows(array: Array) -> Array:
+    """Returns an array as ``[channels, time]``."""
+    return array.reshape(-1, array.shape[-1])

@@ -23,6 +23,11 @@ def decibels(value: float | None) -> str:
     return "equal" if value == np.inf else f"{value:.1f}"
 
 
+def decibels_with_unit(value: float) -> str:
+    """Returns a signal-to-noise ratio with its unit, where it has one."""
+    return f"{decibels(value)} dB" if np.isfinite(value) else decibels(value)
+
+
 def small(value: float) -> str:
     """An error: two digits, however small."""
     return "0" if value == 0 else f"{value:.1e}"
