@@ -56,7 +56,7 @@ def bundle(
         Path | None, typer.Option(help="Where compiled libraries are kept; by default the user's cache.")
     ] = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Keep and reuse no compiled libraries.")
+        bool, typer.Option("--no-cache", help="Keep and reuse no compiled libraries, no answers of kokoro.")
     ] = False,
     no_validate: Annotated[
         bool,
@@ -89,6 +89,7 @@ def bundle(
         runtime_library=runtime_library,
         jobs=jobs or default_workers(),
         cache=None if no_cache else cache_dir or directories.libraries(),
+        answers=None if no_cache else directories.answers(),
         dump_ir=dump_ir,
     )
     with reported_errors("interrupted: no bundle was written; compiled libraries are kept"):

@@ -15,9 +15,10 @@ from exporter.cli.terminal import EPILOG, BundleArgument, parts, reported_errors
 from runtime_min.format.signatures import MINIMUM_LENGTH, STAGE_NAMES
 
 if TYPE_CHECKING:
-    from exporter.parity.figures import Utterance
+    from exporter.parity.answers import Kokoro
+    from exporter.parity.waveforms import Progress as Told
     from exporter.reference.padded import Tail
-    from exporter.validate.e2e import Told
+    from exporter.reference.utterances import Utterance
     from exporter.validate.results import Report, SpokenSteps
     from exporter.validate.steps import Wanted
     from exporter.validate.utterance_runs import Executions
@@ -41,6 +42,7 @@ UtterancesOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="JSON list of objects with phonemes, voice, speed and perhaps seed."),
 ]
+NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Keep and reuse no answers of kokoro.")]
 ThreadsOption = Annotated[
     int | None, typer.Option(help="Threads of the bundle and of kokoro; by default all cores.", min=1)
 ]
@@ -59,18 +61,20 @@ def e2e(
     checkpoint: CheckpointOption = None,
     config: ConfigOption = None,
     threads: ThreadsOption = None,
+    no_cache: NoCacheOption = False,
 ) -> None:
     """Compare the final waveform over a set of utterances: built in, or from a file."""
     _check_directory("--json", json)
     with reported_errors():
+        from exporter.parity import waveforms
         from exporter.reference import utterances as inputs
         from exporter.validate import e2e
         from runtime_min.format.verify import read_manifest
 
         named = inputs.read_utterances(utterances) if utterances else ()
         manifest = read_manifest(path)
-        levels = e2e.levels_here(manifest, cpu_level)
-        with e2e.loaded_levels(path, levels, threads) as bundles:
+        levels = waveforms.levels_here(manifest, cpu_level)
+        with waveforms.loaded_levels(path, levels, threads) as bundles:
             said = named or inputs.built_in(bundles[0])
             if not said:
                 raise inputs.UtterancesError(
@@ -79,15 +83,13 @@ def e2e(
                 )
             inputs.check_utterances(bundles[0], said)
             files = inputs.reference_files(manifest, checkpoint, config)
-            with _shown_progress(len(said)) as progress:
-                progress(0, "start kokoro")
-                with inputs.references(files, threads) as (reference, precise):
-                    waveforms = e2e.validate_waveforms(bundles, reference, precise, said, progress)
-        Console().print(*e2e.as_tables(waveforms))
+            with _shown_progress(len(said)) as progress, _kokoro(files, threads, no_cache) as kokoro:
+                found = waveforms.compare_waveforms(bundles, kokoro, said, progress)
+        Console().print(*e2e.as_tables(found))
         if json is not None:
-            e2e.write_json(json, waveforms, path)
-        typer.echo(e2e.verdict(waveforms, path))
-    if not all(waveform.holds for waveform in waveforms):
+            e2e.write_json(json, found, path)
+        typer.echo(waveforms.verdict(found, path))
+    if not all(comparison.holds for comparison in found):
         raise typer.Exit(_MISSED)
 
 
@@ -132,6 +134,7 @@ def steps(
     checkpoint: CheckpointOption = None,
     config: ConfigOption = None,
     threads: ThreadsOption = None,
+    no_cache: NoCacheOption = False,
 ) -> None:
     """Compare every step of one or many utterances: PyTorch, PyTorch padded, and the bundle."""
     from exporter.validate.steps import Wanted
@@ -150,8 +153,8 @@ def steps(
         )
     _check_directory("--save-dir", save_dir)
     with reported_errors():
-        from exporter.parity.figures import Utterance
         from exporter.reference import utterances as inputs
+        from exporter.reference.utterances import Utterance
         from exporter.validate.report.save import check_replaceable, save
         from exporter.validate.report.terminal import show
         from runtime_min import Bundle
@@ -168,7 +171,9 @@ def steps(
         named = (Utterance(each, speaker, 1.0 if speed is None else speed, seed or 0) for each in spoken)
         with Bundle.load(path, level=cpu_level, threads=threads) as bundle:
             files = inputs.reference_files(manifest, checkpoint, config)
-            report = _compare(bundle, (*named, *said), files, (static_text_len, static_frames), wanted)
+            report = _compare(
+                bundle, (*named, *said), files, (static_text_len, static_frames), wanted, no_cache
+            )
         show(report, Console())
         if save_dir is not None:
             save(report, save_dir)
@@ -177,12 +182,20 @@ def steps(
         raise typer.Exit(_MISSED)
 
 
+def _kokoro(files: tuple[Path, Path], threads: int | None, no_cache: bool) -> Kokoro:
+    from exporter import directories
+    from exporter.parity.answers import Kokoro
+
+    return Kokoro(files, threads, None if no_cache else directories.answers())
+
+
 def _compare(
     bundle: Bundle,
     utterances: Sequence[Utterance],
     files: tuple[Path, Path],
     static_lengths: tuple[int, int],
     wanted: Wanted,
+    no_cache: bool,
 ) -> Report:
     from exporter.reference import utterances as inputs
     from exporter.validate.kernel_order import stage_calls
@@ -193,10 +206,10 @@ def _compare(
     _check_static_lengths(*static_lengths, bundle, utterances, frames)
     with (
         _shown_progress(len(utterances)) as progress,
-        inputs.references(files, bundle.threads) as (reference, precise),
+        _kokoro(files, bundle.threads, no_cache) as kokoro,
     ):
         progress(0, "the kernels of the stages")
-        ask = Executions(bundle, reference, precise, stage_calls(files[1]), *static_lengths)
+        ask = Executions(bundle, kokoro, stage_calls(files[1]), *static_lengths)
         found = tuple(_spoken(ask, utterances, wanted, progress))
     return Report(str(bundle.directory), _facts(bundle, ask), found)
 

@@ -71,6 +71,8 @@ class ExportOptions:
     """Libraries compiled at a time."""
     cache: Path | None = None
     """Directory of compiled libraries; None keeps none."""
+    answers: Path | None = None
+    """Directory of kokoro's answers, which validation compares with; None keeps none."""
     dump_ir: Path | None = None
     """Directory for the intermediate representation of every stage; nothing then comes from the cache."""
 

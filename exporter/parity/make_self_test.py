@@ -12,25 +12,14 @@ from typing import Any
 import numpy as np
 
 from exporter.export.plan import Plan
-from exporter.parity.figures import (
-    GENERATOR_DECIBELS,
-    SPECTRUM_DECIBELS,
-    Asked,
-    Spread,
-    Utterance,
-    chain_limit,
-    decoder_limit,
-    exact_f0n,
-    f0n_unit,
-    mel_limit,
-    near_a_half,
-    own_spread,
-    speak_reference,
-    text_limit,
-)
+from exporter.parity import thresholds
+from exporter.parity.answers import Kokoro
+from exporter.parity.expected import Expected, Spread, make_request
+from exporter.parity.figures import near_a_half
 from exporter.progress import Progress
-from exporter.reference.process import Array, Reference, TextTrace, Trace
-from exporter.reference.utterances import adapted, references
+from exporter.reference.process import Array
+from exporter.reference.utterances import Utterance, adapted
+from runtime_min.model.distances import relative_maximum, relative_rms
 from runtime_min.model.self_test import EXTENSION, STYLE, WHOLE_CHAIN, Check, SelfTest
 
 FILE = "self_test.bin"
@@ -67,12 +56,13 @@ def make_self_test(plan: Plan, progress: Progress) -> SelfTestFiles | None:
     if not plan.is_whole or not plan.voices:
         return None
     progress.step("let kokoro speak what the bundle's self-test compares with")
-    with references((plan.checkpoint.path, plan.checkpoint.config_path)) as (reference, precise):
+    files = (plan.checkpoint.path, plan.checkpoint.config_path)
+    with Kokoro(files, store=plan.options.answers) as kokoro:
         for utterance in _utterances(plan):
-            given = _asked(plan, utterance)
-            expected = speak_reference(reference, given, utterance)
-            if _suits(plan, given, expected):
-                return _self_test(plan, utterance, given, expected, reference, precise)
+            pack = plan.voices[utterance.voice]
+            expected = kokoro.expected(make_request(utterance, plan.checkpoint.vocabulary, pack))
+            if _suits(plan, expected):
+                return _self_test(plan, utterance, expected, kokoro)
     progress.warning("The bundle has no self-test: its buckets hold none of the built-in utterances.")
     return None
 
@@ -87,92 +77,68 @@ def _utterances(plan: Plan) -> Iterator[Utterance]:
     yield from adapted(candidates, sorted(plan.voices), vocabulary)
 
 
-def _asked(plan: Plan, utterance: Utterance) -> Asked:
-    vocabulary, length = plan.checkpoint.vocabulary, len(utterance.phonemes)
-    token_ids = np.array([0, *(vocabulary[phoneme] for phoneme in utterance.phonemes), 0], np.int64)
-    return Asked(token_ids, plan.voices[utterance.voice][length - 1 : length])
-
-
-def _suits(plan: Plan, given: Asked, expected: Trace) -> bool:
-    """Whether the bundle can speak it, and every sound program rounds its durations alike."""
+def _suits(plan: Plan, expected: Expected) -> bool:
+    """Returns whether the bundle can speak it, and every sound program rounds its durations alike."""
     tokens, frames = plan.options.text_buckets[-1], plan.frame_buckets[-1]
-    fits = given.token_ids.size <= tokens and int(expected.frames.sum()) <= frames
-    return fits and not near_a_half(expected, 1.0).any()
+    fits = expected.frames.size <= tokens and int(expected.frames.sum()) <= frames
+    return fits and not near_a_half(expected.durations, 1.0).any()
 
 
-def _self_test(
-    plan: Plan,
-    utterance: Utterance,
-    given: Asked,
-    expected: Trace,
-    reference: Reference,
-    precise: Reference,
-) -> SelfTestFiles:
-    exact = exact_f0n(precise, expected.aligned_encoding, given.style)
-    spread = own_spread(reference, precise, expected, given, utterance.seed)
-    tensors = _tensors(given, expected, exact, plan.target.source_apart)
+def _self_test(plan: Plan, utterance: Utterance, expected: Expected, kokoro: Kokoro) -> SelfTestFiles:
+    source_apart = plan.target.source_apart
+    tensors = _tensors(expected)
+    if source_apart:
+        source = kokoro.reference.source(expected.f0, expected.noise)
+        audio = tensors.pop("audio")
+        tensors |= {"spectrum": np.concatenate([source.magnitude, source.phase], axis=1), "audio": audio}
     checks = (
-        *_text_checks(expected, precise.text(given.token_ids, given.row)),
-        *_f0n_checks(expected, exact),
-        *(_source_checks() if plan.target.source_apart else ()),
-        *_audio_checks(spread, plan.target.source_apart),
+        *_text_checks(expected),
+        *_f0n_checks(expected),
+        *(_source_checks() if source_apart else ()),
+        *_audio_checks(kokoro.spread(expected), source_apart),
     )
-    test = SelfTest(
-        utterance.phonemes,
-        utterance.voice,
-        utterance.seed,
-        tuple(map(int, expected.frames)),
-        FILE,
-        tuple(tensors),
-        checks,
-    )
+    frames = tuple(map(int, expected.frames))
+    test = SelfTest(utterance.phonemes, utterance.voice, utterance.seed, frames, FILE, tuple(tensors), checks)
     data = b"".join(values.astype("<f4").tobytes() for values in tensors.values())
     return SelfTestFiles({EXTENSION: asdict(test)}, {FILE: data})
 
 
-def _tensors(
-    given: Asked, expected: Trace, exact: tuple[Array, Array], source_apart: bool
-) -> dict[str, Array]:
-    """What kokoro took and gave; aligned features and noise follow from it."""
-    tensors = {
-        STYLE: given.row,
-        "hidden": expected.hidden,
-        "encoding": expected.encoding,
-        "durations": expected.durations,
-        "text": expected.text,
-        "f0": expected.f0,
-        "energy": expected.energy,
-        f"f0{_EXACT}": exact[0],
-        f"energy{_EXACT}": exact[1],
+def _tensors(expected: Expected) -> dict[str, Array]:
+    """Returns what kokoro took and gave; aligned features and noise follow from it."""
+    own = ("hidden", "encoding", "durations", "text", "f0", "energy")
+    return {
+        STYLE: expected.request.row,
+        **{name: getattr(expected, name) for name in own},
+        f"f0{_EXACT}": expected.exact_f0,
+        f"energy{_EXACT}": expected.exact_energy,
+        "audio": expected.audio,
     }
-    if source_apart:
-        tensors["spectrum"] = np.concatenate([expected.magnitude, expected.phase], axis=1)
-    return {**tensors, "audio": expected.audio}
 
 
-def _text_checks(expected: Trace, exact: TextTrace) -> Iterator[Check]:
+def _text_checks(expected: Expected) -> Iterator[Check]:
     stages = {"hidden": "bert", "encoding": "duration", "durations": "duration", "text": "text_encoder"}
     for name, stage in stages.items():
-        limit = text_limit(getattr(expected, name), getattr(exact, name))
-        yield Check((stage,), name, name, "maximum", limit)
+        own = relative_maximum(getattr(expected, name), getattr(expected.exact_text, name))
+        yield Check((stage,), name, name, "maximum", thresholds.text_limit(own))
 
 
-def _f0n_checks(expected: Trace, exact: tuple[Array, Array]) -> Iterator[Check]:
-    for name, values in zip(("f0", "energy"), exact, strict=True):
-        allowed = 2 * f0n_unit(getattr(expected, name), values)
+def _f0n_checks(expected: Expected) -> Iterator[Check]:
+    for name in ("f0", "energy"):
+        own = relative_rms(getattr(expected, name), getattr(expected, f"exact_{name}"))
+        allowed = thresholds.F0N_UNITS * thresholds.f0n_unit(own)
         yield Check(("f0n",), name, name + _EXACT, "decibels", -20 * float(np.log10(allowed)))
 
 
 def _source_checks() -> Iterator[Check]:
     """A source of its own, and what follows from its spectrum."""
-    yield Check(("source",), "spectrum", "spectrum", "spectrum decibels", SPECTRUM_DECIBELS)
+    yield Check(("source",), "spectrum", "spectrum", "spectrum decibels", thresholds.SPECTRUM_DECIBELS)
     yield Check(("source",), "spectrum", "spectrum", "turned phases", 0)
-    yield Check(("decoder",), "audio", "audio", "decibels", GENERATOR_DECIBELS)
+    yield Check(("decoder",), "audio", "audio", "decibels", thresholds.GENERATOR_DECIBELS)
 
 
 def _audio_checks(spread: Spread, source_apart: bool) -> Iterator[Check]:
     """The decoder with its source, and the whole chain."""
     decoder = ("source", "decoder") if source_apart else ("decoder",)
-    yield Check(decoder, "audio", "audio", "decibels", decoder_limit(spread))
-    yield Check(WHOLE_CHAIN, "audio", "audio", "decibels", chain_limit(spread))
-    yield Check(WHOLE_CHAIN, "audio", "audio", "log-mel", mel_limit(spread) * spread.other_seed)
+    yield Check(decoder, "audio", "audio", "decibels", thresholds.decoder_limit(spread))
+    yield Check(WHOLE_CHAIN, "audio", "audio", "decibels", thresholds.chain_limit(spread))
+    yield Check(WHOLE_CHAIN, "audio", "audio", "log-mel", thresholds.mel_limit(spread) * spread.other_seed)

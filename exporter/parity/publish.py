@@ -1,8 +1,8 @@
 """Validates a bundle before it is published; the numbers go into its manifest.
 
 The bundle speaks in a process of its own, because the exporter's already holds TVM's compiler:
-``python -m exporter.parity.publish BUNDLE CHECKPOINT CONFIG`` prints JSON objects, ``{"progress": ...}``
-while it runs and ``{"waveforms": ...}`` or ``{"why not": ...}`` at its end.
+``python -m exporter.parity.publish BUNDLE CHECKPOINT CONFIG [ANSWERS]`` prints JSON objects,
+``{"progress": ...}`` while it runs and ``{"waveforms": ...}`` or ``{"why not": ...}`` at its end.
 """
 
 from __future__ import annotations
@@ -18,17 +18,11 @@ from typing import Any
 
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
-from exporter.parity.figures import Utterance
+from exporter.parity.answers import Kokoro
+from exporter.parity.figures import Comparison
+from exporter.parity.waveforms import compare_waveforms, levels_here, loaded_levels, verdict
 from exporter.progress import Progress
-from exporter.reference.utterances import built_in, references
-from exporter.validate.e2e import (
-    MOST_DECIBELS,
-    Waveform,
-    levels_here,
-    loaded_levels,
-    validate_waveforms,
-    verdict,
-)
+from exporter.reference.utterances import Utterance, built_in
 from runtime_min import Bundle
 from runtime_min.engine.machine import this_machine
 from runtime_min.errors import DeviceError, KokoroError
@@ -38,8 +32,10 @@ from runtime_min.model.distances import Figure
 from runtime_min.model.self_test import EXTENSION, read_self_test
 
 Numbers = dict[str, str | int | float | bool]
-Measured = tuple[Waveform, ...] | str
+Measured = tuple[Comparison, ...] | str
 """What was measured, or why nothing could be."""
+_MOST_DECIBELS = 200.0
+"""Recorded for equal signals, which have no finite number of decibels."""
 _OTHER_MACHINE = "it was made on a machine that cannot run it"
 
 
@@ -91,7 +87,8 @@ def _cannot_be_validated(plan: Plan) -> str | None:
 
 
 def _measure(plan: Plan, progress: Progress, bundle: Path) -> Measured:
-    files = (bundle, plan.checkpoint.path, plan.checkpoint.config_path)
+    answers = (plan.options.answers,) if plan.options.answers else ()
+    files = (bundle, plan.checkpoint.path, plan.checkpoint.config_path, *answers)
     command = [sys.executable, "-m", "exporter.parity.publish", *map(str, files)]
     # A file, and not a pipe, takes any amount of text while the other pipe is read.
     with (
@@ -124,12 +121,12 @@ def _read(lines: Iterator[str] | Sequence[str], progress: Progress) -> Measured 
     return waveforms
 
 
-def _waveform(entry: dict[str, Any]) -> Waveform:
+def _waveform(entry: dict[str, Any]) -> Comparison:
     figures = tuple(Figure(**figure) for figure in entry["figures"])
-    return Waveform(Utterance(**entry["utterance"]), entry["level"], entry["frames"], figures)
+    return Comparison(**entry | {"utterance": Utterance(**entry["utterance"]), "figures": figures})
 
 
-def numbers_of(waveforms: Sequence[Waveform]) -> Numbers:
+def numbers_of(waveforms: Sequence[Comparison]) -> Numbers:
     """The validation as the manifest's flat map: of each figure the worst on each CPU level."""
     spoken = {waveform.utterance: waveform.frames for waveform in waveforms}
     numbers: Numbers = {
@@ -143,39 +140,38 @@ def numbers_of(waveforms: Sequence[Waveform]) -> Numbers:
         for figure in waveform.figures:
             name = f"{waveform.level}: {figure.name}"
             worst: Callable[..., float] = min if figure.at_least else max
-            value = min(float(figure.value), MOST_DECIBELS)
+            value = min(float(figure.value), _MOST_DECIBELS)
             numbers[name] = worst(value, numbers.get(name, value))
     return numbers
 
 
-def main(bundle: str, checkpoint: str, config: str) -> None:
+def main(bundle: str, checkpoint: str, config: str, answers: str | None = None) -> None:
     """Prints how far a bundle is from kokoro."""
-    path = Path(bundle)
+    path, files = Path(bundle), (Path(checkpoint), Path(config))
     with loaded_levels(path, levels_here(read_manifest(path))) as bundles:
         utterances = built_in(bundles[0])
         if not utterances:
             _tell({"waveforms": []})
             return
-        _tell({"progress": "start kokoro"})
-        with references((Path(checkpoint), Path(config))) as (reference, precise):
 
-            def progress(done: int, what: str) -> None:
-                if done < len(utterances):
-                    _tell({"progress": what})
+        def progress(done: int, what: str) -> None:
+            if done < len(utterances):
+                _tell({"progress": what})
 
-            waveforms = validate_waveforms(bundles, reference, precise, utterances, progress)
+        with Kokoro(files, store=Path(answers) if answers else None) as kokoro:
+            compared = compare_waveforms(bundles, kokoro, utterances, progress, whole_spread=True)
         tested = [_self_test(bundle) for bundle in bundles if EXTENSION in bundle.manifest.extensions]
-    _tell({"waveforms": [asdict(waveform) for waveform in (*waveforms, *tested)]})
+    _tell({"waveforms": [asdict(comparison) for comparison in (*compared, *tested)]})
 
 
-def _self_test(bundle: Bundle) -> Waveform:
+def _self_test(bundle: Bundle) -> Comparison:
     """What the bundle finds when it compares itself, by the name of each stage."""
     test = read_self_test(bundle.manifest)
     figures = tuple(
         replace(figure, name=f"self-test, {stages}: {figure.name}") for stages, figure in bundle.self_test()
     )
     utterance = Utterance(test.phonemes, test.voice, seed=test.seed)
-    return Waveform(utterance, bundle.level.name, sum(test.frames), figures)
+    return Comparison(utterance, sum(test.frames), figures, level=bundle.level.name)
 
 
 def _tell(message: dict[str, Any]) -> None:

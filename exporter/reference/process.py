@@ -219,9 +219,19 @@ class Reference:
         return answer["f0"], answer["energy"]
 
     def decode(
-        self, asr: Array, f0: Array, energy: Array, decoder_style: Array, noise: NDArray[np.float32]
+        self,
+        asr: Array,
+        f0: Array,
+        energy: Array,
+        decoder_style: Array,
+        noise: NDArray[np.float32],
+        magnitude: Array | None = None,
+        phase: Array | None = None,
     ) -> DecoderTrace:
-        """Run the decoder on [1, 512, m], [1, 2m], [1, 2m], [1, 128] and noise of 600m numbers."""
+        """Run the decoder on [1, 512, m], [1, 2m], [1, 2m], [1, 128] and noise of 600m numbers.
+
+        `magnitude` and `phase`, [1, 11, 120m + 1] each, replace the harmonic source's.
+        """
         request = {
             "asr": asr,
             "f0": f0,
@@ -229,6 +239,8 @@ class Reference:
             "decoder_style": decoder_style,
             "noise": noise,
         }
+        if magnitude is not None and phase is not None:
+            request |= {"magnitude": magnitude, "phase": phase}
         return DecoderTrace(**self._ask("decode", request))
 
     def static_decode(

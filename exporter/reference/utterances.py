@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from exporter.errors import CheckpointError, ExportError
-from exporter.parity.figures import Utterance
-from exporter.reference.process import Reference
 from runtime_min import Bundle
-from runtime_min.engine.vm import usable_cores
 from runtime_min.errors import (
     InputError,
     KokoroError,
@@ -29,6 +26,18 @@ from runtime_min.model.alignment import round_durations
 from runtime_min.model.tokens import tokenise
 from runtime_min.speech.request import Capabilities, check_seed, check_speed
 from runtime_min.speech.request import check_utterance as check_request
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """Phonemes and how to say them."""
+
+    phonemes: str
+    voice: str
+    speed: float = 1.0
+    seed: int = 0
+    """Of the noise."""
+
 
 PANGRAM = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˌOvəɹ ðə lˈAzi dˈɔɡ."
 """The quick brown fox jumps over the lazy dog."""
@@ -333,21 +342,3 @@ def _check_digest(what: str, option: str, path: Path, expected: str) -> None:
             f"{path} is not the {what} that the bundle was made from: expected SHA-256 {expected}, found "
             f"{found}. Name that one with {option} PATH, or export the bundle again from this one."
         )
-
-
-@contextmanager
-def references(files: tuple[Path, Path], threads: int | None = None) -> Iterator[tuple[Reference, Reference]]:
-    """Kokoro in float32 and in float64, from a checkpoint and its configuration.
-
-    Args:
-        files: what `reference_files` returned.
-        threads: how many compute in each; by default as many as there are cores.
-    """
-    # Threads that wait must sleep: spinning ones take the cores from the bundle's.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    count = threads or len(usable_cores())
-    with (
-        Reference(*files, threads=count) as reference,
-        Reference(*files, threads=count, dtype="float64") as precise,
-    ):
-        yield reference, precise

@@ -132,6 +132,8 @@ class Worker:
 
     def _transform(self, transform: Callable[[Any], Any], signal: Any) -> Any:
         if self.spectrum is not None:
+            for name, tensor in zip(("magnitude", "phase"), self.spectrum, strict=True):
+                self._keep(name, tensor)
             return self.spectrum
         result = transform(signal)
         if self.stop_after_spectrum:
@@ -180,7 +182,9 @@ class Worker:
         return {name: self.record[name] for name in ("f0", "energy")}
 
     def decode(self, request: Message) -> Message:
-        """Run the decoder on ``asr``, ``f0``, ``energy``, ``decoder_style`` and ``noise``."""
+        """Run the decoder on the names of its inputs, ``noise``, and perhaps ``magnitude`` and ``phase``."""
+        if "magnitude" in request:
+            self.spectrum = (self.tensor(request["magnitude"]), self.tensor(request["phase"]))
         inputs = [self.tensor(request[name]) for name in ("asr", "f0", "energy", "decoder_style")]
         with self.noise(request["noise"]):
             audio = self.model.decoder(*inputs)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exporter.parity import figures as parity
+from exporter.parity.thresholds import BLOCK_DECIBELS
 from exporter.reference.process import Array
 from exporter.validate.block_map import Point, points
 from exporter.validate.experiments import decibels
@@ -28,7 +28,7 @@ class _Probed:
 
     @property
     def holds(self) -> bool:
-        return self.equal.finite and self.equal.decibels >= parity.BLOCK_DECIBELS
+        return self.equal.finite and self.equal.decibels >= BLOCK_DECIBELS
 
 
 def probe(scene: Scene, stage: str) -> Table:
@@ -67,7 +67,7 @@ def _conclusion(stage: str, probed: Sequence[_Probed], marked: int | None) -> st
     found = f"{first.equal.decibels:.1f} dB" if first.equal.finite else "not finite"
     return (
         f"The first block that differs on equal inputs is {first.point.name}: {found}, at least "
-        f"{parity.BLOCK_DECIBELS:.0f} dB expected."
+        f"{BLOCK_DECIBELS:.0f} dB expected."
     )
 
 
@@ -99,13 +99,13 @@ def _cut(values: Array, like: Array) -> Array:
 
 def _expected(scene: Scene, stage: str, chosen: Sequence[Point]) -> dict[Point, Array]:
     """Kokoro's outputs at the points, for pt.dynamic's inputs of the stage."""
-    with scene.ask.reference.tap([tap for point in chosen for tap in point.taps]) as tapped:
+    with scene.ask.kokoro.reference.tap([tap for point in chosen for tap in point.taps]) as tapped:
         if stage == "decoder":
-            scene.ask.reference.decode(**scene.decoder_inputs(scene.dynamic))
+            scene.ask.kokoro.reference.decode(**scene.decoder_inputs(scene.dynamic))
         elif stage == "f0n":
-            scene.ask.reference.f0n(scene.dynamic.aligned_encoding, scene.given.style.prosody)
+            scene.ask.kokoro.reference.f0n(scene.dynamic.aligned_encoding, scene.given.style.prosody)
         else:
-            scene.ask.reference.text(scene.given.token_ids, scene.given.row)
+            scene.ask.kokoro.reference.text(scene.given.token_ids, scene.given.row)
         return {point: point.expected(tapped) for point in chosen}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.parity.figures import Asked, decoder_inputs
+from exporter.parity.expected import Request, decoder_inputs
 from exporter.reference.process import Array, DecoderTrace, Trace
 from exporter.validate.kernel_order import KERNEL, StageCalls
 from exporter.validate.observe import observe
@@ -81,7 +81,7 @@ def of_decoder(trace: DecoderTrace, f0: Array) -> Values:
     }
 
 
-def of_kokoro(given: Asked, trace: Trace, logits: Array) -> Values:
+def of_kokoro(given: Request, trace: Trace, logits: Array) -> Values:
     """The quantities of a run of kokoro's; `logits` [1, n or more, bins] as its tap gives them."""
     return {
         "tokens": given.token_ids[None],
@@ -134,7 +134,7 @@ class BundleSteps:
             **self._decoder(decoder_inputs(spoken, spoken.style, spoken.noise)),
         }
 
-    def on_equal_inputs(self, spoken: SpokenTrace, given: Asked, trace: Trace, speed: float) -> Values:
+    def on_equal_inputs(self, spoken: SpokenTrace, given: Request, trace: Trace, speed: float) -> Values:
         """Each quantity computed by the bundle from pt.dynamic's quantities before it."""
         style = given.style
         f0n = self._bundle.stage("f0n").run(

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.parity.figures import Utterance
 from exporter.reference.process import Array
+from exporter.reference.utterances import Utterance
 from runtime_min.model.distances import Figure, snr
 
 DYNAMIC = "pt.dynamic"

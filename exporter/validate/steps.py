@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
-from exporter.parity import figures as parity
-from exporter.parity.figures import Utterance
+from exporter.parity import figures, thresholds
+from exporter.parity.expected import OTHER_SEED, Expected, Spread, distances
 from exporter.parity.source_spectrum import phase_figure
 from exporter.reference.padded import Tail
 from exporter.reference.process import Array, Reference, perturb
+from exporter.reference.utterances import Utterance
 from exporter.validate import experiments
 from exporter.validate.probe import probe
 from exporter.validate.quantities import STEPS, BundleSteps, StepName, Values, of_decoder, of_kokoro
 from exporter.validate.results import BUNDLE, EQUAL, STATIC, SpokenSteps, Step, Table, difference
 from exporter.validate.utterance_runs import LOGITS_TAP, Executions, Scene, set_scene
-from runtime_min.model.distances import Figure, relative_rms
+from runtime_min.model.distances import Figure, relative_rms, snr
 from runtime_min.model.noise import gaussian_noise
 
 _TURNED = 0.1
@@ -51,17 +51,19 @@ def trace_steps(ask: Executions, utterance: Utterance, wanted: Wanted) -> Spoken
         UnknownKernelsError: the bundle was made by another exporter.
     """
     scene = set_scene(ask, utterance)
-    spread = parity.own_spread(ask.reference, ask.precise, scene.dynamic, scene.given, utterance.seed)
-    steps = spoken_steps(scene, spread)
+    ask.progress("kokoro's answer and its spread")
+    expected = ask.kokoro.expected(scene.given)
+    spread = ask.kokoro.spread(expected)
+    steps = spoken_steps(scene, expected, spread)
     return replace(steps, tables=tuple(_tables(scene, spread, wanted)))
 
 
-def _tables(scene: Scene, spread: parity.Spread, wanted: Wanted) -> Iterator[Table]:
+def _tables(scene: Scene, spread: Spread, wanted: Wanted) -> Iterator[Table]:
     for stage in wanted.probes:
         scene.ask.progress(f"the blocks of {stage}")
         yield probe(scene, stage)
     if wanted.cross:
-        yield experiments.crossed_decoders(scene, parity.decoder_limit(spread))
+        yield experiments.crossed_decoders(scene, thresholds.decoder_limit(spread))
     if wanted.prefix_f0n:
         yield experiments.prefix_f0n(scene)
     if wanted.tails:
@@ -70,30 +72,31 @@ def _tables(scene: Scene, spread: parity.Spread, wanted: Wanted) -> Iterator[Tab
         yield experiments.sweep_buckets(scene)
 
 
-def spoken_steps(scene: Scene, spread: parity.Spread) -> SpokenSteps:
+def spoken_steps(scene: Scene, expected: Expected, spread: Spread) -> SpokenSteps:
     """Measures and judges every step of an utterance.
 
     Args:
         scene: the utterance.
-        spread: pt.dynamic's own.
+        expected: kokoro's answer.
+        spread: the whole spread of the answer.
     """
     scene.ask.progress("the bundle, step by step")
     trace, utterance = scene.dynamic, scene.utterance
-    expected = of_kokoro(scene.given, trace, scene.logits)
+    values = of_kokoro(scene.given, trace, scene.logits)
     taken = BundleSteps(scene.ask.bundle, scene.ask.calls, bins=scene.logits.shape[2])
     executions = {
         EQUAL: taken.on_equal_inputs(scene.spoken, scene.given, trace, utterance.speed),
         BUNDLE: taken.chain(scene.spoken, utterance.speed),
         STATIC: of_kokoro(scene.given, *scene.static),
     }
-    own = own_changes(scene, expected)
+    own = own_changes(scene, values)
     verdicts = judged(scene, executions[EQUAL], expected, spread)
     steps = tuple(
-        _step(name, expected[name.name], executions, own[name.name], verdicts[name.name]) for name in STEPS
+        _step(name, values[name.name], executions, own[name.name], verdicts[name.name]) for name in STEPS
     )
     chain = (
-        *parity.duration_figures(scene.predicted, trace, utterance.speed),
-        *parity.chain_figures(scene.spoken.audio, trace.audio, spread),
+        *figures.duration_figures(scene.predicted, expected),
+        *figures.chain_figures(distances(scene.spoken.audio, expected.audio), spread),
     )
     return SpokenSteps(utterance, trace.frames.size, scene.frames, steps, chain)
 
@@ -126,13 +129,12 @@ def own_changes(scene: Scene, expected: Values) -> dict[str, dict[str, float]]:
 def _changed(scene: Scene) -> Iterator[tuple[str, Values]]:
     """What pt.dynamic computes after changes that mean nothing; parts before the change are left out."""
     scene.ask.progress("pt.dynamic against itself")
-    reference, trace, inputs = scene.ask.reference, scene.dynamic, scene.decoder_inputs(scene.dynamic)
+    reference, trace, inputs = scene.ask.kokoro.reference, scene.dynamic, scene.decoder_inputs(scene.dynamic)
     ids, row = scene.given.token_ids, scene.given.row
-    noise, speed = partial(gaussian_noise, scene.utterance.seed), scene.utterance.speed
 
     def spoken(by: Reference) -> Values:
         with by.tap([LOGITS_TAP]) as tapped:
-            changed = by.speak(ids, row, speed, noise, trace.frames)
+            changed = by.speak(ids, row, scene.given.speed, scene.given.noise, trace.frames)
             return of_kokoro(scene.given, changed, tapped[LOGITS_TAP][0])
 
     other = 2 if reference.thread_count == 1 else 1
@@ -142,11 +144,11 @@ def _changed(scene: Scene) -> Iterator[tuple[str, Values]]:
         yield f"{other} thread{'s' * (other > 1)}", spoken(reference)
     finally:
         reference.threads(before)
-    yield "float64", spoken(scene.ask.precise)
+    yield "float64", spoken(scene.ask.kokoro.precise)
     for relative in (1e-7, 1e-6):
         f0 = perturb(trace.f0, relative, 0)
         yield f"F0 {relative:.0e}", of_decoder(reference.decode(**inputs | {"f0": f0}), f0)
-    another = gaussian_noise(scene.utterance.seed + parity.OTHER_SEED, trace.audio.size)
+    another = gaussian_noise(scene.utterance.seed + OTHER_SEED, trace.audio.size)
     yield "other seed", of_decoder(reference.decode(**inputs | {"noise": another}), trace.f0)
 
 
@@ -159,35 +161,35 @@ class Verdict:
     """The limit as a share of the RMS, to tell from which token or frame on an array is over it."""
 
 
-def judged(scene: Scene, found: Values, expected: Values, spread: parity.Spread) -> dict[str, Verdict]:
-    """Judges each step by name; the thresholds are those of `exporter.parity.figures`."""
-    trace, given, precise = scene.dynamic, scene.given, scene.ask.precise
-    with precise.tap([LOGITS_TAP]) as tapped:
-        text = precise.text(given.token_ids, given.row)
+def judged(scene: Scene, found: Values, answer: Expected, spread: Spread) -> dict[str, Verdict]:
+    """Judges each step by name, on equal inputs."""
+    expected = of_kokoro(scene.given, scene.dynamic, scene.logits)
+    with scene.ask.kokoro.precise.tap([LOGITS_TAP]) as tapped:
+        text = scene.ask.kokoro.precise.text(scene.given.token_ids, scene.given.row)
         logits = tapped[LOGITS_TAP][0].swapaxes(1, 2)
-    exact_f0, exact_energy = scene.exact_f0n
     exact = {
         "bert": text.hidden, "duration encoding": text.encoding, "duration logits": logits,
-        "durations": text.durations, "text_encoder": text.text, "F0": exact_f0, "N": exact_energy,
+        "durations": text.durations, "text_encoder": text.text,
+        "F0": answer.exact_f0, "N": answer.exact_energy,
     }  # fmt: skip
 
     def by_maximum(name: str) -> Verdict:
-        figure = parity.text_figure(name, found[name], expected[name], exact[name])
+        figure = figures.text_figure(name, found[name], expected[name], exact[name])
         return Verdict((figure,), figure.limit)
 
     def by_precision(name: str) -> Verdict:
-        own = max(relative_rms(expected[name], exact[name]), parity.USUAL_DISTANCE)
-        figure = parity.f0n_figure(name, found[name], expected[name], exact[name])
+        own = thresholds.f0n_unit(relative_rms(expected[name], exact[name]))
+        figure = figures.f0n_figure(name, found[name], expected[name], exact[name])
         return Verdict((figure,), (1 + figure.limit) * own)
 
     def by_equality(name: str) -> Verdict:
-        return Verdict((parity.equality_figure(name, found[name], expected[name]),), 0.0)
+        return Verdict((figures.equality_figure(name, found[name], expected[name]),), 0.0)
 
     def by_decibels(figure: Figure) -> Verdict:
         return Verdict((figure,), float(10 ** (-figure.limit / 20)))
 
     def at_least(name: str, decibels: float) -> Verdict:
-        return by_decibels(parity.decibel_figure(name, found[name], expected[name], decibels))
+        return by_decibels(figures.decibel_figure(name, found[name], expected[name], decibels))
 
     predicted = found["predicted frames"][0]
     return {
@@ -197,19 +199,17 @@ def judged(scene: Scene, found: Values, expected: Values, spread: parity.Spread)
         "duration encoding": by_maximum("duration encoding"),
         "duration logits": by_maximum("duration logits"),
         "durations": by_maximum("durations"),
-        "predicted frames": Verdict(
-            tuple(parity.duration_figures(predicted, trace, scene.utterance.speed)), 0.0
-        ),
+        "predicted frames": Verdict(tuple(figures.duration_figures(predicted, answer)), 0.0),
         "text_encoder": by_maximum("text_encoder"),
         "aligned encoding": by_equality("aligned encoding"),
         "aligned asr": by_equality("aligned asr"),
         "F0": by_precision("F0"),
         "N": by_precision("N"),
-        "decoder hidden": at_least("decoder hidden", parity.HIDDEN_DECIBELS),
-        "sines": at_least("sines", parity.SINES_DECIBELS),
-        "source": at_least("source", parity.SOURCE_DECIBELS),
-        "magnitude": at_least("magnitude", parity.SPECTRUM_DECIBELS),
-        "phase": Verdict((phase_figure(found["phase"], trace.source),), _TURNED),
-        "generator": at_least("generator", parity.GENERATOR_DECIBELS),
-        "audio": by_decibels(parity.decoder_figure(found["audio"], trace.audio, spread)),
+        "decoder hidden": at_least("decoder hidden", thresholds.HIDDEN_DECIBELS),
+        "sines": at_least("sines", thresholds.SINES_DECIBELS),
+        "source": at_least("source", thresholds.SOURCE_DECIBELS),
+        "magnitude": at_least("magnitude", thresholds.SPECTRUM_DECIBELS),
+        "phase": Verdict((phase_figure(found["phase"], scene.dynamic.source),), _TURNED),
+        "generator": at_least("generator", thresholds.GENERATOR_DECIBELS),
+        "audio": by_decibels(figures.decoder_figure(snr(found["audio"], answer.audio), spread)),
     }

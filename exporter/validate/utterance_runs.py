@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.parity import figures as parity
-from exporter.parity.figures import Asked, Utterance
-from exporter.reference.process import Array, Reference, Trace
+from exporter.parity.answers import Kokoro
+from exporter.parity.expected import Request, decoder_inputs, speak
+from exporter.parity.figures import request_for
+from exporter.reference.process import Array, Trace
+from exporter.reference.utterances import Utterance
 from exporter.validate.kernel_order import StageCalls
 from exporter.validate.results import STATIC
 from runtime_min import Bundle
 from runtime_min.errors import ModelOutputError
 from runtime_min.model.chain import Trace as SpokenTrace
-from runtime_min.model.noise import gaussian_noise
 
 LOGITS_TAP = "output:predictor.duration_proj"
 PREFIX = "pt.static, F0 and N of the prefix"
@@ -29,10 +30,7 @@ class Executions:
     """Whom to ask: the bundle and kokoro."""
 
     bundle: Bundle
-    reference: Reference
-    """kokoro in float32."""
-    precise: Reference
-    """kokoro in float64."""
+    kokoro: Kokoro
     calls: Mapping[str, StageCalls]
     """Which kernels the bundle's stages call."""
     static_tokens: int = 512
@@ -48,7 +46,7 @@ class Scene:
 
     ask: Executions
     utterance: Utterance
-    given: Asked
+    given: Request
     """What kokoro is given for it."""
     spoken: SpokenTrace
     """The bundle's chain, with pt.dynamic's durations."""
@@ -65,7 +63,7 @@ class Scene:
 
     def decoder_inputs(self, trace: Trace | SpokenTrace) -> dict[str, Array]:
         """What an execution gave its decoder, with the style that kokoro is given."""
-        return parity.decoder_inputs(trace, self.given.style, self.spoken.noise)
+        return decoder_inputs(trace, self.given.style, self.spoken.noise)
 
     @cached_property
     def equal(self) -> SpokenTrace:
@@ -81,11 +79,6 @@ class Scene:
             f0=dynamic.f0,
             energy=dynamic.energy,
         )
-
-    @cached_property
-    def exact_f0n(self) -> tuple[Array, Array]:
-        """F0 and N of pt.dynamic's aligned encoding in float64."""
-        return parity.exact_f0n(self.ask.precise, self.dynamic.aligned_encoding, self.given.style)
 
     @cached_property
     def static(self) -> tuple[Trace, Array]:
@@ -106,12 +99,12 @@ class Scene:
     def _speak_static(self, frame_length: int, prefix_f0n: bool) -> tuple[Trace, Array]:
         ask, utterance = self.ask, self.utterance
         ask.progress(f"{PREFIX if prefix_f0n else STATIC} at {frame_length} frames")
-        with ask.reference.tap([LOGITS_TAP]) as tapped:
-            trace = ask.reference.static(
+        with ask.kokoro.reference.tap([LOGITS_TAP]) as tapped:
+            trace = ask.kokoro.reference.static(
                 self.given.token_ids,
                 self.given.row,
                 utterance.speed,
-                partial(gaussian_noise, utterance.seed),
+                self.given.noise,
                 text_length=ask.static_tokens,
                 frame_length=frame_length,
                 prefix_f0n=prefix_f0n,
@@ -126,18 +119,18 @@ def set_scene(ask: Executions, utterance: Utterance) -> Scene:
     Raises:
         InputError: the bundle cannot speak it.
     """
-    speak = partial(ask.bundle.trace, utterance.phonemes, utterance.voice, utterance.speed, utterance.seed)
+    said = (utterance.phonemes, utterance.voice, utterance.speed, utterance.seed)
     ask.progress("the bundle and pt.dynamic")
-    given = parity.asked(ask.bundle, utterance)
-    with ask.reference.tap([LOGITS_TAP]) as tapped:
-        dynamic = parity.speak_reference(ask.reference, given, utterance)
+    given = request_for(ask.bundle, utterance)
+    with ask.kokoro.reference.tap([LOGITS_TAP]) as tapped:
+        dynamic = speak(ask.kokoro.reference, given)
         logits = tapped[LOGITS_TAP][0]
     try:
-        spoken = speak()
+        spoken = ask.bundle.trace(*said)
         predicted = spoken.durations
     except ModelOutputError:
         predicted = np.zeros_like(dynamic.frames)
     if not np.array_equal(predicted, dynamic.frames):
         # Later steps are compared frame by frame.
-        spoken = speak(durations=dynamic.frames)
+        spoken = ask.bundle.trace(*said, durations=dynamic.frames)
     return Scene(ask, utterance, given, spoken, predicted, dynamic, logits)

@@ -9,9 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -19,10 +17,11 @@ from exporter import directories
 from exporter.compiler.targets import Target
 from exporter.model.checkpoint import OFFICIAL_CONFIG
 from exporter.model.synthetic import ensure_file
+from exporter.parity.answers import Kokoro
 from exporter.parity.make_self_test import SelfTestFiles
 from exporter.reference.process import Reference
 from runtime_min import Bundle
-from tests.support.exported_self_test import self_test
+from tests.support.exported_self_test import ANSWERS, self_test
 from tests.support.paths import REAL_VOICES, ROOT
 from tests.support.utterances import HELLO
 
@@ -130,25 +129,14 @@ def kokoro_said() -> SelfTestFiles:
     return self_test("host", TEXT_BUCKETS, FRAME_BUCKETS)
 
 
-@contextmanager
-def kokoro(checkpoint: Path, dtype: Literal["float32", "float64"]) -> Iterator[Reference]:
-    """kokoro in a process whose threads sleep while they wait: spinning ones take all cores."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OMP_WAIT_POLICY", "PASSIVE")
-        started = Reference(checkpoint, OFFICIAL_CONFIG, threads=2, dtype=dtype)
-    with started:
-        yield started
+@pytest.fixture(scope="session")
+def kokoro(checkpoint_file: Path) -> Iterator[Kokoro]:
+    """Kokoro's answers for the synthetic checkpoint; `make prove` computes all of them again."""
+    with Kokoro((checkpoint_file, OFFICIAL_CONFIG), threads=2, store=ANSWERS) as answering:
+        yield answering
 
 
 @pytest.fixture(scope="session")
-def reference(checkpoint_file: Path) -> Iterator[Reference]:
+def reference(kokoro: Kokoro) -> Reference:
     """kokoro in float32."""
-    with kokoro(checkpoint_file, "float32") as started:
-        yield started
-
-
-@pytest.fixture(scope="session")
-def precise(checkpoint_file: Path) -> Iterator[Reference]:
-    """kokoro in float64."""
-    with kokoro(checkpoint_file, "float64") as started:
-        yield started
+    return kokoro.reference

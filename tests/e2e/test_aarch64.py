@@ -8,8 +8,9 @@ import lief
 import pytest
 
 from exporter.compiler.targets import find_target
-from exporter.parity.figures import Utterance, compare
-from exporter.reference.process import Reference
+from exporter.parity.answers import Kokoro
+from exporter.parity.figures import compare
+from exporter.reference.utterances import Utterance
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, assert_refused_here
 from tests.e2e.test_clean_machine import HEAVY
@@ -61,9 +62,9 @@ def test_this_machine_says_in_one_sentence_that_the_bundle_is_for_another(
 
 
 def test_it_speaks_there_as_kokoro_speaks(
-    shipped: Path, aarch64: EmulatedMachine, reference: Reference, precise: Reference
+    shipped: Path, aarch64: EmulatedMachine, kokoro: Kokoro
 ) -> None:
     with aarch64.serving(Path(bundle_server.__file__), shipped) as ask:
         bundle = EmulatedBundle(shipped, read_manifest(shipped), ask)
-        assert_all_hold(compare(bundle, reference, precise, Utterance(HELLO, "af_heart")))
+        assert_all_hold(compare(bundle, kokoro, Utterance(HELLO, "af_heart")))
         assert not set(HEAVY) & set(bundle.modules())

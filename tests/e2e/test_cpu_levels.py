@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from exporter.compiler.targets import find_target
-from exporter.parity.figures import Utterance, compare
-from exporter.reference.process import Reference
+from exporter.parity.answers import Kokoro
+from exporter.parity.figures import compare
+from exporter.reference.utterances import Utterance
 from runtime_min import Bundle
 from runtime_min.engine.machine import this_machine
 from tests.support.proof import assert_all_hold
@@ -24,12 +25,12 @@ LEVELS = [
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_level_that_this_machine_has_speaks_as_kokoro_speaks(
-    all_levels: Path, reference: Reference, precise: Reference, level: str
+    all_levels: Path, kokoro: Kokoro, level: str
 ) -> None:
     with Bundle.load(all_levels, level=level) as bundle:
         assert bundle.level.name == level
         for tokens, voice in ((3, "bf_emma"), (12, "af_heart"), (62, "am_michael")):
-            assert_all_hold(compare(bundle, reference, precise, Utterance(phonemes_of(tokens), voice)))
+            assert_all_hold(compare(bundle, kokoro, Utterance(phonemes_of(tokens), voice)))
 
 
 def test_the_best_level_is_chosen_by_itself(all_levels: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from exporter.parity.figures import Utterance, compare
-from exporter.reference.process import Reference
+from exporter.parity.answers import Kokoro
+from exporter.parity.figures import compare
+from exporter.reference.utterances import Utterance
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, environment, run_python
 from tests.support import bundle_server, serve
@@ -46,9 +47,9 @@ def bundle(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.mark.parametrize(("tokens", "voice"), [(3, "am_michael"), (62, "af_heart"), (219, "bf_emma")])
 def test_a_gpu_speaks_as_kokoro_speaks(
-    bundle: EmulatedBundle, reference: Reference, precise: Reference, tokens: int, voice: str
+    bundle: EmulatedBundle, kokoro: Kokoro, tokens: int, voice: str
 ) -> None:
-    assert_all_hold(compare(bundle, reference, precise, Utterance(phonemes_of(tokens), voice)))
+    assert_all_hold(compare(bundle, kokoro, Utterance(phonemes_of(tokens), voice)))
 
 
 def test_the_same_input_gives_the_same_bits_in_every_bucket(bundle: EmulatedBundle) -> None:

@@ -9,8 +9,9 @@ from signal import SIGILL
 import pytest
 
 from exporter.compiler.targets import find_target
-from exporter.parity.figures import Utterance, compare
-from exporter.reference.process import Reference
+from exporter.parity.answers import Kokoro
+from exporter.parity.figures import compare
+from exporter.reference.utterances import Utterance
 from runtime_min.engine.machine import _parse_cpuinfo, this_machine
 from runtime_min.format.verify import read_manifest
 from tests.support import bundle_server
@@ -85,12 +86,12 @@ def test_numpy_tells_what_the_processor_tells(processor: str, request: pytest.Fi
 
 
 def test_haswell_takes_the_level_without_avx512_and_speaks_as_kokoro_speaks(
-    all_levels: Path, haswell: EmulatedMachine, reference: Reference, precise: Reference
+    all_levels: Path, haswell: EmulatedMachine, kokoro: Kokoro
 ) -> None:
     with haswell.serving(Path(bundle_server.__file__), all_levels) as ask:
         bundle = EmulatedBundle(all_levels, read_manifest(all_levels), ask)
         assert bundle.level() == V3.name
-        assert_all_hold(compare(bundle, reference, precise, Utterance(SHORTEST, "af_heart")))
+        assert_all_hold(compare(bundle, kokoro, Utterance(SHORTEST, "af_heart")))
 
 
 def test_haswell_refuses_the_level_with_avx512_and_names_what_it_lacks(

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from exporter.compiler.targets import Target, find_target
-from exporter.parity.figures import Utterance, compare
-from exporter.reference.process import Reference
+from exporter.parity.answers import Kokoro
+from exporter.parity.figures import compare
+from exporter.reference.utterances import Utterance
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, assert_refused_here
 from tests.support.other_systems import check_library, exported_by_wheels
@@ -62,8 +63,8 @@ def test_this_machine_says_in_one_sentence_that_the_bundle_is_for_another(
 
 
 def test_windows_libraries_compute_there_what_kokoro_computes(
-    bundles: dict[str, Path], reference: Reference, precise: Reference, tmp_path: Path
+    bundles: dict[str, Path], kokoro: Kokoro, tmp_path: Path
 ) -> None:
     path = bundles["windows-x86_64"]
     bundle = WindowsBundle(path, read_manifest(path), make_windows(tmp_path))
-    assert_all_hold(compare(bundle, reference, precise, Utterance(HELLO, "af_heart")))
+    assert_all_hold(compare(bundle, kokoro, Utterance(HELLO, "af_heart")))

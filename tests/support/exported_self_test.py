@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from exporter import directories
 from exporter.compiler.targets import find_target
 from exporter.export.plan import ExportOptions, Plan
 from exporter.model.checkpoint import load
@@ -15,6 +17,10 @@ from exporter.model.voice_packs import load_voices
 from exporter.parity.make_self_test import SelfTestFiles, make_self_test
 from runtime_min.format.verify import read_manifest
 from tests.support.rewritten import rewrite
+
+
+ANSWERS = None if "KOKORO_EXPORT_PROOF" in os.environ else directories.answers()
+"""Where kokoro's answers are kept."""
 
 
 def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]) -> SelfTestFiles:
@@ -26,6 +32,7 @@ def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[
         target=target,
         text_buckets=tuple(text_buckets),
         frame_buckets=tuple(frame_buckets),
+        answers=ANSWERS,
     )
     progress: Any = SimpleNamespace(step=print, warning=print)
     plan = Plan(options, checkpoint, found, found.levels, load_voices(None, checkpoint))

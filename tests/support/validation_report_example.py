@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.parity.figures import Utterance
+from exporter.reference.utterances import Utterance
 from exporter.validate.results import (
     BUNDLE,
     EQUAL,

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from exporter.bundle.write import write_bundle
 from exporter.errors import CheckpointError
 from exporter.model import checkpoint, synthetic
-from exporter.parity.figures import Utterance
+from exporter.reference.utterances import Utterance
 from exporter.reference import utterances as inputs
 from exporter.reference.utterances import (
     BUILT_IN,

@@ -17,7 +17,7 @@ import runtime_min
 from exporter.bundle.write import write_bundle
 from exporter.cli.main import app
 from exporter.errors import CheckpointError
-from exporter.parity.figures import Utterance
+from exporter.reference.utterances import Utterance
 from exporter.reference import utterances as inputs
 from exporter.validate import e2e, steps
 from exporter.validate import kernel_order as calls

@@ -1,0 +1,224 @@
+"""Kokoro's answers, stored: no process of this user computes an answer a second time.
+
+An answer is one file, named after all that decides it: checkpoint, configuration, versions, processor,
+threads, the utterance, and the sources that compute it. A file is replaced as a whole; a damaged one is
+computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import astuple, fields, replace
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+from zipfile import BadZipFile
+
+import numpy as np
+
+from exporter.parity import expected as expected_answers
+from exporter.parity import source_spectrum
+from exporter.parity.expected import (
+    CHANGES,
+    Distances,
+    Expected,
+    Request,
+    Spread,
+    answer,
+    make_change,
+)
+from exporter.reference import padded, process, worker
+from exporter.reference.process import Array, Reference, TextTrace
+from runtime_min.engine.machine import this_machine
+from runtime_min.engine.vm import usable_cores
+from runtime_min.format.verify import sha256_of
+from runtime_min.model import distances, noise
+
+_PACKAGES = ("kokoro", "numpy", "torch", "transformers")
+_EXACT_TEXT = "exact_text."
+_SOURCES = (expected_answers, source_spectrum, process, worker, padded, distances, noise)
+"""Modules that compute an answer."""
+Arrays = dict[str, Array]
+
+
+class AnswerStore:
+    """Named arrays in files of a directory that several processes may share."""
+
+    def __init__(self, directory: Path) -> None:
+        """Takes the directory; it is made when the first answer is stored."""
+        self._directory = directory
+
+    def load(self, key: str) -> Arrays | None:
+        """Returns what is stored under `key`; None where nothing is, or where it is damaged."""
+        try:
+            with np.load(self._directory / f"{key}.npz", allow_pickle=False) as archive:
+                return dict(archive)
+        except (OSError, ValueError, EOFError, KeyError, BadZipFile):
+            return None
+
+    def save(self, key: str, arrays: Arrays) -> None:
+        """Stores arrays under `key`, in place of what is there; leaves it where that cannot be written."""
+        with suppress(OSError):
+            self._directory.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".storing-", dir=self._directory) as staging:
+                file = Path(staging) / "answer.npz"
+                np.savez(file, allow_pickle=False, **arrays)
+                file.replace(self._directory / f"{key}.npz")
+
+
+def as_arrays(expected: Expected) -> Arrays:
+    """Returns an answer as named arrays, without its request."""
+    plain = {
+        field.name: np.asarray(getattr(expected, field.name))
+        for field in fields(Expected)
+        if field.name not in ("request", "exact_text", "changes")
+    }
+    exact = {_EXACT_TEXT + name: values for name, values in vars(expected.exact_text).items()}
+    changes = np.array(list(map(astuple, expected.changes)), np.float64).reshape(-1, len(fields(Distances)))
+    return {**plain, **exact, "changes": changes}
+
+
+def from_arrays(arrays: Arrays, request: Request) -> Expected:
+    """Returns the answer that `as_arrays` took apart.
+
+    Raises:
+        KeyError, TypeError: an array is missing or unknown.
+    """
+    left = dict(arrays)
+    exact = TextTrace(**{field.name: left.pop(_EXACT_TEXT + field.name) for field in fields(TextTrace)})
+    changes = tuple(Distances(*map(float, row)) for row in left.pop("changes"))
+    other_seed = float(left.pop("other_seed"))
+    return Expected(**left, request=request, exact_text=exact, other_seed=other_seed, changes=changes)
+
+
+class Kokoro:
+    """Answers requests from the store, or from processes that run kokoro and start when they are needed."""
+
+    def __init__(
+        self, files: tuple[Path, Path], threads: int | None = None, store: Path | None = None
+    ) -> None:
+        """Starts nothing yet.
+
+        Args:
+            files: a checkpoint that `exporter.model.checkpoint.load` accepts, and its configuration.
+            threads: how many compute in each process; by default as many as there are cores.
+            store: directory of stored answers, such as `exporter.directories.answers`; None computes every
+                answer anew.
+        """
+        self.files = files
+        self.threads = threads or len(usable_cores())
+        self._store = AnswerStore(store) if store else None
+        self._started: dict[str, Reference] = {}
+        self._changes: dict[str, list[Distances]] = {}
+
+    @property
+    def reference(self) -> Reference:
+        """Kokoro in float32, in a process of its own."""
+        return self._process("float32")
+
+    @property
+    def precise(self) -> Reference:
+        """Kokoro in float64, in a process of its own."""
+        return self._process("float64")
+
+    def expected(self, request: Request) -> Expected:
+        """Returns kokoro's answer.
+
+        Raises:
+            ReferenceProcessError: kokoro does not run here.
+        """
+        if self._store is not None and (arrays := self._store.load(self._key(request))) is not None:
+            with suppress(KeyError, TypeError):
+                return from_arrays(arrays, request)
+        made = answer(self.reference, self.precise, request)
+        self._save(made)
+        return made
+
+    def spreads(self, expected: Expected) -> Iterator[Spread]:
+        """Yields how far kokoro is from itself under none, one and more of `CHANGES`; the last under all.
+
+        A change is made when its spread is asked for, and kept. Close the generator to store what it made.
+
+        Raises:
+            ReferenceProcessError: kokoro does not run here.
+        """
+        changes = self._changes.setdefault(self._key(expected.request), list(expected.changes))
+        before = len(changes)
+        try:
+            for number in range(len(CHANGES) + 1):
+                if number > len(changes):
+                    changes.append(make_change(self.reference, expected, number - 1))
+                yield Spread(expected.audio.size, expected.other_seed, tuple(changes[:number]))
+        finally:
+            if len(changes) > before:
+                self._save(replace(expected, changes=tuple(changes)))
+
+    def spread(self, expected: Expected) -> Spread:
+        """Returns how far kokoro is from itself, under all `CHANGES`."""
+        *_, whole = self.spreads(expected)
+        return whole
+
+    def close(self) -> None:
+        """Ends the processes."""
+        while self._started:
+            self._started.popitem()[1].close()
+
+    def __enter__(self) -> Kokoro:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _process(self, dtype: Literal["float32", "float64"]) -> Reference:
+        if dtype not in self._started:
+            # Threads that wait must sleep: spinning ones take the cores from the bundle's.
+            os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+            self._started[dtype] = Reference(*self.files, threads=self.threads, dtype=dtype)
+        return self._started[dtype]
+
+    def _save(self, expected: Expected) -> None:
+        if self._store is not None:
+            self._store.save(self._key(expected.request), as_arrays(expected))
+
+    def _key(self, request: Request) -> str:
+        forced = request.durations
+        utterance = {
+            "token_ids": request.token_ids.tolist(),
+            "row": request.row.tobytes().hex(),
+            "speed": float(request.speed),
+            "seed": int(request.seed),
+            "durations": None if forced is None else forced.tolist(),
+        }
+        facts = json.dumps([self._facts, utterance], sort_keys=True)
+        return hashlib.sha256(facts.encode()).hexdigest()
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        """All that decides kokoro's answers but the request."""
+        return {
+            "files": [sha256_of(path) for path in self.files],
+            "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
+            "sources": {module.__name__: sha256_of(Path(str(module.__file__))) for module in _SOURCES},
+            # Float32 rounds differently with other instructions and another division of the work.
+            "processor": [_processor(), *sorted(this_machine().features)],
+            "threads": self.threads,
+        }
+
+
+def _processor() -> str:
+    """Returns the processor's name, or its family where the system does not give its name."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line for line in lines if line.startswith("model name")), platform.machine())

@@ -1,0 +1,112 @@
+"""The final waveform only: compares a bundle with kokoro over a set of utterances, on every CPU level."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from exporter.parity.answers import Kokoro
+from exporter.parity.figures import Comparison, compare
+from exporter.reference.utterances import Utterance
+from runtime_min import Bundle
+from runtime_min.engine.machine import choose_level, this_machine
+from runtime_min.format.manifest import Manifest
+from runtime_min.model.distances import Figure
+
+Progress = Callable[[int, str], None]
+"""Takes the number of utterances that are done, and what is done now."""
+
+
+def levels_here(manifest: Manifest, only: str | None = None) -> tuple[str, ...]:
+    """Returns the names of the bundle's CPU levels that this machine runs, best first.
+
+    Args:
+        manifest: the bundle's.
+        only: the one to take.
+
+    Raises:
+        CpuLevelError: it runs none, or not that one.
+    """
+    features = this_machine().features
+    best = choose_level(manifest.target.levels, features, only).name
+    if only is not None:
+        return (best,)
+    return tuple(level.name for level in manifest.target.levels if features.issuperset(level.features))
+
+
+@contextmanager
+def loaded_levels(
+    path: Path, levels: Sequence[str], threads: int | None = None
+) -> Iterator[tuple[Bundle, ...]]:
+    """Yields the bundle at `path`, verified and loaded once for each of these CPU levels."""
+    with ExitStack() as stack:
+        yield tuple(
+            stack.enter_context(Bundle.load(path, level=level, threads=threads, verify=number == 0))
+            for number, level in enumerate(levels)
+        )
+
+
+def compare_waveforms(
+    bundles: Sequence[Bundle],
+    kokoro: Kokoro,
+    utterances: Sequence[Utterance],
+    progress: Progress = lambda done, what: None,
+    *,
+    whole_spread: bool = False,
+) -> tuple[Comparison, ...]:
+    """Compares the final waveform of every utterance on every CPU level.
+
+    Args:
+        bundles: one bundle, loaded once for each level.
+        kokoro: answers for its checkpoint; each is computed once for all levels.
+        utterances: what to say; `exporter.reference.utterances.check_utterances` has accepted them.
+        progress: called before each utterance.
+        whole_spread: as in `compare`.
+
+    Returns:
+        By utterance, then by level.
+    """
+    found: list[Comparison] = []
+    for done, utterance in enumerate(utterances):
+        said = f"{utterance.voice}, {len(utterance.phonemes)} phonemes, speed {utterance.speed:g}"
+        progress(done, f"utterance {done + 1} of {len(utterances)}: {said}")
+        for bundle in bundles:
+            comparison = compare(bundle, kokoro, utterance, stages=False, whole_spread=whole_spread)
+            found.append(replace(comparison, level=bundle.level.name))
+    progress(len(utterances), "done")
+    return tuple(found)
+
+
+def verdict(comparisons: Sequence[Comparison], bundle: Path) -> str:
+    """Returns the outcome in one line; where something is missed, what, where, and what to do."""
+    levels = ", ".join(dict.fromkeys(each.level for each in comparisons))
+    count = len({each.utterance for each in comparisons})
+    missed = [each for each in comparisons if not each.holds]
+    if not missed:
+        said = "1 utterance is" if count == 1 else f"{count} utterances are"
+        return f"{bundle} says what kokoro says: {said} within every threshold on {levels}."
+    worst = missed[0]
+    return (
+        f"{bundle} differs from kokoro: {len(missed)} of {len(comparisons)} waveforms miss a threshold, "
+        f"the first is {worst}: {'; '.join(map(_expectation, worst.missed))}. To see where it comes from: "
+        f"kokoro-export validate steps {bundle} {_options(worst.utterance)} --cpu-level {worst.level}"
+    )
+
+
+def _options(said: Utterance) -> str:
+    """Returns an utterance as a shell takes it."""
+    values = {
+        "phonemes": said.phonemes,
+        "voice": said.voice,
+        "speed": f"{said.speed:g}",
+        "seed": str(said.seed),
+    }
+    return " ".join(f"--{option} {shlex.quote(value)}" for option, value in values.items())
+
+
+def _expectation(figure: Figure) -> str:
+    relation = "at least" if figure.at_least else "at most"
+    return f"{figure.name} is {figure.value:.4g}, expected {relation} {figure.limit:.4g}"
