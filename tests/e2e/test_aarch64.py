@@ -61,9 +61,7 @@ def test_this_machine_says_in_one_sentence_that_the_bundle_is_for_another(
     assert_refused_here(shipped, TARGET, tmp_path / "hello.wav")
 
 
-def test_it_speaks_there_as_kokoro_speaks(
-    shipped: Path, aarch64: EmulatedMachine, kokoro: Kokoro
-) -> None:
+def test_it_speaks_there_as_kokoro_speaks(shipped: Path, aarch64: EmulatedMachine, kokoro: Kokoro) -> None:
     with aarch64.serving(Path(bundle_server.__file__), shipped) as ask:
         bundle = EmulatedBundle(shipped, read_manifest(shipped), ask)
         assert_all_hold(compare(bundle, kokoro, Utterance(HELLO, "af_heart")))

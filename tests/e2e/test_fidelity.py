@@ -99,9 +99,7 @@ def spread_over(frames: int, tokens: int) -> NDArray[np.int64]:
     return 1 + random.multinomial(frames - tokens, np.full(tokens, 1 / tokens)).astype(np.int64)
 
 
-def assert_holds_at(
-    bundle: Bundle, kokoro: Kokoro, tokens: int, frames: int
-) -> None:
+def assert_holds_at(bundle: Bundle, kokoro: Kokoro, tokens: int, frames: int) -> None:
     said = Utterance(phonemes_of(tokens), "af_heart", seed=frames)
     comparison = compare(bundle, kokoro, said, spread_over(frames, tokens))
     assert (len(said.phonemes) + 2, comparison.frames) == (tokens, frames)

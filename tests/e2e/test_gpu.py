@@ -53,9 +53,7 @@ def on_gpu(request: pytest.FixtureRequest, bundles: dict[str, Path]) -> Iterator
         yield EmulatedBundle(path, read_manifest(path), ask)
 
 
-def test_a_gpu_speaks_as_kokoro_speaks(
-    on_gpu: EmulatedBundle, kokoro: Kokoro
-) -> None:
+def test_a_gpu_speaks_as_kokoro_speaks(on_gpu: EmulatedBundle, kokoro: Kokoro) -> None:
     for phonemes, voice, speed in ((HELLO, "af_heart", 1.0), (phonemes_of(3), "am_michael", 2.0)):
         assert_all_hold(compare(on_gpu, kokoro, Utterance(phonemes, voice, speed)))
 

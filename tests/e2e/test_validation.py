@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from exporter import directories
 from exporter.export.library_cache import compiler_digest
 from exporter.model.checkpoint import OFFICIAL_CONFIG
-from exporter.parity import figures as parity
-from exporter.parity.figures import Spread, Utterance
-from exporter.reference.process import Reference
+from exporter.parity.answers import Kokoro
+from exporter.reference.utterances import Utterance
 from exporter.validate.experiments import prefix_f0n
 from exporter.validate.kernel_order import StageCalls, stage_calls
 from exporter.validate.probe import probe
-from exporter.validate.quantities import STEPS, BundleSteps, of_kokoro
+from exporter.validate.quantities import STEPS, BundleSteps
 from exporter.validate.results import STATIC, SpokenSteps
 from exporter.validate.steps import Wanted, judged, trace_steps
 from exporter.validate.utterance_runs import Executions, Scene, set_scene
@@ -48,17 +47,9 @@ def calls(checkpoint_file: Path) -> dict[str, StageCalls]:
 
 
 @pytest.fixture(scope="module")
-def asking(calls: dict[str, StageCalls], reference: Reference, precise: Reference) -> Asking:
+def asking(calls: dict[str, StageCalls], kokoro: Kokoro) -> Asking:
     """A small bucket for pt.static, which otherwise takes a minute."""
-    return lambda bundle: Executions(bundle, reference, precise, calls, static_tokens=64, static_frames=128)
-
-
-@pytest.fixture(scope="module")
-def spread(bundle: Bundle, asking: Asking) -> Spread:
-    """pt.dynamic's own: a defect of the bundle has no part in it."""
-    ask = asking(bundle)
-    scene = set_scene(ask, SHORT)
-    return parity.own_spread(ask.reference, ask.precise, scene.dynamic, scene.given, SHORT.seed)
+    return lambda bundle: Executions(bundle, kokoro, calls, static_tokens=64, static_frames=128)
 
 
 # A good bundle.
@@ -134,9 +125,10 @@ def with_library(directory: Path, stage: str, library: Path) -> Iterator[Bundle]
         yield bundle
 
 
-def wrong_steps(scene: Scene, spread: Spread) -> list[str]:
+def wrong_steps(scene: Scene) -> list[str]:
     """The steps that miss a limit on equal inputs."""
-    expected = of_kokoro(scene.given, scene.dynamic, scene.logits)
+    expected = scene.ask.kokoro.expected(scene.given)
+    spread = scene.ask.kokoro.spread(expected)
     steps = BundleSteps(scene.ask.bundle, scene.ask.calls, scene.logits.shape[2])
     found = steps.on_equal_inputs(scene.spoken, scene.given, scene.dynamic, scene.utterance.speed)
     verdicts = judged(scene, found, expected, spread)
@@ -156,7 +148,6 @@ def test_a_defective_library_is_found_at_its_step_and_its_block(
     directory: Path,
     libraries: Path,
     asking: Asking,
-    spread: Spread,
     defect: str,
     stage: str,
     step: str,
@@ -165,7 +156,7 @@ def test_a_defective_library_is_found_at_its_step_and_its_block(
     (library,) = libraries.glob(f"{defect}.*")
     with with_library(directory, stage, library) as bundle:
         scene = set_scene(asking(bundle), SHORT)
-        assert wrong_steps(scene, spread)[0] == step
+        assert wrong_steps(scene)[0] == step
         table = probe(scene, stage)
         named = None if table.marked is None else table.rows[table.marked][0]
         assert named == block
@@ -190,7 +181,6 @@ def test_a_defective_library_is_found_at_its_step_and_its_block(
 def test_one_changed_weight_is_found_at_its_step_and_its_block(
     directory: Path,
     asking: Asking,
-    spread: Spread,
     parameter: str,
     step: str,
     block: str | None,
@@ -203,7 +193,7 @@ def test_one_changed_weight_is_found_at_its_step_and_its_block(
         weights = np.from_dlpack(runner._parameters[runner.stage.parameters.index(parameter)])
         weights.reshape(-1)[weights.size // 2] += np.float32(change)
         scene = set_scene(asking(bundle), SHORT)
-        assert wrong_steps(scene, spread)[0] == step
+        assert wrong_steps(scene)[0] == step
         table = probe(scene, stage)
         assert block is None or table.rows[table.marked or 0][0] == block
         assert np.isfinite(change) or block is None or "not finite" in table.conclusion
@@ -219,18 +209,18 @@ def one_frame_late(values: NDArray[np.float32], durations: NDArray[np.int64]) ->
 
 
 def test_swapped_halves_of_the_style_are_found(
-    bundle: Bundle, asking: Asking, spread: Spread, monkeypatch: pytest.MonkeyPatch
+    bundle: Bundle, asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request, "style_row", swapped_halves)
-    assert wrong_steps(set_scene(asking(bundle), SHORT), spread)[0] == "style"
+    assert wrong_steps(set_scene(asking(bundle), SHORT))[0] == "style"
 
 
 def test_an_alignment_that_is_one_frame_off_is_found(
-    bundle: Bundle, asking: Asking, spread: Spread, monkeypatch: pytest.MonkeyPatch
+    bundle: Bundle, asking: Asking, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "align", one_frame_late)
     monkeypatch.setattr(alignment, "align", one_frame_late)
-    wrong = wrong_steps(set_scene(asking(bundle), SHORT), spread)
+    wrong = wrong_steps(set_scene(asking(bundle), SHORT))
     assert wrong == ["aligned encoding", "aligned asr"]
 
 
@@ -250,9 +240,9 @@ def test_a_defective_bundle_is_not_published(libraries: Path, tmp_path: Path) ->
 
 @pytest.mark.slow
 def test_pt_static_is_right_in_its_text_and_wrong_in_its_audio(
-    bundle: Bundle, calls: dict[str, StageCalls], reference: Reference, precise: Reference
+    bundle: Bundle, calls: dict[str, StageCalls], kokoro: Kokoro
 ) -> None:
-    ask = Executions(bundle, reference, precise, calls)
+    ask = Executions(bundle, kokoro, calls)
     said = Utterance(phonemes_of(12), "af_heart")
     found = trace_steps(ask, said, Wanted(prefix_f0n=True, sweep_buckets=True))
     experiment, sweep = found.tables

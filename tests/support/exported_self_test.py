@@ -18,7 +18,6 @@ from exporter.parity.make_self_test import SelfTestFiles, make_self_test
 from runtime_min.format.verify import read_manifest
 from tests.support.rewritten import rewrite
 
-
 ANSWERS = None if "KOKORO_EXPORT_PROOF" in os.environ else directories.answers()
 """Where kokoro's answers are kept."""
 

@@ -47,7 +47,9 @@ def assert_all_hold(comparison: Comparison) -> None:
 
 def as_markdown() -> str:
     """The table of all comparisons, in the order of their lengths."""
-    ordered = sorted(_COMPARISONS, key=lambda each: (len(each.utterance.phonemes), each.frames, each.utterance.voice))
+    ordered = sorted(
+        _COMPARISONS, key=lambda each: (len(each.utterance.phonemes), each.frames, each.utterance.voice)
+    )
     missed = sum(len(each.missed) for each in ordered)
     system, machine = this_machine().system, this_machine().machine
     text = _TEXT.format(

@@ -1,260 +1,240 @@
-"""The measures of parity and their verdicts, on made-up values."""
+"""The judge: limits by kokoro's spread, verdicts by as few changes as decide, and waveforms."""
 
-import math
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-from exporter.parity import figures as parity
-from exporter.parity.figures import NEAR_A_HALF, Comparison, Utterance
-from exporter.reference.process import Trace
-from runtime_min.model.distances import (
-    Figure,
-    level_difference,
-    log_mel,
-    log_mel_distance,
-    relative_maximum,
-    snr,
-    spectrum_snr,
-    turned_phases,
-)
+from exporter.parity import figures, thresholds
+from exporter.parity.expected import CHANGES, Distances, Expected, Spread, distances
+from exporter.parity.figures import Comparison, chain_figures, duration_figures, judge, spread_figures
+from exporter.parity.thresholds import NEAR_A_HALF
+from exporter.parity.waveforms import compare_waveforms
+from exporter.reference.utterances import Utterance
+from runtime_min.errors import ModelOutputError
+from tests.support.kokoro_answers import answer_of
 
-RATE = 24_000
-finite = st.floats(-1e6, 1e6)
+SAID = Utterance("abc", "af_heart", seed=7)
+FRAMES = np.array([3, 4, 3], np.int64)
+SPREAD = Spread(6000, 0.2, (Distances(0.01, 0.02, 0.001),))
+
+sizes = st.floats(1e-6, 10)
+changes = st.builds(Distances, sizes, sizes, sizes)
 
 
-def noise(size: int, seed: int = 0) -> NDArray[np.float32]:
-    return np.random.default_rng(seed).standard_normal((1, size), np.float32)
+def spreads(samples: int, other_seed: float, made: tuple[Distances, ...]) -> Iterator[Spread]:
+    return (Spread(samples, other_seed, made[:number]) for number in range(len(made) + 1))
 
 
-@given(level=st.floats(-60, 120))
-def test_the_ratio_is_that_of_the_powers(level: float) -> None:
-    reference = noise(1000).astype(np.float64)
-    added = noise(1000, seed=1).astype(np.float64)
-    added *= 10 ** (-level / 20) * np.sqrt(np.mean(reference**2) / np.mean(added**2))
-    assert snr(reference + added, reference) == pytest.approx(level, abs=1e-3)
+class TestSpread:
+    @given(
+        samples=st.integers(600, 100_000),
+        other_seed=sizes,
+        made=st.tuples(*[changes] * len(CHANGES)),
+        chain=changes,
+        decoder=st.none() | st.floats(-20, 120),
+    )
+    def test_fewer_changes_never_change_the_verdict(
+        self,
+        samples: int,
+        other_seed: float,
+        made: tuple[Distances, ...],
+        chain: Distances,
+        decoder: float | None,
+    ) -> None:
+        def judged(spread: Spread) -> Any:
+            return spread_figures(decoder, chain, spread)
 
+        whole = judge(spreads(samples, other_seed, made), judged, whole=True)
+        found = judge(spreads(samples, other_seed, made), judged)
+        assert all(each.holds for each in found[0]) == all(each.holds for each in whole[0])
+        assert whole[1] == len(CHANGES) >= found[1]
+        if not all(each.holds for each in found[0]):
+            assert found == whole
 
-def test_equal_signals_have_an_infinite_ratio() -> None:
-    assert snr(noise(10), noise(10)) == math.inf
+    def test_an_equal_bundle_needs_no_change_and_a_wrong_one_all_of_them(self) -> None:
+        made = (Distances(0.01, 0.02, 0.001),) * len(CHANGES)
+        for chain, count in (
+            (Distances(0, 0, 0), 0),
+            (Distances(0.019, 0.01, 0), 1),
+            (Distances(1, 1, 0), 11),
+        ):
+            found, drawn = judge(
+                spreads(600, 0.2, made), lambda spread, chain=chain: chain_figures(chain, spread)
+            )
+            assert drawn == count
+            assert all(each.holds for each in found) == (count < len(CHANGES))
 
+    def test_the_typical_white_change_is_the_median_and_in_short_utterances_the_greatest(self) -> None:
+        white = tuple(Distances(size, size, size) for size in (1, 2, 3, 4, 5, 6, 7, 8))
+        others = (Distances(0, 0, 0),) * 3
+        assert Spread(24_000, 1, (*others, *white)).rms == 4.5
+        assert Spread(23_999, 1, (*others, *white)).mel == 8
+        assert Spread(24_000, 1, (Distances(9, 9, 9), *others[1:], *white)).level == 9
 
-@given(place=st.integers(0, 99), size=st.floats(1e-3, 1e3))
-def test_the_greatest_difference_is_found_wherever_it_is(place: int, size: float) -> None:
-    reference = noise(100)
-    values = reference.astype(np.float64)
-    values[0, place] += size
-    rms = math.sqrt(np.mean(reference.astype(np.float64) ** 2))
-    assert relative_maximum(values, reference) == pytest.approx(size / rms, rel=1e-6)
+    def test_the_decoders_limit_follows_the_rounding_of_the_source(self) -> None:
+        quiet, loud = Distances(1e-4, 0, 0), Distances(10 ** (-50 / 20), 0, 0)
+        assert thresholds.decoder_limit(Spread(600, 1, (quiet, quiet, quiet))) == 55
+        assert thresholds.decoder_limit(Spread(600, 1, (quiet, quiet, loud))) == pytest.approx(
+            43.98, abs=0.01
+        )
 
-
-@pytest.mark.parametrize("measure", [snr, relative_maximum])
-def test_a_value_that_is_not_a_number_gives_none(measure: type[snr]) -> None:
-    values = noise(10)
-    values[0, 3] = np.nan
-    assert math.isnan(measure(values, noise(10)))
-
-
-@given(scale=st.floats(0.1, 10))
-def test_a_louder_signal_moves_the_log_mel_spectrum_as_a_whole(scale: float) -> None:
-    audio = noise(RATE // 4)
-    difference = log_mel(audio * np.float32(scale)) - log_mel(audio)
-    np.testing.assert_allclose(difference, 2 * math.log(scale), atol=1e-4)
-
-
-@given(decibels=st.floats(-40, 40))
-def test_the_level_difference_is_that_of_the_powers(decibels: float) -> None:
-    louder = noise(1000) * np.float32(10 ** (decibels / 20))
-    assert level_difference(louder, noise(1000)) == pytest.approx(abs(decibels), abs=1e-4)
-
-
-def test_silence_differs_from_sound_without_bound_and_not_from_silence() -> None:
-    silence = np.zeros((1, 10), np.float32)
-    assert level_difference(silence, noise(10)) == math.inf
-    assert level_difference(noise(10), silence) == math.inf
-    assert level_difference(silence, silence) == 0
-
-
-def spread(**changes: float) -> parity.Spread:
-    usual = {"distance": 0.01, "mel": 0.02, "level": 0.001, "other_seed": 0.2, "source_decibels": 70.0}
-    return parity.Spread(**usual | changes)
-
-
-def test_the_chain_may_be_twice_as_far_off_as_the_reference_is_from_itself() -> None:
-    reference = noise(RATE // 4)
-    for share, holds in ((1.9, True), (2.1, False)):
-        audio = reference + np.float32(0.01 * share) * noise(RATE // 4, seed=1)
-        decibels, distance, _ = parity.chain_figures(audio, reference, spread())
-        assert decibels.holds == distance.holds == holds
-
-
-def test_a_chain_of_another_length_has_no_figures() -> None:
-    assert list(parity.chain_figures(noise(10), noise(11), spread())) == []
-
-
-def test_the_level_may_be_a_tenth_of_a_decibel_off_or_twice_the_own_spread() -> None:
-    assert parity.level_figure(noise(10), noise(10), spread()).limit == 0.1
-    assert parity.level_figure(noise(10), noise(10), spread(level=0.2)).limit == 0.4
-
-
-@pytest.mark.parametrize(("source", "limit"), [(70.0, 55.0), (50.0, 50 - parity.DECIBELS_OF_TWO)])
-def test_the_decoders_limit_follows_the_rounding_of_the_source(source: float, limit: float) -> None:
-    assert parity.decoder_limit(spread(source_decibels=source)) == limit
-
-
-@pytest.mark.parametrize("frequency", [200, 1000, 4000, 9000])
-def test_a_tone_is_loudest_in_the_band_around_it(frequency: int) -> None:
-    audio = np.sin(2 * np.pi * frequency * np.arange(RATE // 2) / RATE)[None].astype(np.float32)
-    centres = 700 * (10 ** (np.linspace(0, 2595 * np.log10(1 + RATE / 2 / 700), 82)[1:-1] / 2595) - 1)
-    loudest = centres[log_mel(audio)[5:-5].mean(axis=0).argmax()]
-    assert abs(loudest - frequency) <= np.abs(np.diff(centres))[np.abs(centres[1:] - frequency).argmin()]
-
-
-def test_silence_has_a_finite_log_mel_spectrum() -> None:
-    np.testing.assert_allclose(log_mel(np.zeros((1, 3000), np.float32)), math.log(1e-8))
-
-
-def test_the_log_mel_distance_is_zero_only_between_equal_signals() -> None:
-    assert log_mel_distance(noise(5000), noise(5000)) == 0
-    assert log_mel_distance(noise(5000), noise(5000, seed=1)) > 0.1
-
-
-@given(value=finite, limit=finite)
-def test_a_figure_holds_on_its_side_of_the_limit(value: float, limit: float) -> None:
-    assert Figure("figure", value, limit).holds == (value <= limit)
-    assert Figure("figure", value, limit, at_least=True).holds == (value >= limit)
-
-
-@given(limit=finite, at_least=st.booleans())
-def test_what_is_not_a_number_never_holds(limit: float, at_least: bool) -> None:
-    assert not Figure("figure", math.nan, limit, at_least).holds
-    assert not Figure("figure", limit, math.nan, at_least).holds
-    assert not Figure("figure", -math.inf, limit, at_least).holds
-    assert Figure("figure", math.inf, limit, at_least).holds == at_least
-
-
-def test_a_missed_figure_says_so() -> None:
-    assert str(Figure("decoder, dB", 54.321, 55, at_least=True)) == "decoder, dB: 54.32 (>= 55)  MISSED"
-    assert str(Figure("bert", 2e-6, 1e-5)) == "bert: 2e-06 (<= 1e-05)"
-
-
-def test_a_comparison_lists_what_it_missed() -> None:
-    missed, held = Figure("one", math.nan, 1), Figure("two", 1, 1)
-    comparison = Comparison(Utterance("a", "af_heart"), 3, 3, (missed, held))
-    assert comparison.missed == (missed,)
-    assert comparison["two"] == 1
+    def test_the_level_may_be_a_tenth_of_a_decibel_off_or_twice_the_own_spread(self) -> None:
+        assert thresholds.level_limit(SPREAD) == 0.1
+        assert thresholds.level_limit(Spread(600, 1, (Distances(0, 0, 0.2),))) == 0.4
 
 
 def durations(
     spoken: list[int], unrounded: list[float], speed: float = 1.0, forced: bool = False
-) -> tuple[Figure, Figure]:
-    """Both figures for these durations of ours and those of the reference before rounding."""
+) -> tuple[Any, Any]:
+    """Both figures for these durations of ours and those of kokoro before rounding."""
     values = np.array([unrounded], np.float32)
-    empty = np.zeros((1, 0), np.float32)
     frames = np.maximum(np.rint(values[0] / np.float32(speed)), 1).astype(np.int64)
-    trace = Trace(
-        **dict.fromkeys(Trace.__dataclass_fields__, empty) | {"durations": values, "frames": frames}
-    )
-    differ, other_way = parity.duration_figures(np.array(spoken), trace, speed, forced)
-    return differ, other_way
+    expected: Any = SimpleNamespace(durations=values, frames=frames, request=SimpleNamespace(speed=speed))
+    return duration_figures(np.array(spoken), expected, forced)
 
 
-def test_equal_durations_hold() -> None:
-    differ, other_way = durations([3, 1, 7], [3.2, 0.1, 6.9])
-    assert differ.value == other_way.value == 0
-    assert differ.holds
-    assert other_way.holds
+class TestDurations:
+    def test_equal_ones_hold(self) -> None:
+        differ, other_way = durations([3, 1, 7], [3.2, 0.1, 6.9])
+        assert differ.value == other_way.value == 0
+        assert differ.holds and other_way.holds
+
+    @given(whole=st.integers(1, 40), far=st.floats(2 * NEAR_A_HALF, 0.49), up=st.booleans())
+    def test_one_far_from_a_half_may_not_differ(self, whole: int, far: float, up: bool) -> None:
+        differ, other_way = durations([whole if up else whole + 1], [whole + 0.5 + (far if up else -far)])
+        assert differ.value == 1 and not differ.holds
+        assert other_way.value == 0
+
+    @given(whole=st.integers(1, 40), near=st.floats(0, NEAR_A_HALF / 2), ours=st.sampled_from([0, 1]))
+    def test_one_near_a_half_may_round_either_way(self, whole: int, near: float, ours: int) -> None:
+        differ, other_way = durations([whole + ours], [whole + 0.5 + near])
+        assert differ.holds and other_way.holds
+        assert other_way.value <= other_way.limit == 1
+
+    @pytest.mark.parametrize("spoken", [1, 5])
+    def test_one_near_a_half_may_not_differ_by_more_than_one(self, spoken: int) -> None:
+        assert not durations([spoken], [2.50001])[0].holds
+
+    def test_halves_are_judged_after_the_speed(self) -> None:
+        assert durations([2], [5.0], speed=2.0)[0].holds
+        assert durations([3], [5.0], speed=2.0)[0].holds
+        assert not durations([2], [2.5], speed=0.5)[0].holds
+
+    def test_forced_ones_have_to_be_equal(self) -> None:
+        differ, other_way = durations([3], [2.5], forced=True)
+        assert not differ.holds
+        assert other_way.value == 0
 
 
-@given(whole=st.integers(1, 40), far=st.floats(2 * NEAR_A_HALF, 0.49), up=st.booleans())
-def test_a_duration_far_from_a_half_may_not_differ(whole: int, far: float, up: bool) -> None:
-    unrounded = whole + 0.5 + (far if up else -far)
-    differ, other_way = durations([whole if up else whole + 1], [unrounded])
-    assert differ.value == 1
-    assert not differ.holds
-    assert other_way.value == 0
+def signal(seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((1, 600 * int(FRAMES.sum())), np.float32)
 
 
-@given(whole=st.integers(1, 40), near=st.floats(0, NEAR_A_HALF / 2), ours=st.sampled_from([0, 1]))
-def test_a_duration_near_a_half_may_round_either_way(whole: int, near: float, ours: int) -> None:
-    differ, other_way = durations([whole + ours], [whole + 0.5 + near])
-    assert differ.holds
-    assert other_way.holds
-    assert other_way.value <= other_way.limit == 1
+def beside(distance: float) -> np.ndarray:
+    """Kokoro's audio, off by this share of its RMS."""
+    return (signal() + np.float32(distance) * signal(seed=1)).astype(np.float32)
 
 
-@pytest.mark.parametrize("spoken", [1, 5])
-def test_a_duration_near_a_half_may_not_differ_by_more_than_one(spoken: int) -> None:
-    differ, _ = durations([spoken], [2.50001])
-    assert not differ.holds
+def level(name: str, audio: np.ndarray | None, durations: np.ndarray = FRAMES) -> Any:
+    """A bundle on one CPU level that says `audio`; None stands for durations that are no numbers."""
+
+    def trace(phonemes: str, voice: str, speed: float, seed: int, durations: Any = None) -> Any:
+        if audio is None:
+            raise ModelOutputError("not finite")
+        durations = predicted if durations is None else durations
+        return SimpleNamespace(audio=audio[:, : 600 * int(durations.sum())], durations=durations)
+
+    predicted = durations
+    return SimpleNamespace(level=SimpleNamespace(name=name), trace=trace)
 
 
-def test_halves_are_judged_after_the_speed() -> None:
-    assert durations([2], [5.0], speed=2.0)[0].holds
-    assert durations([3], [5.0], speed=2.0)[0].holds
-    assert not durations([2], [2.5], speed=0.5)[0].holds
+class FakeKokoro:
+    """Answers every request with one signal; the second duration is next to a half."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def expected(self, request: Any) -> Expected:
+        self.asked.append(request)
+        unrounded = FRAMES[None].astype(np.float32) + np.array([[0, 0.499995, 0]], np.float32)
+        return answer_of(SAID, frames=FRAMES, durations=unrounded, audio=signal())
+
+    def spreads(self, expected: Expected) -> Iterator[Spread]:
+        return spreads(SPREAD.samples, SPREAD.other_seed, SPREAD.changes)
 
 
-def test_forced_durations_have_to_be_equal() -> None:
-    differ, other_way = durations([3], [2.5], forced=True)
-    assert not differ.holds
-    assert other_way.value == 0
+@pytest.fixture
+def kokoro(monkeypatch: pytest.MonkeyPatch) -> FakeKokoro:
+    monkeypatch.setattr(figures, "request_for", lambda bundle, utterance, durations: utterance)
+    return FakeKokoro()
 
 
-# Spectra as magnitudes and phases.
+def compared(kokoro: Any, *bundles: Any, said: tuple[Utterance, ...] = (SAID,)) -> tuple[Comparison, ...]:
+    return compare_waveforms(bundles, kokoro, said)
 
 
-def spectrum(seed: int) -> np.ndarray:
-    """Magnitudes and phases of 11 bins, the outer ones real, as the harmonic source's."""
-    random = np.random.default_rng(seed)
-    values = random.standard_normal((1, 11, 40)) + 1j * random.standard_normal((1, 11, 40))
-    values[:, [0, -1]] = values[:, [0, -1]].real
-    phase = np.angle(values).astype(np.float32)
-    return np.concatenate([np.abs(values).astype(np.float32), phase], axis=1)
+def missed(comparison: Comparison) -> list[str]:
+    return [figure.name for figure in comparison.missed]
 
 
-@given(seed=st.integers(0, 1000), angle=st.floats(1e-4, 1.0))
-def test_a_turn_of_all_phases_is_heard_as_its_angle(seed: int, angle: float) -> None:
-    reference = spectrum(seed)
-    turned = reference.copy()
-    turned[:, 11:] += np.float32(angle)
-    assert spectrum_snr(turned, reference) == pytest.approx(-20 * np.log10(2 * np.sin(angle / 2)), abs=0.1)
+class TestWaveforms:
+    def test_what_kokoro_says_holds(self, kokoro: FakeKokoro) -> None:
+        (comparison,) = compared(kokoro, level("v4", signal()))
+        assert comparison.holds
+        assert (comparison.frames, comparison.level) == (FRAMES.sum(), "v4")
+        assert len(comparison.figures) == 7
 
+    @pytest.mark.parametrize("distance", [1e-4, 0.0099, 0.0199, 0.0201, 0.2])
+    def test_it_holds_up_to_twice_the_own_spread(self, kokoro: FakeKokoro, distance: float) -> None:
+        (comparison,) = compared(kokoro, level("v4", beside(distance)))
+        off = distances(beside(distance), signal()).rms
+        assert ("chain, dB" in missed(comparison)) == (off > 2 * SPREAD.rms)
+        assert ("chain, distance over own spread" in missed(comparison)) == (off > 2 * SPREAD.rms)
 
-@given(seed=st.integers(0, 1000), row=st.integers(1, 9), column=st.integers(0, 39))
-def test_a_phase_beyond_the_cut_is_counted_though_it_is_the_same_number(
-    seed: int, row: int, column: int
-) -> None:
-    reference = spectrum(seed)
-    other = reference.copy()
-    other[0, 11 + row, column] -= np.copysign(np.float32(2 * np.pi), other[0, 11 + row, column])
-    assert spectrum_snr(other, reference) > 110
-    assert turned_phases(reference, reference) == 0
-    assert turned_phases(other, reference) == 1
+    def test_a_louder_bundle_misses_the_level(self, kokoro: FakeKokoro) -> None:
+        (comparison,) = compared(kokoro, level("v4", signal() * np.float32(10 ** (0.15 / 20))))
+        assert "level, dB off" in missed(comparison)
 
+    def test_other_durations_are_missed_and_nothing_else_is_judged(self, kokoro: FakeKokoro) -> None:
+        (comparison,) = compared(kokoro, level("v4", beside(0), np.array([2, 4, 2])))
+        assert missed(comparison) == ["durations that differ"]
+        assert len(comparison.figures) == 3
 
-def test_rounding_decides_about_the_side_of_a_phase_next_to_the_cut() -> None:
-    reference = spectrum(0)
-    reference[0, 16, 7] = np.float32(np.pi)
-    other = reference.copy()
-    other[0, 16, 7] *= -1
-    assert turned_phases(other, reference) == 0
+    def test_a_half_that_rounds_the_other_way_is_judged_with_kokoros_durations(
+        self, kokoro: FakeKokoro
+    ) -> None:
+        longer = np.concatenate([signal(), signal()], axis=1)
+        (comparison,) = compared(kokoro, level("v4", longer, np.array([3, 5, 3])))
+        assert comparison.holds
+        assert len(comparison.figures) == 7
 
+    def test_what_is_not_finite_is_missed_on_that_level_alone(self, kokoro: FakeKokoro) -> None:
+        broken_signal = signal()
+        broken_signal[0, 5] = np.nan
+        sound, broken, silent = compared(
+            kokoro, level("v4", signal()), level("v3", broken_signal), level("v2", None)
+        )
+        assert sound.holds
+        assert missed(broken) == missed(silent) == ["samples are numbers"]
 
-@pytest.mark.parametrize("row", [11, 21])
-def test_the_real_bins_never_have_the_phase_of_minus_pi(row: int) -> None:
-    reference = spectrum(0)
-    reference[0, row, 7] = np.float32(np.pi)
-    other = reference.copy()
-    other[0, row, 7] *= -1
-    assert turned_phases(other, reference) == 1
-
-
-def test_a_phase_that_is_no_number_is_counted() -> None:
-    reference = spectrum(0)
-    other = reference.copy()
-    other[0, 15, 3] = np.nan
-    assert turned_phases(other, reference) == 1
+    def test_every_utterance_is_compared_on_every_level(self, kokoro: FakeKokoro) -> None:
+        other = Utterance("b", "am_adam", speed=0.5)
+        told: list[tuple[int, str]] = []
+        bundles: Any = (level("v4", signal()), level("v3", beside(0.5)))
+        answering: Any = kokoro
+        found = compare_waveforms(
+            bundles, answering, (SAID, other), lambda done, what: told.append((done, what))
+        )
+        assert [(each.utterance, each.level, each.holds) for each in found] == [
+            *((SAID, "v4", True), (SAID, "v3", False)),
+            *((other, "v4", True), (other, "v3", False)),
+        ]
+        assert [done for done, _ in told] == [0, 1, 2]
+        assert told[1][1] == "utterance 2 of 2: am_adam, 1 phonemes, speed 0.5"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ import pytest
 
 from exporter.bundle.write import write_bundle
 from exporter.parity import make_self_test as exporting
+from exporter.parity.expected import Request
 from runtime_min.format.verify import read_manifest, verify_files
 from runtime_min.model.self_test import EXTENSION, read_self_test
 from tests.support.self_tested import extension, made_up, stored
@@ -31,35 +31,41 @@ def plan(vocabulary: dict[str, int], text_bucket: int = 64, frame_bucket: int = 
         "checkpoint": SimpleNamespace(
             vocabulary=vocabulary, path=Path("weights"), config_path=Path("config")
         ),
-        "options": SimpleNamespace(text_buckets=(8, text_bucket)),
+        "options": SimpleNamespace(text_buckets=(8, text_bucket), answers=None),
         "frame_buckets": (frame_bucket,),
         "target": SimpleNamespace(source_apart=False),
     }
     return SimpleNamespace(**made | changes)
 
 
-class Kokoro:
-    """Says every token for three frames, and remembers which."""
+class SpokenFor:
+    """Stands for kokoro: every token lasts three frames; remembers how many phonemes it was given."""
 
     def __init__(self, unrounded: Callable[[int], float] = lambda tokens: 3.2) -> None:
         self.said: list[int] = []
         self._unrounded = unrounded
 
-    def speak(self, token_ids: Any, row: Any, speed: float, noise: Any, durations: Any) -> Any:
-        self.said.append(len(token_ids) - 2)
-        exact = np.full((1, len(token_ids)), self._unrounded(len(token_ids)), np.float32)
-        return SimpleNamespace(durations=exact, frames=np.full(len(token_ids), 3))
+    def __enter__(self) -> SpokenFor:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def expected(self, request: Request) -> Any:
+        tokens = request.token_ids.size
+        self.said.append(tokens - 2)
+        exact = np.full((1, tokens), self._unrounded(tokens), np.float32)
+        return SimpleNamespace(durations=exact, frames=np.full(tokens, 3))
 
 
 @pytest.fixture
 def spoken(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[str | None, list[str]]]:
     """Returns the phonemes that were chosen, and the warnings."""
 
-    def choose(made: Any, kokoro: Kokoro | None = None) -> tuple[str | None, list[str]]:
+    def choose(made: Any, kokoro: SpokenFor | None = None) -> tuple[str | None, list[str]]:
         warnings: list[str] = []
         progress: Any = SimpleNamespace(step=lambda text: None, warning=warnings.append)
-        both = nullcontext((kokoro or Kokoro(), None))
-        monkeypatch.setattr(exporting, "references", lambda files: both)
+        monkeypatch.setattr(exporting, "Kokoro", lambda files, store: kokoro or SpokenFor())
         monkeypatch.setattr(exporting, "_self_test", lambda plan, utterance, *rest: utterance)
         found: Any = exporting.make_self_test(made, progress)
         return (found and found.phonemes), warnings
@@ -87,7 +93,7 @@ def test_one_whose_durations_may_be_rounded_either_way_is_passed_over(spoken: Sp
     def near_a_half(tokens: int) -> float:
         return 2.50001 if tokens > 10 else 3.2
 
-    assert spoken(plan(VOCABULARY), Kokoro(near_a_half)) == ("ˈOkA.", [])
+    assert spoken(plan(VOCABULARY), SpokenFor(near_a_half)) == ("ˈOkA.", [])
 
 
 def test_a_bundle_that_holds_none_is_warned_about(spoken: Spoken) -> None:
@@ -97,7 +103,7 @@ def test_a_bundle_that_holds_none_is_warned_about(spoken: Spoken) -> None:
 
 @pytest.mark.parametrize("changes", [{"is_whole": False}, {"voices": {}}])
 def test_a_bundle_that_cannot_speak_needs_no_kokoro(spoken: Spoken, changes: dict[str, Any]) -> None:
-    kokoro = Kokoro()
+    kokoro = SpokenFor()
     assert spoken(plan(VOCABULARY, **changes), kokoro) == (None, [])
     assert kokoro.said == []
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from exporter.bundle.write import write_bundle
 from exporter.errors import CheckpointError
 from exporter.model import checkpoint, synthetic
-from exporter.reference.utterances import Utterance
 from exporter.reference import utterances as inputs
 from exporter.reference.utterances import (
     BUILT_IN,
     TextError,
+    Utterance,
     UtterancesError,
     adapted,
     parse_utterances,
@@ -369,23 +369,3 @@ class TestReferenceFiles:
         by_name = {"kokoro-v1_0.pth": files[0], "config.json": files[1]}
         monkeypatch.setattr(checkpoint, "download", by_name.__getitem__)
         assert reference_files(self.made_from(source, files, manifest)) == files
-
-
-def test_kokoros_threads_sleep_while_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OMP_WAIT_POLICY", "restored when the test ends")
-    monkeypatch.delenv("OMP_WAIT_POLICY")
-    seen = []
-
-    class Process:
-        def __init__(self, *files: Path, threads: int, dtype: str = "float32") -> None:
-            seen.append((threads, dtype, inputs.os.environ["OMP_WAIT_POLICY"]))
-
-        def __enter__(self) -> Process:
-            return self
-
-        def __exit__(self, *error: object) -> None:
-            pass
-
-    monkeypatch.setattr(inputs, "Reference", Process)
-    with inputs.references((Path("a"), Path("b")), threads=3):
-        assert seen == [(3, "float32", "PASSIVE"), (3, "float64", "PASSIVE")]

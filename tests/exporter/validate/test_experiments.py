@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.parity.figures import Asked, Utterance
+from exporter.parity.expected import Request
 from exporter.reference.padded import TAILS, padded
+from exporter.reference.utterances import Utterance
 from exporter.validate.experiments import crossed_decoders, prefix_f0n, sweep_buckets, tails
 from exporter.validate.results import BUNDLE, DYNAMIC, STATIC
 from exporter.validate.utterance_runs import LOGITS_TAP, PREFIX, Executions, Scene
@@ -122,10 +123,10 @@ def scene(decoder: Decoder = honest, kokoro: Kokoro | None = None, told: list[st
         asr=ENCODING, f0=f0, energy=energy, audio=decode(inputs), frames=np.array([1, 2, 3])
     )
     spoken: Any = SimpleNamespace(asr=ENCODING, f0=f0, energy=energy, noise=NOISE)
-    bundle, reference, nobody = SpeakingBundle(decoder), kokoro or Kokoro(), SimpleNamespace()
+    bundle, answering = SpeakingBundle(decoder), SimpleNamespace(reference=kokoro or Kokoro())
     progress = (told if told is not None else []).append
-    ask = Executions(bundle, reference, nobody, {}, 512, STATIC_FRAMES, progress)  # type: ignore[arg-type]
-    given = Asked(np.array([0, 1, 0]), np.concatenate([STYLES, STYLES], axis=1))
+    ask = Executions(bundle, answering, {}, 512, STATIC_FRAMES, progress)  # type: ignore[arg-type]
+    given = Request(np.array([0, 1, 0]), np.concatenate([STYLES, STYLES], axis=1))
     logits = np.zeros((1, 3, 5))
     return Scene(ask, Utterance("a", "b"), given, spoken, dynamic.frames, dynamic, logits)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,11 +15,12 @@ import runtime_min
 from exporter.bundle.write import write_bundle
 from exporter.cli.main import app
 from exporter.errors import CheckpointError
-from exporter.reference.utterances import Utterance
+from exporter.parity import answers, waveforms
+from exporter.parity.figures import Comparison
 from exporter.reference import utterances as inputs
-from exporter.validate import e2e, steps
+from exporter.reference.utterances import Utterance
 from exporter.validate import kernel_order as calls
-from exporter.validate.e2e import Waveform
+from exporter.validate import steps
 from exporter.validate.report import save as report
 from exporter.validate.results import SpokenSteps
 from exporter.validate.steps import Wanted
@@ -58,7 +57,7 @@ def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("something slow runs")
 
     monkeypatch.setattr(runtime_min.Bundle, "load", refuse)
-    monkeypatch.setattr(inputs, "Reference", refuse)
+    monkeypatch.setattr(answers, "Reference", refuse)
 
 
 @pytest.mark.usefixtures("nothing_runs")
@@ -118,7 +117,6 @@ class Fake:
         patch.setattr(runtime_min.Bundle, "load", self.load)
         patch.setattr(inputs, "check_utterances", self.check)
         patch.setattr(inputs, "reference_files", self.reference_files)
-        patch.setattr(inputs, "references", self.references)
         patch.setattr(calls, "stage_calls", lambda *files: {})
 
     def load(self, path: Path, **options: Any) -> Any:
@@ -150,10 +148,6 @@ class Fake:
         self.files.append(named)
         return Path("my.pth"), Path("my.json")
 
-    @contextmanager
-    def references(self, files: object, threads: int | None) -> Iterator[tuple[None, None]]:
-        yield None, None
-
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch, bundle: Path) -> Fake:
@@ -164,8 +158,8 @@ class TestEndToEnd:
     @staticmethod
     def found(fake: Fake, decibels: float) -> None:
         def validate(
-            bundles: Any, reference: object, precise: object, said: tuple[Utterance, ...], progress: Any
-        ) -> tuple[Waveform, ...]:
+            bundles: Any, kokoro: object, said: tuple[Utterance, ...], progress: Any
+        ) -> tuple[Comparison, ...]:
             progress(0, "[utterance] 1")
             figures = (
                 Figure("samples are numbers", 1, 1, at_least=True),
@@ -173,9 +167,9 @@ class TestEndToEnd:
                 Figure("durations rounded the other way", 0, 0),
                 Figure("chain, dB", decibels, 30, at_least=True),
             )
-            return tuple(Waveform(each, "baseline", 30, figures) for each in said)
+            return tuple(Comparison(each, 30, figures, level="baseline") for each in said)
 
-        fake.patch.setattr(e2e, "validate_waveforms", validate)
+        fake.patch.setattr(waveforms, "compare_waveforms", validate)
 
     def test_a_good_bundle_ends_with_0_and_one_line_that_says_so(
         self, fake: Fake, bundle: Path, file: Path

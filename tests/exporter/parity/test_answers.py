@@ -1,0 +1,217 @@
+"""Stored answers: the same to the bit, computed once, and again where a file is damaged or a fact differs."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from exporter.parity import answers
+from exporter.parity.answers import AnswerStore, Kokoro, as_arrays, from_arrays
+from exporter.parity.expected import CHANGES, Distances, Expected, Request
+from exporter.reference.process import TextTrace
+from exporter.reference.utterances import Utterance
+from tests.support.kokoro_answers import answer_of, request_of
+
+SAID = Utterance("abc", "af_heart", 1.5, 7)
+FRAMES = np.array([1, 2, 3, 1, 2], np.int64)
+
+
+def made_up(request: Request) -> Expected:
+    random = np.random.default_rng(request.seed)
+
+    def values(*shape: int) -> Any:
+        return random.standard_normal(shape)
+
+    text = {
+        "hidden": values(1, 2, 5),
+        "encoding": values(1, 3, 5),
+        "durations": values(1, 5),
+        "text": values(1, 2, 5),
+    }
+    curves = {
+        name: values(1, 18)
+        for name in ("f0", "energy", "exact_f0", "exact_energy", "chain_f0", "chain_energy")
+    }
+    return answer_of(
+        SAID,
+        **text,
+        **curves,
+        request=request,
+        exact_text=TextTrace(**text),
+        frames=FRAMES,
+        audio=values(1, 5400),
+    )
+
+
+def assert_same(one: Expected, other: Expected) -> None:
+    for field in fields(Expected):
+        if field.name not in ("request", "exact_text"):
+            np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name))
+    for name, values in vars(one.exact_text).items():
+        np.testing.assert_array_equal(values, getattr(other.exact_text, name))
+
+
+class Computed:
+    """Counts what kokoro is asked to compute."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.answers = self.changes = self.processes = 0
+        patch.setattr(answers, "Reference", self.start)
+        patch.setattr(answers, "answer", self.answer)
+        patch.setattr(answers, "make_change", self.change)
+
+    def start(self, *files: Path, **options: Any) -> Any:
+        self.processes += 1
+
+        class Process:
+            def close(self) -> None:
+                pass
+
+        return Process()
+
+    def answer(self, reference: object, precise: object, request: Request) -> Expected:
+        self.answers += 1
+        return made_up(request)
+
+    def change(self, reference: object, expected: Expected, number: int) -> Distances:
+        self.changes += 1
+        return Distances(number, 2 * number, 3 * number)
+
+
+@pytest.fixture
+def computed(monkeypatch: pytest.MonkeyPatch) -> Computed:
+    return Computed(monkeypatch)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    paths = tmp_path / "weights", tmp_path / "config"
+    for path in paths:
+        path.write_bytes(path.name.encode())
+    return paths
+
+
+def test_an_answer_comes_back_to_the_bit() -> None:
+    made = replace(made_up(request_of(SAID)), changes=(Distances(1 / 3, 0.1, 0.0),))
+    assert_same(from_arrays(as_arrays(made), made.request), made)
+
+
+def test_kokoro_starts_only_for_what_is_missing(
+    computed: Computed, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    request = request_of(SAID)
+    with Kokoro(files, 2, tmp_path / "answers") as first:
+        made = first.expected(request)
+    assert (computed.answers, computed.processes) == (1, 2)
+    with Kokoro(files, 2, tmp_path / "answers") as second:
+        assert_same(second.expected(request), made)
+    assert (computed.answers, computed.processes) == (1, 2)
+
+
+def test_the_spread_goes_on_where_it_ended(
+    computed: Computed, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    store = tmp_path / "answers"
+    kokoro = Kokoro(files, 2, store)
+    some = kokoro.spreads(kokoro.expected(request_of(SAID)))
+    assert [len(next(some).changes) for _ in range(4)] == [0, 1, 2, 3]
+    some.close()
+    assert computed.changes == 3
+    again = Kokoro(files, 2, store)
+    expected = again.expected(request_of(SAID))
+    assert len(expected.changes) == 3
+    whole = again.spread(expected)
+    assert computed.changes == len(whole.changes) == len(CHANGES)
+    assert [change.mel for change in whole.changes] == [2 * number for number in range(len(CHANGES))]
+    third = Kokoro(files, 2, store)
+    assert third.spread(third.expected(request_of(SAID))) == whole
+    assert computed.changes == len(CHANGES) and computed.answers == 1
+
+
+def test_without_a_store_nothing_is_kept_but_what_is_at_hand(
+    computed: Computed, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    kokoro = Kokoro(files)
+    expected = kokoro.expected(request_of(SAID))
+    assert kokoro.spread(expected) == kokoro.spread(expected)
+    assert computed.changes == len(CHANGES)
+    Kokoro(files).expected(request_of(SAID))
+    assert computed.answers == 2
+    assert sorted(tmp_path.iterdir()) == sorted(files)
+
+
+@pytest.mark.parametrize("damage", [b"", b"PK", None])
+def test_a_damaged_answer_is_computed_again(
+    computed: Computed, files: tuple[Path, Path], tmp_path: Path, damage: bytes | None
+) -> None:
+    store = tmp_path / "answers"
+    made = Kokoro(files, 2, store).expected(request_of(SAID))
+    (file,) = store.iterdir()
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content if damage is None else damage)
+    for count in (2, 2):
+        assert_same(Kokoro(files, 2, store).expected(request_of(SAID)), made)
+        assert computed.answers == count
+
+
+def test_arrays_of_another_form_are_no_answer(
+    computed: Computed, files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    store = tmp_path / "answers"
+    kokoro = Kokoro(files, 2, store)
+    kokoro.expected(request_of(SAID))
+    (file,) = store.iterdir()
+    AnswerStore(store).save(file.stem, {"audio": np.zeros(3)})
+    kokoro.expected(request_of(SAID))
+    assert computed.answers == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 8},
+        {"speed": 1.0},
+        {"durations": FRAMES},
+        {"token_ids": np.array([0, 97, 98, 100, 0])},
+        {"row": np.full((1, 256), 9, np.float32)},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_every_part_of_a_request_decides(
+    computed: Computed, files: tuple[Path, Path], tmp_path: Path, change: dict[str, Any]
+) -> None:
+    kokoro = Kokoro(files, 2, tmp_path / "answers")
+    for request in (request_of(SAID), replace(request_of(SAID), **change)):
+        kokoro.expected(request)
+    assert computed.answers == 2
+
+
+def test_weights_threads_versions_and_processor_decide(
+    computed: Computed, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(threads: int = 2) -> int:
+        Kokoro(files, threads, tmp_path / "answers").expected(request_of(SAID))
+        return computed.answers
+
+    assert (ask(), ask(), ask(threads=1)) == (1, 1, 2)
+    with monkeypatch.context() as patch:
+        patch.setattr(answers, "_processor", lambda: "another")
+        assert ask() == 3
+    with monkeypatch.context() as patch:
+        patch.setattr("importlib.metadata.version", lambda name: "another")
+        assert ask() == 4
+    files[0].write_bytes(b"other weights")
+    assert ask() == 5
+
+
+def test_a_directory_that_cannot_be_written_is_no_failure(
+    computed: Computed, files: tuple[Path, Path]
+) -> None:
+    kokoro = Kokoro(files, 2, files[0] / "answers")
+    kokoro.expected(request_of(SAID))
+    assert computed.answers == 1

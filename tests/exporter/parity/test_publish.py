@@ -1,0 +1,153 @@
+"""The gate before publishing, and the numbers that it puts into a manifest."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.compiler.targets import TARGETS
+from exporter.errors import ReferenceProcessError, ValidationFailedError
+from exporter.parity import publish as measure
+from exporter.parity.figures import Comparison
+from exporter.parity.publish import measure_bundle, not_validated, numbers_of
+from exporter.reference.utterances import Utterance
+from runtime_min.engine.machine import Machine
+from tests.support.comparisons import waveform
+
+
+class TestManifest:
+    @given(values=st.lists(st.floats(-50, 400), min_size=1))
+    def test_the_worst_of_each_figure_is_kept_for_each_level(self, values: list[float]) -> None:
+        said = [Utterance("a", "af_heart", seed=seed) for seed in range(len(values))]
+        found = [
+            waveform(value, name, each)
+            for each, value in zip(said, values, strict=True)
+            for name in ("v4", "v3")
+        ]
+        numbers = numbers_of(found)
+        assert numbers["validated"] is True
+        assert numbers["utterances"] == len(values)
+        assert numbers["seconds"] == 2 * len(values)
+        assert numbers["thresholds missed"] == 2 * sum(value < 30 for value in values)
+        assert numbers["v4: chain, dB"] == numbers["v3: chain, dB"] == min(200, *values)
+        assert numbers["v4: level, dB off"] == 0.01
+        assert all(isinstance(value, str | int | float | bool) for value in numbers.values())
+
+    def test_a_figure_that_one_utterance_lacks_is_the_worst_of_the_others(self) -> None:
+        short = Comparison(Utterance("b", "af_heart"), 0, waveform().figures[:1], level="v4")
+        assert numbers_of([short, waveform(35)])["v4: chain, dB"] == 35
+
+
+class Progress:
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+        self.warnings: list[str] = []
+
+    def step(self, text: str) -> None:
+        self.steps.append(text)
+
+    def warning(self, text: str) -> None:
+        self.warnings.append(text)
+
+
+class TestPublishing:
+    TARGET = TARGETS[0]
+    ABLE = Machine(TARGET.system, TARGET.machine, "glibc 2.36", frozenset(TARGET.levels[-1].features))
+
+    @pytest.fixture
+    def plan(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+        monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE)
+        return SimpleNamespace(
+            options=SimpleNamespace(output=tmp_path / "demo", answers=None),
+            is_whole=True,
+            voices={"af_heart": None},
+            target=self.TARGET,
+            levels=self.TARGET.levels,
+            checkpoint=SimpleNamespace(path=tmp_path / "my.pth", config_path=tmp_path / "my.json"),
+        )
+
+    @staticmethod
+    def measured(monkeypatch: pytest.MonkeyPatch, *waveforms: Comparison) -> None:
+        monkeypatch.setattr(measure, "_measure", lambda *arguments: waveforms)
+
+    def test_a_good_bundle_gets_its_numbers(self, monkeypatch: pytest.MonkeyPatch, plan: Any) -> None:
+        self.measured(monkeypatch, waveform())
+        progress: Any = Progress()
+        assert measure_bundle(plan, progress, Path("staged")) == numbers_of([waveform()])
+        assert progress.warnings == []
+
+    def test_a_bad_one_is_refused_with_the_place_that_it_would_have_had(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any
+    ) -> None:
+        self.measured(monkeypatch, waveform(), waveform(12.5, "v3"))
+        progress: Any = Progress()
+        with pytest.raises(ValidationFailedError) as caught:
+            measure_bundle(plan, progress, Path("staged"))
+        assert caught.value.exit_code == 8
+        for part in (
+            "No bundle was written",
+            str(plan.options.output),
+            "chain, dB",
+            "--no-validate",
+            "'abc'",
+        ):
+            assert part in str(caught.value)
+        assert "staged" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("change", "why"),
+        [
+            (lambda plan: setattr(plan, "is_whole", False), "it has only a part of the stages"),
+            (lambda plan: setattr(plan, "voices", {}), "it has no voices"),
+            (lambda plan: setattr(plan, "levels", plan.levels[:1]), "cannot run it"),
+            (
+                lambda plan: setattr(plan, "target", SimpleNamespace(fits=lambda machine: False)),
+                "cannot run it",
+            ),
+        ],
+    )
+    def test_what_cannot_be_validated_says_so(self, plan: Any, change: Any, why: str) -> None:
+        change(plan)
+        progress: Any = Progress()
+        numbers = measure_bundle(plan, progress, Path("staged"))
+        assert numbers == not_validated(str(numbers["why not"]))
+        assert numbers["validated"] is False and why in str(numbers["why not"])
+        assert len(progress.warnings) == 1 and why in progress.warnings[0]
+
+    def test_a_bundle_whose_buckets_hold_nothing_says_so(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any
+    ) -> None:
+        self.measured(monkeypatch)
+        progress: Any = Progress()
+        assert measure_bundle(plan, progress, Path("staged"))["validated"] is False
+        assert "buckets" in progress.warnings[0]
+
+    def test_what_the_process_prints_becomes_progress_and_waveforms(self) -> None:
+        progress: Any = Progress()
+        messages = [{"progress": "utterance 1 of 1"}, {"waveforms": [asdict(waveform(math.inf))]}]
+        found = measure._read(map(json.dumps, messages), progress)
+        assert found == (waveform(math.inf),)
+        assert progress.steps == ["  utterance 1 of 1"]
+
+    def test_a_machine_without_the_bundles_device_is_no_failure(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any
+    ) -> None:
+        progress: Any = Progress()
+        told = measure._read(['{"why not": "it was made on a machine that cannot run it"}'], progress)
+        assert isinstance(told, str)
+        monkeypatch.setattr(measure, "_measure", lambda *arguments: told)
+        assert measure_bundle(plan, progress, Path("staged")) == not_validated(told)
+        assert len(progress.warnings) == 1 and told in progress.warnings[0]
+
+    def test_a_process_that_fails_is_an_error_with_its_last_words(self, plan: Any, tmp_path: Path) -> None:
+        progress: Any = Progress()
+        with pytest.raises(ReferenceProcessError, match=r"could not be compared(.|\n)*no-such-bundle"):
+            measure_bundle(plan, progress, tmp_path / "no-such-bundle")

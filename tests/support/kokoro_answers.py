@@ -1,0 +1,34 @@
+"""Answers of kokoro that are made up."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from exporter.parity.expected import Expected, Request
+from exporter.reference.process import TextTrace
+from exporter.reference.utterances import Utterance
+
+_TEXT = tuple(field.name for field in fields(TextTrace))
+
+
+def request_of(utterance: Utterance, **changes: Any) -> Request:
+    """What kokoro is given for an utterance, with the letters' codes as token ids."""
+    token_ids = np.array([0, *map(ord, utterance.phonemes), 0], np.int64)
+    row = np.full((1, 256), len(utterance.voice), np.float32)
+    return Request(token_ids, row, utterance.speed, utterance.seed, **changes)
+
+
+def answer_of(utterance: Utterance, **values: Any) -> Expected:
+    """An answer with these values, and empty ones otherwise."""
+    empty = np.zeros((1, 0), np.float32)
+    made: dict[str, Any] = {field.name: empty for field in fields(Expected)}
+    made |= {
+        "request": request_of(utterance),
+        "exact_text": TextTrace(*[empty] * len(_TEXT)),
+        "other_seed": 0.2,
+        "changes": (),
+    }
+    return Expected(**made | values)
