@@ -14,7 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from exporter import directories
-from exporter.export.library_cache import compiler_digest
+from exporter.compiler.targets import find_target
+from exporter.export.library_cache import compiler_facts
 from exporter.model.checkpoint import OFFICIAL_CONFIG
 from exporter.parity.answers import Kokoro
 from exporter.reference.utterances import Utterance
@@ -101,7 +102,7 @@ def test_padding_is_what_pt_static_suffers_from(good: SpokenSteps, asking: Askin
 def libraries(checkpoint_file: Path, bundle: Bundle) -> Path:
     """A library for each defect that must be compiled, from the user's cache where it has them."""
     script = ROOT / "tests" / "support" / "defective_libraries.py"
-    recipe = f"{compiler_digest()}{bundle.level.name}{script.read_text(encoding='utf-8')}"
+    recipe = f"{compiler_facts(find_target('host'))}{bundle.level.name}{script.read_text(encoding='utf-8')}"
     key = hashlib.sha256(recipe.encode()).hexdigest()
     libraries = directories.cache() / "defective" / key
     if not libraries.exists():
