@@ -1,136 +1,120 @@
-"""Read and check the configuration of a Kokoro model."""
+"""The configuration of a Kokoro model, ``config.json``: its types and the sizes that belong together."""
 
 from __future__ import annotations
 
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from exporter.errors import ConfigError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 
 Config = dict[str, Any]
 
-_SIZES = ("dim_in", "hidden_dim", "max_conv_dim", "max_dur", "n_layer", "n_mels", "n_token", "style_dim")
-_KERNEL = "text_encoder_kernel_size"
-_ISTFTNET_SIZES = ("gen_istft_hop_size", "gen_istft_n_fft", "upsample_initial_channel")
-_ISTFTNET_LISTS = ("upsample_kernel_sizes", "upsample_rates", "resblock_kernel_sizes")
-_PLBERT_SIZES = (
-    "hidden_size",
-    "num_attention_heads",
-    "intermediate_size",
-    "max_position_embeddings",
-    "num_hidden_layers",
-)
+PARTS = ("bert", "bert_encoder", "predictor", "decoder", "text_encoder")
+"""The model's modules, each with a state dict of its own in a checkpoint."""
+OFFICIAL_CONFIG = Path(__file__).parent / "data" / "config.json"
+
+_Size = Annotated[int, Field(strict=True, ge=1)]
+_Sizes = Annotated[list[_Size], Field(min_length=1)]
+
+
+class VocoderConfig(BaseModel):
+    """Sizes of the vocoder, iSTFTNet."""
+
+    gen_istft_hop_size: _Size
+    gen_istft_n_fft: _Size
+    resblock_dilation_sizes: list[Annotated[list[_Size], Field(min_length=3, max_length=3)]]
+    resblock_kernel_sizes: _Sizes
+    upsample_initial_channel: _Size
+    upsample_kernel_sizes: _Sizes
+    upsample_rates: _Sizes
+
+    @model_validator(mode="after")
+    def _fit(self) -> VocoderConfig:
+        for name, one, other in (
+            ("upsample_kernel_sizes", self.upsample_kernel_sizes, self.upsample_rates),
+            ("resblock_dilation_sizes", self.resblock_dilation_sizes, self.resblock_kernel_sizes),
+        ):
+            if len(one) != len(other):
+                raise ValueError(f"{name} should have {len(other)} entries and has {len(one)}")
+        samples = 2 * math.prod(self.upsample_rates) * self.gen_istft_hop_size
+        if samples != SAMPLES_PER_FRAME:
+            raise ValueError(
+                f"2 x upsample_rates x gen_istft_hop_size should be {SAMPLES_PER_FRAME} samples a frame and "
+                f"is {samples}"
+            )
+        return self
+
+
+class BertConfig(BaseModel):
+    """Sizes of the text encoder, PL-BERT."""
+
+    hidden_size: _Size
+    intermediate_size: _Size
+    max_position_embeddings: _Size
+    num_attention_heads: _Size
+    num_hidden_layers: _Size
+
+
+class KokoroConfig(BaseModel):
+    """What kokoro's modules are built from; other entries are ignored."""
+
+    dim_in: _Size
+    dropout: Annotated[float, Field(strict=True, ge=0, lt=1)]
+    # kokoro's code works with no other width and no other style.
+    hidden_dim: Literal[512]
+    style_dim: Literal[128]
+    max_conv_dim: _Size
+    max_dur: _Size
+    n_layer: _Size
+    n_mels: _Size
+    n_token: _Size
+    text_encoder_kernel_size: _Size
+    istftnet: VocoderConfig
+    plbert: BertConfig
+    # 0 is the token around every utterance.
+    vocab: Annotated[dict[str, _Size], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _fit(self) -> KokoroConfig:
+        for phoneme, token in self.vocab.items():
+            if token >= self.n_token:
+                raise ValueError(
+                    f"vocab.{phoneme} should be less than n_token, {self.n_token}, and is {token}"
+                )
+        return self
 
 
 def read_config(path: Path) -> Config:
-    """Read a ``config.json`` and check everything that the model is built from.
+    """Reads a ``config.json`` and checks everything that the model is built from.
 
     Raises:
-        ConfigError: unreadable, not JSON, or an entry is missing or makes no Kokoro model.
+        ConfigError: the file is unreadable or not JSON, or an entry is missing or fits no Kokoro model.
     """
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
+        KokoroConfig.model_validate(config)
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
+    except ValidationError as error:
+        raise ConfigError(f"{path} is not the configuration of a Kokoro model: {_problems(error)}") from error
     except ValueError as error:
         raise ConfigError(f"the configuration {path} is not JSON: {error}") from error
-    try:
-        _check(config)
-    except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
     return dict(config)
 
 
-def _check(config: object) -> None:
-    top = _mapping(config, "the configuration")
-    for name in (*_SIZES, _KERNEL):
-        _size(top, name)
-    istftnet = _mapping(top.get("istftnet"), "istftnet")
-    plbert = _mapping(top.get("plbert"), "plbert")
-    for name in _ISTFTNET_SIZES:
-        _size(istftnet, name, "istftnet.")
-    for name in _ISTFTNET_LISTS:
-        _sizes(istftnet.get(name), f"istftnet.{name}")
-    for name in _PLBERT_SIZES:
-        _size(plbert, name, "plbert.")
-    _check_dropout(top)
-    _check_dilations(istftnet)
-    _check_fixed(top, istftnet)
-    _check_vocabulary(top)
+def _problems(error: ValidationError) -> str:
+    """Returns each wrong entry by its path in the file, with what is expected and what was found."""
+    return "; ".join(
+        ": ".join(filter(None, (".".join(map(str, problem["loc"])), _problem(problem["type"], problem))))
+        for problem in error.errors(include_url=False)
+    )
 
 
-def _check_dropout(top: Config) -> None:
-    dropout = top.get("dropout")
-    if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout < 1:
-        raise ConfigError(f"dropout: expected a number from 0 to below 1, found {dropout!r}")
-
-
-def _check_dilations(istftnet: Config) -> None:
-    dilations, kernels = istftnet.get("resblock_dilation_sizes"), istftnet["resblock_kernel_sizes"]
-    if not isinstance(dilations, list) or len(dilations) != len(kernels):
-        raise ConfigError(
-            f"istftnet.resblock_dilation_sizes: expected {len(kernels)} lists, one for each of "
-            f"resblock_kernel_sizes, found {dilations!r}"
-        )
-    for entry in dilations:
-        if len(_sizes(entry, "istftnet.resblock_dilation_sizes")) != 3:
-            raise ConfigError(
-                f"istftnet.resblock_dilation_sizes: expected three in each list, found {entry!r}"
-            )
-
-
-def _check_fixed(top: Config, istftnet: Config) -> None:
-    """Check the sizes that kokoro's code, or the frame of 600 samples, has fixed."""
-    for name, expected in (("hidden_dim", 512), ("style_dim", 128)):
-        if top[name] != expected:
-            raise ConfigError(f"{name}: kokoro's code works only with {expected}, found {top[name]}")
-    rates, kernels = istftnet["upsample_rates"], istftnet["upsample_kernel_sizes"]
-    if len(rates) != len(kernels):
-        raise ConfigError(f"istftnet: {len(rates)} upsample_rates but {len(kernels)} upsample_kernel_sizes")
-    samples = 2 * math.prod(rates) * istftnet["gen_istft_hop_size"]
-    if samples != SAMPLES_PER_FRAME:
-        raise ConfigError(
-            f"istftnet: expected 2 x upsample_rates x gen_istft_hop_size to be {SAMPLES_PER_FRAME} samples a "
-            f"frame, found {samples}"
-        )
-
-
-def _check_vocabulary(top: Config) -> None:
-    vocabulary = _mapping(top.get("vocab"), "vocab")
-    if not vocabulary:
-        raise ConfigError("vocab: expected phonemes and their token ids, found none")
-    for phoneme, token in vocabulary.items():
-        # 0 is the token around every utterance.
-        if isinstance(token, bool) or not isinstance(token, int) or not 0 < token < top["n_token"]:
-            raise ConfigError(
-                f"vocab: {phoneme!r}: expected a token id from 1 to {top['n_token'] - 1}, found {token!r}"
-            )
-
-
-def _mapping(value: object, name: str) -> Config:
-    if not isinstance(value, dict):
-        raise ConfigError(f"{name}: expected a JSON object, found {_kind(value)}")
-    return value
-
-
-def _size(mapping: Config, name: str, prefix: str = "") -> None:
-    value = mapping.get(name)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigError(f"{prefix}{name}: expected a whole number above 0, found {_kind(value)}")
-
-
-def _sizes(value: object, name: str) -> list[int]:
-    if (
-        not isinstance(value, list)
-        or not value
-        or any(isinstance(entry, bool) or not isinstance(entry, int) or entry < 1 for entry in value)
-    ):
-        raise ConfigError(f"{name}: expected a list of whole numbers above 0, found {value!r}")
-    return value
-
-
-def _kind(value: object) -> str:
-    return "nothing" if value is None else f"{value!r:.60}"
+def _problem(kind: str, problem: Any) -> str:
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    return message if kind in ("missing", "value_error") else f"{message}, found {problem['input']!r:.60}"

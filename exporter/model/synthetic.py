@@ -21,8 +21,7 @@ import torch
 
 from exporter import directories
 from exporter.compiler.kokoro_model import build_model
-from exporter.model.checkpoint import PARTS, State
-from exporter.model.config import Config, read_config
+from exporter.model.config import PARTS, Config, read_config
 
 SEED = 82
 
@@ -95,26 +94,27 @@ LOG_MAGNITUDE = -0.92
 
 
 def file_name(config_path: Path) -> str:
-    """Name the file by a digest of this recipe and of the configuration."""
+    """Returns the name of the file, which has a digest of this recipe and of the configuration."""
     recipe = hashlib.sha256(Path(__file__).read_bytes() + config_path.read_bytes())
     return f"synthetic-{recipe.hexdigest()[:16]}.pth"
 
 
 def ensure_file(config_path: Path, cache: Path | None = None) -> Path:
-    """Return the synthetic checkpoint for a configuration; write it first where the cache has none."""
+    """Returns the synthetic checkpoint for a configuration, made first if the cache has none."""
     config = read_config(config_path)
     path = (cache or directories.cache()) / file_name(config_path)
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".synthetic-") as staging:
-            staged = Path(staging) / path.name  # torch.save puts the file's name into it
+            # torch.save puts the file's name into the file, whose digest must depend on the values alone.
+            staged = Path(staging) / "synthetic.pth"
             torch.save(make_states(config), staged)
             staged.replace(path)
     return path
 
 
-def make_states(config: Config) -> dict[str, State]:
-    """Draw every tensor of a checkpoint: five state dicts whose names carry ``module.``, float32."""
+def make_states(config: Config) -> dict[str, dict[str, torch.Tensor]]:
+    """Draws every tensor of a checkpoint: five state dicts of float32 whose names begin with ``module.``."""
     with torch.device("meta"):
         model = build_model(config)
     states = {part: _draw_part(part, getattr(model, part)) for part in PARTS}
@@ -132,7 +132,7 @@ def make_states(config: Config) -> dict[str, State]:
 
 
 def uniform(name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """Draw float32 numbers from -1 to 1 for a name, the same on every machine.
+    """Draws float32 numbers from -1 to 1 for a name, the same on every machine.
 
     Philox' raw stream is frozen by numpy's policy; 24 of every 32 bits become a float32 without rounding.
     """
@@ -143,7 +143,7 @@ def uniform(name: str, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _draw_part(part: str, module: torch.nn.Module) -> dict[str, np.ndarray]:
-    """Draw every tensor of one part by `GAINS`."""
+    """Draws every tensor of one part by `GAINS`."""
     state = {}
     for owner_name, owner in module.named_modules():
         for name, parameter in owner.named_parameters(recurse=False):
@@ -163,7 +163,7 @@ def _draw(name: str, shape: tuple[int, ...], gain: Gain, owner: torch.nn.Module)
 
 
 def _norm_over_gain(owner: torch.nn.Module) -> float:
-    """The norm of a weight's row that passes a unit-variance signal on with unit variance."""
+    """Returns the norm of a weight's row with which a unit-variance signal keeps unit variance."""
     if not isinstance(owner, torch.nn.ConvTranspose1d):
         return 1.0
     # The rows of a transposed convolution are its inputs; an output hears kernel / stride taps of each.
@@ -173,14 +173,14 @@ def _norm_over_gain(owner: torch.nn.Module) -> float:
 
 
 def _quieten_style(predictor: dict[str, np.ndarray], hidden: int) -> None:
-    """Turn down the style in the duration encoder: it enters every layer and would drown the text."""
+    """Reduces the style in the duration encoder: it enters every layer and would drown the text."""
     for name, weight in predictor.items():
         if re.match(r"text_encoder\.lstms\.\d\.weight_ih", name):
             weight[:, hidden:] *= np.float32(0.25)
 
 
 def _shape_memory(predictor: dict[str, np.ndarray]) -> None:
-    """Shift the forget gates: the curves' layer remembers syllables, the durations' mostly one token."""
+    """Shifts the forget gates: the curves' layer remembers syllables, the durations' mostly one token."""
     for name, bias in predictor.items():
         if re.search(r"bias_ih_l0(_reverse)?$", name):
             hidden = len(bias) // 4
@@ -188,7 +188,7 @@ def _shape_memory(predictor: dict[str, np.ndarray]) -> None:
 
 
 def _smooth_curves(predictor: dict[str, np.ndarray]) -> None:
-    """Make F0's and N's convolutions average over time, nearly, and their upsampling interpolate."""
+    """Makes F0's and N's convolutions nearly average over time, and their upsampling interpolate."""
     for name, taps in predictor.items():
         if re.match(r"(F0|N)\.\d\.conv[12]\.weight_v", name):
             taps *= np.float32(0.3)
@@ -212,7 +212,7 @@ LENGTH_SHARPNESS = 6.0
 
 
 def _shape_durations(predictor: dict[str, np.ndarray]) -> None:
-    """Make the sum of the projection's sigmoids a staircase over the token's latent length."""
+    """Makes the sum of the projection's sigmoids a staircase over the token's latent length."""
     weight = predictor["duration_proj.linear_layer.weight"]
     bias = predictor["duration_proj.linear_layer.bias"]
     direction = weight[LENGTH_DIRECTION % len(weight)] * np.float32(LENGTH_GAIN)
@@ -247,7 +247,7 @@ N_CURVE = Curve(low=-8.0, high=5.5, slope=0.7, share=0.5, half_width=0.5, voice=
 
 
 def _shape_curve(predictor: dict[str, np.ndarray], name: str, curve: Curve) -> None:
-    """Build a curve into the last block of F0 or N, as a sum of leaky ReLUs of one normalised channel.
+    """Builds a curve into the last block of F0 or N, as a sum of leaky ReLUs of one normalised channel.
 
     With L the leaky ReLU of slope 0.2, v the channel plus `share`, t `half_width` and s the voice's shift:
     a L(v+t+s) - b L(v-t) + c L(-v-t) - 0.2 a s is flat below -t and has the wanted slope above t; a, b and c
@@ -279,7 +279,7 @@ def _shape_curve(predictor: dict[str, np.ndarray], name: str, curve: Curve) -> N
 
 
 def _shape_knees(block: dict[str, np.ndarray], curve: Curve, voice: float, constant: float) -> None:
-    """Make channels 0 to 3 the arguments of the leaky ReLUs: v+t+s, v-t, -v-t, and s plus a constant."""
+    """Makes channels 0 to 3 the arguments of the leaky ReLUs: v+t+s, v-t, -v-t, and s plus a constant."""
     weight, gain = block["conv1.weight_v"], block["conv1.weight_g"]
     weight[1], weight[2], gain[1:3] = weight[0], -weight[0], gain[0]
     t, share = curve.half_width, curve.share
@@ -294,7 +294,7 @@ def _shape_knees(block: dict[str, np.ndarray], curve: Curve, voice: float, const
 
 
 def _shape_source(decoder: dict[str, np.ndarray]) -> None:
-    """Take the official harmonic mix, and set the level of the audio."""
+    """Takes the official harmonic mix, and sets the level of the audio."""
     decoder["generator.m_source.l_linear.weight"][0] = SOURCE_WEIGHT
     decoder["generator.m_source.l_linear.bias"][0] = SOURCE_BIAS
     magnitudes = len(decoder["generator.conv_post.bias"]) // 2

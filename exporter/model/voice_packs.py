@@ -1,11 +1,10 @@
-"""Voice packs: for every utterance length a row of style, from a directory, the hub, or made up."""
+"""Voice packs, a row of style for every utterance length: from a directory, from the hub, or made up."""
 
 from __future__ import annotations
 
-import difflib
 import math
 import pickle
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,8 @@ import torch
 from numpy.typing import NDArray
 
 from exporter.errors import VoiceError
-from exporter.model.checkpoint import Checkpoint, download
+from exporter.model.checkpoint import Checkpoint
+from exporter.model.hub import download
 from exporter.model.synthetic import uniform
 
 ROWS, COLUMNS = 510, 256
@@ -32,23 +32,20 @@ NAMES = (
 Voices = dict[str, NDArray[np.float32]]
 
 
-def load_voices(
-    source: str | None, checkpoint: Checkpoint | None = None, names: Sequence[str] | None = None
-) -> Voices:
-    """Load voice packs.
+def load_voices(source: str | None, checkpoint: Checkpoint | None = None) -> Voices:
+    """Loads voice packs.
 
     Args:
-        source: a directory of ``.pt`` or raw ``.bin`` packs, ``hub`` or ``synthetic``; None takes
-            what belongs to the checkpoint, which for a local file has to be said.
-        checkpoint: consulted only where `source` is None.
-        names: which voices; None takes all that the source has.
+        source: a directory of ``.pt`` or raw ``.bin`` packs, ``hub`` or ``synthetic``; None takes those that
+            belong to the checkpoint, which a local file does not have.
+        checkpoint: needed only if `source` is None.
 
     Returns:
-        name -> float32 ``[510, 256]``; columns 0 to 127 of a row are the decoder's style, the others the
+        By name float32 ``[510, 256]``; columns 0 to 127 of a row are the decoder's style, the others the
         prosody's.
 
     Raises:
-        VoiceError: no such source or voice, or a pack is not one.
+        VoiceError: there is no such source, or a pack is not one.
         CheckpointUnreachableError: the hub did not deliver.
     """
     if source is None and checkpoint is not None and checkpoint.source != "file":
@@ -59,33 +56,41 @@ def load_voices(
             "packs, or hub, or synthetic"
         )
     if source == "synthetic":
-        return {name: synthetic_voice(name) for name in _select(NAMES, names)}
-    packs = dict.fromkeys(NAMES) if source == "hub" else _packs(Path(source))
-    return {name: _read_pack(packs[name] or download(f"voices/{name}.pt")) for name in _select(packs, names)}
+        return {name: synthetic_voice(name) for name in NAMES}
+    if source == "hub":
+        return {name: _read_pack(download(f"voices/{name}.pt")) for name in NAMES}
+    if not Path(source).is_dir():
+        raise VoiceError(
+            f"no directory of voices at {source}. --voices takes a directory of .pt or .bin packs, hub or "
+            "synthetic."
+        )
+    return read_packs([Path(source)])
 
 
 def read_packs(paths: Sequence[Path]) -> Voices:
     """Reads ``.pt`` or ``.bin`` packs, and those in directories; a voice has the name of its file.
 
     Raises:
-        VoiceError: something is no pack, or two have one name.
+        VoiceError: a file is not a pack, a directory has none, or two packs have one name.
     """
-    voices: Voices = {}
+    packs: dict[str, Path] = {}
     for path in paths:
-        found = _packs(path) if path.is_dir() else {path.stem: path}
-        for name, pack in found.items():
-            if pack is None or pack.suffix not in (".pt", ".bin"):
-                raise VoiceError(
-                    f"{path} is no voice pack: expected NAME.pt, NAME.bin or a directory of them"
-                )
-            if name in voices:
-                raise VoiceError(f"the voice {name} is there twice: keep one")
-            voices[name] = _read_pack(pack)
-    return voices
+        found = sorted(each for each in path.iterdir() if _is_pack(each)) if path.is_dir() else [path]
+        if not found or not all(map(_is_pack, found)):
+            raise VoiceError(f"{path} is not a voice pack: expected NAME.pt, NAME.bin or a directory of them")
+        for pack in found:
+            if pack.stem in packs:
+                raise VoiceError(f"the voice {pack.stem} is there twice: keep {pack} or {packs[pack.stem]}")
+            packs[pack.stem] = pack
+    return {name: _read_pack(pack) for name, pack in packs.items()}
+
+
+def _is_pack(path: Path) -> bool:
+    return path.suffix in (".pt", ".bin")
 
 
 def synthetic_voice(name: str) -> NDArray[np.float32]:
-    """Make up a voice whose statistics are those of the 54 real ones.
+    """Makes up a voice whose statistics are those of the 54 real ones.
 
     Row r of a real pack is an average over all voices (0.12 a column), a voice's own offset (0.14) and a
     drift that follows 1 - ln(r + 1) / ln(510): neighbouring rows are nearly equal, but for the shortest
@@ -100,36 +105,8 @@ def synthetic_voice(name: str) -> NDArray[np.float32]:
 
 
 def _unit(name: str) -> NDArray[np.float64]:
-    """A style of variance 1 a column."""
+    """Returns a style of variance 1 a column."""
     return uniform(f"voice/{name}", (COLUMNS,)).astype(np.float64) * math.sqrt(3)
-
-
-def _select(available: Iterable[str], names: Sequence[str] | None) -> list[str]:
-    available = sorted(available)
-    for name in names or ():
-        if name not in available:
-            near = difflib.get_close_matches(name, available, n=3, cutoff=0.4)
-            hint = f"Near it: {', '.join(near)}." if near else f"There are {', '.join(available)}."
-            raise VoiceError(f"there is no voice {name!r}. {hint}")
-    return available if names is None else sorted(set(names))
-
-
-def _packs(directory: Path) -> Mapping[str, Path | None]:
-    """The packs in a directory by voice name."""
-    if not directory.is_dir():
-        raise VoiceError(
-            f"no directory of voices at {directory}. --voices takes a directory of .pt or .bin packs, hub or "
-            "synthetic."
-        )
-    packs: dict[str, Path | None] = {}
-    for path in sorted(directory.iterdir()):
-        if path.suffix in (".pt", ".bin"):
-            if path.stem in packs:
-                raise VoiceError(f"{directory} has the voice {path.stem} twice, as .bin and .pt: keep one")
-            packs[path.stem] = path
-    if not packs:
-        raise VoiceError(f"{directory} holds no voice packs: expected files NAME.pt or NAME.bin")
-    return packs
 
 
 def _read_pack(path: Path) -> NDArray[np.float32]:
@@ -152,8 +129,6 @@ def _read_pack(path: Path) -> NDArray[np.float32]:
 def _read_tensor(path: Path) -> NDArray[np.float32]:
     try:
         tensor = torch.load(path, map_location="cpu", weights_only=True)
-    except OSError:
-        raise
     except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
         raise VoiceError(
             f"{path} is not a tensor saved by torch, or it is damaged: {error!s:.200}"

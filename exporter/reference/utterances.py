@@ -256,7 +256,7 @@ def _run_pipeline(text: str, voice: str) -> tuple[str, ...]:
     from kokoro.pipeline import LANG_CODES, KPipeline
     from loguru import logger
 
-    from exporter.model.checkpoint import HUB_REPOSITORY
+    from exporter.model.hub import REPOSITORY
 
     language = voice[:1]
     if language not in LANG_CODES:
@@ -266,7 +266,7 @@ def _run_pipeline(text: str, voice: str) -> tuple[str, ...]:
         )
     _refuse_downloads(language)
     logger.disable("kokoro")
-    pipeline = KPipeline(language, repo_id=HUB_REPOSITORY, model=False)
+    pipeline = KPipeline(language, repo_id=REPOSITORY, model=False)
     if language in "ab" and pipeline.g2p.fallback is None:
         raise TextError(
             "--text: espeak-ng does not work here, and words that no dictionary has would be left out: "
@@ -307,7 +307,8 @@ def reference_files(
     Raises:
         CheckpointError: they cannot be had, or are other ones than the bundle's.
     """
-    from exporter.model.checkpoint import OFFICIAL_CONFIG, download
+    from exporter.model.config import OFFICIAL_CONFIG
+    from exporter.model.hub import download
     from exporter.model.synthetic import ensure_file
 
     source = checkpoint or manifest.model.source

@@ -15,7 +15,7 @@ import pytest
 
 from exporter import directories
 from exporter.compiler.targets import Target
-from exporter.model.checkpoint import OFFICIAL_CONFIG
+from exporter.model.config import OFFICIAL_CONFIG
 from exporter.model.synthetic import ensure_file
 from exporter.parity.answers import Kokoro
 from exporter.parity.make_self_test import SelfTestFiles

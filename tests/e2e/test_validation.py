@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from exporter import directories
 from exporter.compiler.targets import find_target
 from exporter.export.library_cache import compiler_facts
-from exporter.model.checkpoint import OFFICIAL_CONFIG
+from exporter.model.config import OFFICIAL_CONFIG
 from exporter.parity.answers import Kokoro
 from exporter.reference.utterances import Utterance
 from exporter.validate.experiments import prefix_f0n

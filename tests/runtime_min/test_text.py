@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.model.checkpoint import OFFICIAL_CONFIG, read_config
+from exporter.model.config import OFFICIAL_CONFIG, read_config
 from runtime_min.errors import G2PMissingError, LanguageError, TextEncodingError
 from runtime_min.speech.words import Word
 from runtime_min.text import LANGUAGES, espeak, find_g2p, language_code, misaki

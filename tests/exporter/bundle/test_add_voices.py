@@ -78,7 +78,7 @@ REFUSED = {
     "a name that no path may have": ("b\xe5d voice.bin", None, "cannot be the name of a voice"),
     "a name with the mark of a blend": ("a+b.bin", None, "cannot be the name of a voice"),
     "a damaged pack": ("zf_bad.bin", b"short", "expected .* bytes"),
-    "no pack": ("voice.txt", None, "is no voice pack"),
+    "no pack": ("voice.txt", None, "is not a voice pack"),
 }
 
 

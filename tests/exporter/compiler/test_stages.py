@@ -15,7 +15,8 @@ from exporter.compiler.stages.audio import SourceDownsampler, Upsampler
 from exporter.compiler.stages.layers import Conv, WinogradConv, effective_weight, layout_of, parameter
 from exporter.compiler.stages.text import Bert
 from exporter.model import checkpoint
-from exporter.model.checkpoint import OFFICIAL_CONFIG, Checkpoint
+from exporter.model.checkpoint import Checkpoint
+from exporter.model.config import OFFICIAL_CONFIG
 from exporter.model.voice_packs import synthetic_voice
 from exporter.reference.process import Reference, Trace
 from runtime_min.format.signatures import STAGE_NAMES, signatures, stage_names

@@ -12,16 +12,17 @@ from typing import Any
 import pytest
 import torch
 
-from exporter.errors import CheckpointError, CheckpointUnreachableError, ConfigError
+from exporter.compiler.kokoro_model import build_model
+from exporter.errors import CheckpointError, CheckpointUnreachableError
 from exporter.model import checkpoint
-from exporter.model.config import read_config
+from exporter.model.config import OFFICIAL_CONFIG, PARTS, read_config
 
 States = dict[str, Any]
 
 
 def _small_config() -> dict[str, Any]:
     """The smallest model that kokoro's fixed sizes allow."""
-    config = json.loads(checkpoint.OFFICIAL_CONFIG.read_text(encoding="utf-8"))
+    config = json.loads(OFFICIAL_CONFIG.read_text(encoding="utf-8"))
     config["n_layer"] = 1
     config["n_token"] = 200
     config["vocab"] = {"a": 1, "ㄅ": 199}
@@ -44,7 +45,7 @@ def config_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def model(config_path: Path) -> Any:
-    return checkpoint.build_model(read_config(config_path))
+    return build_model(read_config(config_path))
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def prebuilt(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 def states(model: Any) -> States:
     """A file of the official layout in which every tensor is one number of its own, and takes no memory."""
     states: States = {}
-    for part in checkpoint.PARTS:
+    for part in PARTS:
         names = getattr(model, part).state_dict()
         states[part] = {
             f"module.{name}": torch.tensor(0.01 + 0.001 * index).expand(tensor.shape)
@@ -76,7 +77,7 @@ def _save(states: object, directory: Path) -> str:
 def test_every_weight_of_the_file_is_in_the_model(states: States, config_path: Path, tmp_path: Path) -> None:
     source = _save(states, tmp_path)
     loaded = checkpoint.load(source, config_path)
-    for part in checkpoint.PARTS:
+    for part in PARTS:
         state = getattr(loaded.model, part).state_dict()
         assert {f"module.{name}" for name in state} == states[part].keys()
         assert all(torch.equal(value, states[part][f"module.{name}"]) for name, value in state.items())
@@ -240,7 +241,7 @@ def test_a_local_checkpoint_needs_its_configuration(tmp_path: Path) -> None:
 
 def test_the_hub_takes_no_configuration() -> None:
     with pytest.raises(CheckpointError, match="leave out --config"):
-        checkpoint.load("hub", checkpoint.OFFICIAL_CONFIG)
+        checkpoint.load("hub", OFFICIAL_CONFIG)
 
 
 def test_an_unreachable_hub_is_an_error_that_names_the_other_choices(
@@ -270,69 +271,6 @@ def test_building_a_model_leaves_the_random_state_and_the_streams_alone(
     config_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     before = torch.get_rng_state()
-    checkpoint.build_model(read_config(config_path))
+    build_model(read_config(config_path))
     assert torch.equal(torch.get_rng_state(), before)
     assert capfd.readouterr() == ("", "")
-
-
-def test_the_official_configuration_is_the_hubs() -> None:
-    assert checkpoint.sha256_of_file(checkpoint.OFFICIAL_CONFIG) == checkpoint.HUB_SHA256["config.json"]
-    assert len(read_config(checkpoint.OFFICIAL_CONFIG)["vocab"]) == 114
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n_token": None}, "n_token: expected a whole number above 0, found nothing"),
-        ({"n_layer": 0}, "n_layer: expected a whole number above 0, found 0"),
-        ({"hidden_dim": 256}, "hidden_dim: kokoro's code works only with 512, found 256"),
-        ({"style_dim": 64}, "style_dim: kokoro's code works only with 128, found 64"),
-        ({"dropout": 1.5}, "dropout: expected a number from 0 to below 1, found 1.5"),
-        ({"vocab": {}}, "vocab: expected phonemes"),
-        ({"vocab": {"a": 200}}, "'a': expected a token id from 1 to 199, found 200"),
-        ({"vocab": {"a": 0}}, "'a': expected a token id from 1 to 199, found 0"),
-        ({"plbert": None}, "plbert: expected a JSON object, found nothing"),
-        ({"istftnet": {}}, r"istftnet\.gen_istft_hop_size: expected a whole number above 0, found nothing"),
-    ],
-)
-def test_a_configuration_that_makes_no_model_is_refused(
-    change: dict[str, object], message: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(_small_config() | change), encoding="utf-8")
-    with pytest.raises(ConfigError, match=message):
-        read_config(path)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"gen_istft_hop_size": 4}, "to be 600 samples a frame, found 480"),
-        ({"upsample_kernel_sizes": [20]}, "2 upsample_rates but 1 upsample_kernel_sizes"),
-        ({"resblock_dilation_sizes": [[1, 3, 5]]}, "expected 3 lists"),
-        ({"resblock_dilation_sizes": [[1, 3, 5], [1, 3], [1, 3, 5]]}, "expected three in each list"),
-        ({"upsample_rates": [10, "6"]}, r"upsample_rates: expected a list of whole numbers above 0"),
-    ],
-)
-def test_a_vocoder_that_makes_no_model_is_refused(
-    change: dict[str, object], message: str, tmp_path: Path
-) -> None:
-    config = _small_config()
-    config["istftnet"] |= change
-    path = tmp_path / "config.json"
-    path.write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ConfigError, match=message):
-        read_config(path)
-
-
-@pytest.mark.parametrize(("content", "message"), [("{", "not JSON"), ("[]", "expected a JSON object")])
-def test_a_file_that_is_no_configuration_is_refused(content: str, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "config.json"
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(ConfigError, match=message):
-        read_config(path)
-
-
-def test_a_missing_configuration_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot read the configuration"):
-        read_config(tmp_path / "absent.json")

@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from exporter.model import checkpoint, synthetic
-from exporter.model.checkpoint import OFFICIAL_CONFIG, Checkpoint
+from exporter.model.checkpoint import Checkpoint
+from exporter.model.config import OFFICIAL_CONFIG, PARTS
 from exporter.model.voice_packs import load_voices, synthetic_voice
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.distances import relative_rms
@@ -106,7 +107,7 @@ def test_uniform_numbers_fill_their_range() -> None:
 
 def test_every_byte_of_every_tensor_is_the_known_one(speak: Speaker) -> None:
     digest = hashlib.sha256()
-    for part in checkpoint.PARTS:
+    for part in PARTS:
         for name, tensor in sorted(getattr(speak.model, part).state_dict().items()):
             digest.update(f"{part}.{name}".encode() + tensor.numpy().tobytes())
     assert digest.hexdigest() == GOLDEN_DIGEST
