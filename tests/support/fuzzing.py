@@ -36,23 +36,8 @@ TOKENS = (
     ),
 )
 NUMBERS = (-1, 0, 1, 2, 3, 4, 7, 64, 255, 256, 65_535, 65_536, 1 << 31, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
-VALUES = (
-    *NUMBERS,
-    True,
-    False,
-    1.5,
-    -0.0,
-    "",
-    "x",
-    "../x",
-    "lib/x.so",
-    "\x1b[2J",
-    "tokens",
-    [],
-    {},
-    [1],
-    {"a": 1},
-)
+TEXTS = ("", "x", "../x", "lib/x.so", "\x1b[2J", "tokens")
+VALUES = (*NUMBERS, True, False, 1.5, -0.0, *TEXTS, [], {}, [1], {"a": 1})
 
 Files = dict[str, bytes]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import msgpack
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.bundle.write import encode_manifest, write_bundle
-from runtime_min.errors import BundleError, FormatVersionError, ManifestError, MsgpackError
+from runtime_min.errors import BundleError, ManifestError, MsgpackError
 from runtime_min.format.manifest import CpuLevel, Manifest
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.signatures import STAGE_NAMES, signatures
@@ -75,68 +77,97 @@ def test_the_source_is_a_stage_of_its_own_where_the_decoder_is_on_a_device() -> 
     assert apart["decoder"].inputs == (*together["decoder"].inputs[:-1], spectrum)
 
 
+# A place in the manifest, a value to put there, and what is expected there instead.
+REPLACED: list[tuple[str, Any, str]] = [
+    ("format", "gguf", "one of kokoro-bundle"),
+    ("version", "1", "an integer"),
+    ("version", True, "an integer"),
+    ("requires", {}, "an array"),
+    ("model", [], "a map"),
+    ("model.source", "web", "one of hub, file, synthetic"),
+    ("model.sha256", "0" * 63, "64 lower-case"),
+    ("model.sha256", "A" * 64, "64 lower-case"),
+    ("model.synthetic", 1, "true or false"),
+    ("versions.tvm", "", "a string of 1 to"),
+    ("materials.commit", "a" * 65, "a string of 0 to 64"),
+    ("materials.packages['torch']", "", "a string of 1 to"),
+    # A terminal takes it for a command.
+    ("target.name", "\x1b[2J", r"a string of printable characters, found '\\x1b\[2J'"),
+    ("target.levels", [], "an array of 1 to"),
+    ("runtime_library", "lib/x.so", "a file of the list"),
+    ("stages", [], "an array of 1 to"),
+    ("stages[0].name", "vocoder", "one of bert"),
+    ("stages[0].device", "npu", "one of cpu"),
+    ("stages[0].device", "metal", "one of cpu, found"),
+    ("stages[0].axis", "samples", "one of tokens, frames"),
+    ("stages[0].inputs[0].dtype", "float16", "one of float32, int64, int32"),
+    ("stages[0].outputs[0].shape[1]", 0, "an integer from 1"),
+    ("stages[0].inputs[0].shape[1][0]", 0, "an integer from 1"),
+    ("stages[0].outputs[0].shape[2][1]", "bytes", "one of tokens, frames"),
+    ("stages[0].parameters", ["weight"], "names of the parameter table, found 'weight'"),
+    ("stages[0].parameters", ["gain"], "first a table of two dimensions"),
+    ("stages[0].parameters", [], "first a table"),
+    ("stages[0].libraries", [], "an array of 1"),
+    ("stages[0].libraries[0].bucket", 1 << 62, "an integer from 1"),
+    ("parameters.file", "weights.bin", "a file of the list"),
+    ("parameters.tensors[0].bytes", 84, "80"),
+    ("parameters.tensors[0].shape[0]", 0, "an integer from 1"),
+    # Tensors without alignment, that overlap, that are the same, and that leave a hole.
+    *(
+        ("parameters.tensors[1].offset", offset, "128, the first multiple of 64 from 80 on")
+        for offset in (100, 64, 0, 192)
+    ),
+    ("parameters.tensors[2].offset", 1 << 40, "192, the first multiple of 64 from 148 on"),
+    ("parameters.tensors[2].offset", (1 << 63) - 64, "192, the first multiple of 64 from 148 on"),
+    ("parameters.tensors[2].offset", (1 << 64) - 64, "an integer from 0"),
+    ("vocabulary['a']", -1, "an integer from 0"),
+    ("max_phonemes", 0, "an integer from 1"),
+    ("max_phonemes", 1 << 62, "an integer from 1"),
+    ("model.hidden", 1 << 62, "an integer from 1"),
+    ("voices[0].rows", 0, "an integer from 1"),
+    ("voices[0].file", "voices/x.bin", "a file of the list"),
+    ("voices[0].file", "LICENSE", "a file of 320 bytes"),
+    ("parity['x']", [1], "a string, a number"),
+    ("files[0].bytes", -1, "an integer from 0"),
+    ("files[0].bytes", 1 << 63, "an integer from 0"),
+    ("extensions", [], "a map"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "expected"), REPLACED)
+def test_every_wrong_value_is_refused_by_place(
+    raw: dict[str, Any], place: str, value: Any, expected: str
+) -> None:
+    keys = [int(key) if key.isdigit() else key for key in re.findall(r"[a-z_0-9]+", place)]
+    with pytest.raises(ManifestError, match=f"{re.escape(place)}: expected {expected}"):
+        parse_manifest(changed(raw, assign(*keys, value)))
+
+
+def of_libraries(change: Callable[[dict[str, Any]], object]) -> Change:
+    return lambda raw: [change(library) for library in raw["stages"][0]["libraries"]]
+
+
+def of_parameter_file(size: int) -> Change:
+    return lambda raw: [file.update(bytes=size) for file in raw["files"] if file["path"] == "parameters.bin"]
+
+
+SIGNATURE = r"stages\[0\]: expected StageSignature"
 BREAKS: dict[str, tuple[Change, str]] = {
-    "another format": (assign("format", "gguf"), "format: expected one of kokoro-bundle"),
-    "version is no integer": (assign("version", "1"), "version: expected an integer"),
-    "version is a boolean": (assign("version", True), "version: expected an integer"),
     "unknown key": (assign("extra", 1), r"top level: expected exactly the keys .* unknown \['extra'\]"),
     "missing key": (lambda m: m.pop("voices"), r"missing \['voices'\]"),
-    "no map": (assign("model", []), "model: expected a map"),
     "unknown key inside": (assign("model", "extra", 1), r"model: expected exactly .* unknown \['extra'\]"),
-    "unknown source": (
-        assign("model", "source", "web"),
-        "model.source: expected one of hub, file, synthetic",
-    ),
-    "digest too short": (assign("model", "sha256", "0" * 63), "model.sha256: expected 64 lower-case"),
-    "digest in capitals": (assign("model", "sha256", "A" * 64), "model.sha256: expected 64 lower-case"),
-    "synthetic is no boolean": (assign("model", "synthetic", 1), "model.synthetic: expected true or false"),
-    "empty version": (assign("versions", "tvm", ""), "versions.tvm: expected a string of 1 to"),
-    "no levels": (assign("target", "levels", []), "target.levels: expected an array of 1 to"),
     "level twice": (assign("target", "levels", 1, "name", "v4"), "target.levels: expected every name once"),
     "another sample rate": (assign("audio", "sample_rate", 22_050), "audio: expected"),
-    "runtime not listed": (
-        assign("runtime_library", "lib/x.so"),
-        "runtime_library: expected a file of the list",
-    ),
-    "no stages": (assign("stages", []), "stages: expected an array of 1 to"),
-    "unknown stage": (assign("stages", 0, "name", "vocoder"), r"stages\[0\].name: expected one of bert"),
     "stages out of order": (
         lambda m: m["stages"].reverse(),
         "stages: expected stages once each, in the order",
     ),
     "stage twice": (assign("stages", 1, "name", "bert"), "stages: expected stages once each"),
-    "another device": (assign("stages", 0, "device", "npu"), r"stages\[0\].device: expected one of cpu"),
-    "another axis": (
-        assign("stages", 0, "axis", "samples"),
-        r"stages\[0\].axis: expected one of tokens, frames",
-    ),
-    "wrong axis": (assign("stages", 0, "axis", "frames"), r"stages\[0\]: expected StageSignature"),
-    "wrong minimum": (assign("stages", 0, "minimum", 2), r"stages\[0\]: expected StageSignature"),
-    "wrong dtype": (
-        assign("stages", 0, "inputs", 0, "dtype", "int32"),
-        r"stages\[0\]: expected StageSignature",
-    ),
-    "unknown dtype": (
-        assign("stages", 0, "inputs", 0, "dtype", "float16"),
-        r"stages\[0\].inputs\[0\].dtype: expected one of float32, int64, int32",
-    ),
-    "wrong shape": (
-        assign("stages", 0, "outputs", 0, "shape", [1, HIDDEN + 1, [1, "tokens"]]),
-        r"stages\[0\]: expected StageSignature",
-    ),
-    "zero dimension": (
-        assign("stages", 0, "outputs", 0, "shape", [1, 0, [1, "tokens"]]),
-        r"stages\[0\].outputs\[0\].shape\[1\]: expected an integer from 1",
-    ),
-    "unknown length axis": (
-        assign("stages", 0, "outputs", 0, "shape", [1, HIDDEN, [1, "bytes"]]),
-        r"shape\[2\]\[1\]: expected one of tokens, frames",
-    ),
-    "unknown parameter": (
-        assign("stages", 0, "parameters", ["weight"]),
-        r"stages\[0\].parameters: expected names of the parameter table, found 'weight'",
-    ),
-    "no libraries": (assign("stages", 0, "libraries", []), r"stages\[0\].libraries: expected an array of 1"),
+    "source without the requirement": (assign("stages", 4, "name", "source"), "stages: expected stages once"),
+    "wrong axis": (assign("stages", 0, "axis", "frames"), SIGNATURE),
+    "wrong minimum": (assign("stages", 0, "minimum", 2), SIGNATURE),
+    "wrong dtype": (assign("stages", 0, "inputs", 0, "dtype", "int32"), SIGNATURE),
+    "wrong shape": (assign("stages", 0, "outputs", 0, "shape", 1, HIDDEN + 1), SIGNATURE),
     "level without libraries": (
         lambda m: m["stages"][0]["libraries"].pop(),
         r"stages\[0\].libraries: expected the same buckets for each of the levels v4, v3",
@@ -146,60 +177,31 @@ BREAKS: dict[str, tuple[Change, str]] = {
         r"stages\[0\].libraries: expected the same buckets",
     ),
     "bucket twice": (
-        lambda m: [library.update(bucket=8) for library in m["stages"][0]["libraries"]],
+        of_libraries(lambda library: library.update(bucket=8)),
         r"stages\[0\].libraries: expected ascending buckets from 3",
     ),
     "buckets descending": (
-        lambda m: [
-            library.update(bucket={8: 22, 22: 8}[library["bucket"]])
-            for library in m["stages"][0]["libraries"]
-        ],
+        of_libraries(lambda library: library.update(bucket={8: 22, 22: 8}[library["bucket"]])),
         r"stages\[0\].libraries: expected ascending buckets",
     ),
     "bucket below the minimum": (
-        lambda m: [
-            library.update(bucket=2) for library in m["stages"][0]["libraries"] if library["bucket"] == 8
-        ],
+        of_libraries(lambda library: library.update(bucket={8: 2, 22: 22}[library["bucket"]])),
         r"stages\[0\].libraries: expected ascending buckets from 3",
     ),
     "library not listed": (
         assign("stages", 0, "libraries", 0, "file", "lib/other.so"),
         r"stages\[0\].libraries: expected a file of the list 'files'",
     ),
-    "parameter file not listed": (
-        assign("parameters", "file", "weights.bin"),
-        "parameters.file: expected a file of the list",
-    ),
     "tensor twice": (
         assign("parameters", "tensors", 1, "name", "table"),
         "parameters.tensors: expected every name once, found 'table'",
     ),
-    "tensor of another size": (
-        assign("parameters", "tensors", 0, "bytes", 84),
-        r"parameters.tensors\[0\].bytes: expected 80",
-    ),
-    "tensor without alignment": (
-        assign("parameters", "tensors", 1, "offset", 100),
-        r"parameters.tensors\[1\].offset: expected 128, the first multiple of 64 from 80 on",
-    ),
-    "tensors that overlap": (
-        assign("parameters", "tensors", 1, "offset", 64),
-        r"parameters.tensors\[1\].offset: expected 128, the first multiple of 64 from 80 on",
-    ),
-    "tensor past the end": (
-        assign("parameters", "tensors", 2, "offset", 1 << 40),
-        r"parameters.tensors\[2\].offset: expected 192, the first multiple of 64 from 148 on",
-    ),
-    "tensors that leave a hole": (
-        assign("parameters", "tensors", 1, "offset", 192),
-        r"parameters.tensors\[1\].offset: expected 128",
-    ),
     "bytes after the last tensor": (
-        lambda m: next(file for file in m["files"] if file["path"] == "parameters.bin").update(bytes=4096),
+        of_parameter_file(4096),
         "parameters.tensors: expected tensors that fill the 4096 bytes of .*, found .*ends at 196",
     ),
     "tensors without a file": (
-        lambda m: next(file for file in m["files"] if file["path"] == "parameters.bin").update(bytes=0),
+        of_parameter_file(0),
         "parameters.tensors: expected tensors that fill the 0 bytes",
     ),
     "manifest that lists itself": (
@@ -209,78 +211,27 @@ BREAKS: dict[str, tuple[Change, str]] = {
         ),
         "files: expected every file but the manifest",
     ),
-    "name that a terminal takes for a command": (
-        assign("target", "name", "\x1b[2J"),
-        r"target.name: expected a string of printable characters, found '\\x1b\[2J'",
-    ),
     "parity that a terminal takes for a command": (
         assign("parity", "x\x07", 1),
         r"parity\['x\\x07'\]: expected a string of printable characters",
-    ),
-    "tensor of zero elements": (
-        assign("parameters", "tensors", 0, "shape", [0]),
-        r"tensors\[0\].shape\[0\]: expected an integer from 1",
-    ),
-    "tensor whose size overflows": (
-        assign("parameters", "tensors", 0, "shape", [1 << 31] * 8),
-        r"tensors\[0\].bytes: expected \d{70,}",
     ),
     "token without a row": (
         assign("vocabulary", "a", 5),
         r"stages\[0\].parameters: expected first a table of two dimensions with a row for each token up to 5",
     ),
-    "table of tokens that is no table": (
-        assign("stages", 0, "parameters", ["gain"]),
-        r"stages\[0\].parameters: expected first a table of two dimensions",
-    ),
-    "no table of tokens": (assign("stages", 0, "parameters", []), r"stages\[0\].parameters: expected first"),
-    "commit that is too long": (
-        assign("materials", "commit", "a" * 65),
-        "materials.commit: expected a string",
-    ),
-    "package without a version": (
-        assign("materials", "packages", "torch", ""),
-        r"packages\['torch'\]: expected",
-    ),
-    "extensions are no map": (assign("extensions", []), "extensions: expected a map"),
-    "requirements are no array": (assign("requires", {}), "requires: expected an array"),
     "empty phoneme": (assign("vocabulary", "", 4), "vocabulary: expected phonemes of at least one"),
-    "negative token": (assign("vocabulary", "a", -1), r"vocabulary\['a'\]: expected an integer from 0"),
-    "no phonemes allowed": (assign("max_phonemes", 0), "max_phonemes: expected an integer from 1"),
     "voice twice": (assign("voices", 1, "name", "af_bella"), "voices: expected every name once"),
     "voice of another shape": (
         assign("voices", 0, "columns", 6),
         r"voices\[0\]: expected 20 rows of 4 columns",
     ),
     "voice with too few rows": (assign("voices", 0, "rows", 19), r"voices\[0\]: expected 20 rows"),
-    "voice not listed": (
-        assign("voices", 0, "file", "voices/x.bin"),
-        r"voices\[0\].file: expected a file of the list",
-    ),
-    "voice file of another size": (
-        assign("voices", 0, "file", "LICENSE"),
-        r"voices\[0\].file: expected a file of 320 bytes",
-    ),
-    "parity with structure": (assign("parity", "x", [1]), r"parity\['x'\]: expected a string, a number"),
     "file twice": (lambda m: m["files"].insert(0, m["files"][0]), "files: expected every path once"),
     "files out of order": (
         lambda m: m["files"].reverse(),
         "files: expected every path once, in ascending order",
     ),
-    "negative size": (assign("files", 0, "bytes", -1), r"files\[0\].bytes: expected an integer from 0"),
-    "size beyond 63 bits": (
-        assign("files", 0, "bytes", 1 << 63),
-        r"files\[0\].bytes: expected an integer from 0",
-    ),
 }
-
-
-@pytest.mark.parametrize("change", [assign("stages", 0, "device", "metal"), assign("runtime_library", "")])
-def test_a_bundle_for_the_cpu_has_neither_devices_nor_an_empty_runtime(
-    raw: dict[str, Any], change: Change
-) -> None:
-    with pytest.raises(ManifestError):
-        parse_manifest(changed(raw, change))
 
 
 @pytest.mark.parametrize("name", BREAKS)
@@ -290,34 +241,14 @@ def test_every_broken_manifest_is_refused_by_place(raw: dict[str, Any], name: st
         parse_manifest(changed(raw, change))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/etc/passwd",
-        "../outside",
-        "lib/../../outside",
-        "lib//x",
-        "lib/./x",
-        "./x",
-        "lib/",
-        "",
-        "lib\\x",
-        "C:x",
-        "c:/x",
-        ".hidden",
-        "x.",
-        "x ",
-        "lib/nul.so",
-        "COM1",
-        "a\x00b",
-        "a\nb",
-        "ü",
-        "~/x",
-        "x" * 201,
-        "a/b/c/d/e/f/g/h/i",
-    ],
-    ids=repr,
-)
+UNSAFE = [
+    *("/etc/passwd", "../outside", "lib/../../outside", "lib//x", "lib/./x", "./x", "lib/", "", "lib\\x"),
+    *("C:x", "c:/x", ".hidden", "x.", "x ", "lib/nul.so", "COM1", "a\x00b", "a\nb", "ü", "~/x", "x" * 201),
+    "a/b/c/d/e/f/g/h/i",
+]
+
+
+@pytest.mark.parametrize("path", UNSAFE, ids=repr)
 def test_unsafe_paths_are_refused(raw: dict[str, Any], path: str) -> None:
     with pytest.raises(
         ManifestError,
@@ -326,18 +257,18 @@ def test_unsafe_paths_are_refused(raw: dict[str, Any], path: str) -> None:
         parse_manifest(changed(raw, assign("runtime_library", path)))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "LIB/x.so",
-        "Lib/deeper/x.so",
-        "README.TXT",
-        "Manifest.msgpack",
-        "manifest.MSGPACK/x",
-        "lib",
-        "LICENSE/x",
-    ],
-)
+CLASHING = [
+    "LIB/x.so",
+    "Lib/deeper/x.so",
+    "README.TXT",
+    "Manifest.msgpack",
+    "manifest.MSGPACK/x",
+    "lib",
+    "LICENSE/x",
+]
+
+
+@pytest.mark.parametrize("path", CLASHING)
 def test_paths_that_cannot_exist_at_once_on_every_system_are_refused(raw: dict[str, Any], path: str) -> None:
     def add(entries: dict[str, Any]) -> None:
         entries["files"].append({**entries["files"][0], "path": path})
@@ -345,14 +276,6 @@ def test_paths_that_cannot_exist_at_once_on_every_system_are_refused(raw: dict[s
 
     with pytest.raises(ManifestError, match="upper and lower case"):
         parse_manifest(changed(raw, add))
-
-
-@pytest.mark.parametrize(
-    ("version", "advice"), [(0, "export the bundle again"), (2, "install a newer runtime")]
-)
-def test_another_version_is_refused_before_anything_else(version: int, advice: str) -> None:
-    with pytest.raises(FormatVersionError, match=f"version {version}, this runtime reads 1: {advice}"):
-        parse_manifest(msgpack.packb({"format": "kokoro-bundle", "version": version, "future": []}))
 
 
 def test_what_is_no_msgpack_is_refused() -> None:

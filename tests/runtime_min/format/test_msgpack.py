@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-import time
 from typing import Any
 
 import msgpack
@@ -110,11 +109,6 @@ def test_types_that_the_format_does_not_use_are_refused(value: Any) -> None:
         unpack(msgpack.packb(value))
 
 
-def test_a_32_bit_float_is_refused() -> None:
-    with pytest.raises(MsgpackError, match="found tag 0xca"):
-        unpack(msgpack.packb(1.0, use_single_float=True))
-
-
 @pytest.mark.parametrize("tag", range(256))
 def test_no_tag_alone_escapes_the_typed_error(tag: int) -> None:
     if 0x00 <= tag <= 0x80 or tag in (0x90, 0xA0, 0xC2, 0xC3) or tag >= 0xE0:
@@ -178,39 +172,23 @@ def test_nesting_is_bounded() -> None:
 
 
 @pytest.mark.parametrize(
-    "packed",
-    [b"\xdd\xff\xff\xff\xff", b"\xdf\xff\xff\xff\xff", b"\xdc\xff\xff\x00", b"\xda\x0f\xff", b"\x9f\x01"],
-    ids=["array32", "map32", "array16", "string", "fixarray"],
+    ("largest", "larger", "message"),
+    [
+        ([1] * MAXIMUM_ITEMS, [1] * (MAXIMUM_ITEMS + 1), f"at most {MAXIMUM_ITEMS} items"),
+        ("x" * MAXIMUM_STRING, "x" * (MAXIMUM_STRING + 1), "string of at most"),
+        (
+            {"x" * MAXIMUM_KEY: 1},
+            {"x" * (MAXIMUM_KEY + 1): 1},
+            f"at most {MAXIMUM_KEY} bytes here, found {MAXIMUM_KEY + 1}",
+        ),
+        ([[{}] * 60_000] * 4, [[{}] * 60_000] * 100, "values"),
+    ],
+    ids=["items", "string", "key", "values"],
 )
-def test_a_few_bytes_cannot_ask_for_much_memory(packed: bytes) -> None:
-    with pytest.raises(MsgpackError, match="expected"):
-        unpack(packed)
-
-
-def test_the_number_of_items_is_bounded() -> None:
-    assert len(unpack(msgpack.packb([1] * MAXIMUM_ITEMS))) == MAXIMUM_ITEMS  # type: ignore[arg-type]
-    with pytest.raises(MsgpackError, match=f"at most {MAXIMUM_ITEMS} items"):
-        unpack(msgpack.packb([1] * (MAXIMUM_ITEMS + 1)))
-
-
-def test_the_length_of_a_string_is_bounded() -> None:
-    assert len(unpack(msgpack.packb("x" * MAXIMUM_STRING))) == MAXIMUM_STRING  # type: ignore[arg-type]
-    with pytest.raises(MsgpackError, match="string of at most"):
-        unpack(msgpack.packb("x" * (MAXIMUM_STRING + 1)))
-
-
-def test_the_length_of_a_key_is_bounded() -> None:
-    assert unpack(msgpack.packb({"x" * MAXIMUM_KEY: 1})) == {"x" * MAXIMUM_KEY: 1}
-    with pytest.raises(MsgpackError, match=f"at most {MAXIMUM_KEY} bytes here, found {MAXIMUM_KEY + 1}"):
-        unpack(msgpack.packb({"x" * (MAXIMUM_KEY + 1): 1}))
-
-
-def test_the_number_of_values_and_the_time_are_bounded() -> None:
-    packed = msgpack.packb([[{}] * 60_000] * 100)
-    started = time.perf_counter()
-    with pytest.raises(MsgpackError, match="values"):
-        unpack(packed)
-    assert time.perf_counter() - started < 1.0
+def test_sizes_are_bounded(largest: Any, larger: Any, message: str) -> None:
+    assert unpack(msgpack.packb(largest)) == largest
+    with pytest.raises(MsgpackError, match=message):
+        unpack(msgpack.packb(larger))
 
 
 def test_the_size_of_the_data_is_bounded() -> None:

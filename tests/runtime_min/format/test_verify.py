@@ -20,7 +20,6 @@ from runtime_min.errors import (
     LinkedFileError,
     ManifestDigestError,
     MissingFileError,
-    MsgpackError,
     NotRegularFileError,
     UnexpectedFileError,
 )
@@ -48,11 +47,8 @@ def files_of(bundle: Path) -> list[str]:
     return [entry.path for entry in read_manifest(bundle).files]
 
 
-def test_a_sound_bundle_passes(bundle: Path) -> None:
+def test_a_sound_bundle_passes_wherever_it_lies(bundle: Path, tmp_path: Path) -> None:
     verify(bundle)
-
-
-def test_a_copy_elsewhere_passes(bundle: Path, tmp_path: Path) -> None:
     verify(bundle.rename(tmp_path / "another name"))
 
 
@@ -83,17 +79,11 @@ def test_a_file_of_another_size_is_named_with_both_sizes(bundle: Path) -> None:
             verify(bundle)
 
 
-@pytest.mark.parametrize("path", ["extra", "lib/extra.so", "new/deep/extra"])
-def test_an_extra_file_is_refused(bundle: Path, path: str) -> None:
+@pytest.mark.parametrize("path", ["extra", "lib/extra.so", "new/deep/extra", "lib/empty/"])
+def test_an_extra_file_or_directory_is_refused(bundle: Path, path: str) -> None:
     (bundle / path).parent.mkdir(parents=True, exist_ok=True)
-    (bundle / path).write_bytes(b"")
+    (bundle / path).mkdir() if path.endswith("/") else (bundle / path).write_bytes(b"")
     with pytest.raises(UnexpectedFileError, match=f"holds '{path.partition('deep')[0]}', which"):
-        verify(bundle)
-
-
-def test_an_empty_directory_is_refused(bundle: Path) -> None:
-    (bundle / "lib" / "empty").mkdir()
-    with pytest.raises(UnexpectedFileError, match="holds 'lib/empty/', which"):
         verify(bundle)
 
 
@@ -178,13 +168,6 @@ def test_what_is_no_bundle_is_refused(tmp_path: Path) -> None:
             read_manifest(path)
     with pytest.raises(MissingFileError, match="is not a bundle"):
         read_manifest(tmp_path)
-
-
-def test_an_oversized_manifest_is_refused_unread(bundle: Path) -> None:
-    # A sparse file: 1 TB that takes no room.
-    os.truncate(bundle / "manifest.msgpack", 1 << 40)
-    with pytest.raises(MsgpackError, match="may have at most"):
-        read_manifest(bundle)
 
 
 def test_the_pinned_digest_decides(bundle: Path) -> None:

@@ -66,9 +66,12 @@ def test_the_writer_still_writes_the_golden_bundles(
     assert bytes_of(golden.write(name, tmp_path, monkeypatch)) == bytes_of(golden.GOLDEN / name)
 
 
-def test_a_newer_bundle_asks_for_a_newer_runtime() -> None:
-    with pytest.raises(FormatVersionError, match="version 2, this runtime reads 1: install a newer runtime"):
-        parse_manifest(packed(version=2))
+@pytest.mark.parametrize(
+    ("version", "advice"), [(0, "export the bundle again"), (2, "install a newer runtime")]
+)
+def test_another_version_is_refused_with_advice(version: int, advice: str) -> None:
+    with pytest.raises(FormatVersionError, match=f"version {version}, this runtime reads 1: {advice}"):
+        parse_manifest(packed(version=version))
 
 
 def test_an_older_bundle_asks_for_a_new_export(monkeypatch: pytest.MonkeyPatch) -> None:
