@@ -71,7 +71,10 @@ def _rename(module: IRModule, function: str) -> IRModule:
         variable: body for variable, body in module.functions_items() if variable.name_hint != "main"
     }
     renamed = IRModule(functions, attrs=module.attrs)
-    renamed[function] = module["main"].with_attr("global_symbol", function)
+    # TVM's memory plan then covers outputs too, with storages for the longest input. Its allocator keeps a
+    # free block of every size that it has seen; of a large one, only pages that are written become resident.
+    planned = module["main"].with_attr("relax.memory_plan_dynamic_func_output", True)
+    renamed[function] = planned.with_attr("global_symbol", function)
     return renamed
 
 

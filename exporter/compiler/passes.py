@@ -1,6 +1,6 @@
-"""From Relax to an executable: one list of passes, with an optional dump of the module after each."""
+"""From Relax to an executable: the passes in four phases, with an optional dump of the module after each."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from tvm.s_tir.dlight.gpu import Fallback
 
 from exporter.compiler.kernels.gpu.constants import exact_constants
 from exporter.compiler.kernels.gpu.limits import LIMITS, launches
+from exporter.errors import ExportError
 
 
 @tvm.transform.module_pass(opt_level=0, name="mark_noalias")  # type: ignore[untyped-decorator]
@@ -26,42 +27,6 @@ def _mark_noalias(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
         if isinstance(function, tvm.tirx.PrimFunc):
             marked[variable] = function.with_attr("tirx.noalias", True)
     return marked
-
-
-@relax.expr_functor.mutator
-class _LargestStorage(relax.PyExprMutator):  # type: ignore[misc]
-    """Replaces the length in the sizes of storages by its upper bound."""
-
-    def __init__(self, module: IRModule, bounds: dict[str, int]) -> None:
-        super().__init__(module)
-        self.bounds = bounds
-
-    def visit_call_(self, call: relax.Call) -> relax.Expr:
-        """Rewrites `memory.alloc_storage`."""
-        call = super().visit_call_(call)
-        if call.op != tvm.ir.Op.get("relax.memory.alloc_storage"):
-            return call
-        (size,) = call.args[0].values
-        analyzer = tvm.sym.Analyzer()
-        for variable in tvm.tirx.analysis.undefined_vars(size):
-            analyzer.bind(variable, tvm.ir.Range(1, self.bounds[variable.name] + 1))
-        largest = relax.ShapeExpr([int(analyzer.const_int_bound(size).max_value)])
-        return relax.Call(call.op, [largest, *call.args[1:]], call.attrs, call.ty_args)
-
-
-@tvm.transform.module_pass(opt_level=0, name="bound_outputs")  # type: ignore[untyped-decorator]
-def _bound_outputs(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """Gives outputs, which no plan covers, storages of one size: that of the longest input.
-
-    TVM's allocator keeps a free block of every size that it has seen. Only the pages that are written to
-    become resident.
-    """
-    bounded = module.clone()
-    for variable, function in module.functions_items():
-        if isinstance(function, relax.Function) and "tir_var_upper_bound" in (function.attrs or {}):
-            bounds = {str(name): int(bound) for name, bound in function.attrs["tir_var_upper_bound"].items()}
-            bounded[variable] = _LargestStorage(module, bounds).visit_expr(function)
-    return bounded
 
 
 @tvm.transform.module_pass(opt_level=0, name="order_shapes")  # type: ignore[untyped-decorator]
@@ -110,38 +75,51 @@ def _exact_constants(module: IRModule, _: tvm.transform.PassContext) -> IRModule
     return exact
 
 
-def passes(kind: str = "llvm") -> Iterator[tuple[str, Any]]:
-    """The passes in order, with the name under which each one's result is dumped.
+def phases(kind: str = "llvm") -> dict[str, dict[str, Any]]:
+    """Returns the passes by phase and name, in order.
 
     This is TVM's own CPU pipeline without dispatch to libraries (none is used) and without
     RewriteDataflowReshape (no reshape is left, and it fails on hand-written kernels: docs/upstream.md).
     Kernels are scheduled as written; what TVM generates itself is small, and scheduled for a GPU alone.
 
     Args:
-        kind: TVM's name of what the kernels are for: ``llvm``, ``metal`` or ``cuda``.
+        kind: TVM's name of the device that the kernels are for: ``llvm``, ``metal`` or ``cuda``.
     """
-    yield "legalize", transform.LegalizeOps()
-    yield "annotate", transform.AnnotateTIROpPattern()
-    yield "fold_constants", transform.FoldConstant()
-    yield "fuse_operators", transform.FuseOps()
-    yield "fuse_kernels", transform.FuseTIR()
-    if kind != "llvm":
-        yield "bind_threads", _bind_threads
-    if kind == "metal":
-        yield "exact_constants", _exact_constants
-    yield "leave_dataflow", transform.ToNonDataflow()
-    yield "drop_purity", transform.RemovePurityChecking()
-    yield "call_kernels", transform.CallTIRRewrite()
-    yield "plan_memory", transform.StaticPlanBlockMemory()
-    yield "allocate", transform.LowerAllocTensor()
-    yield "bound_outputs", _bound_outputs
-    yield "kill_after_use", transform.KillAfterLastUse()
-    yield "lower_builtins", transform.LowerRuntimeBuiltin()
-    yield "compute_scalars", transform.ComputePrimValue()
-    yield "lower_shapes", transform.VMShapeLower()
-    yield "order_shapes", _order_shapes
-    yield "mark_noalias", _mark_noalias
-    yield "attach_symbols", transform.AttachGlobalSymbol()
+    return {
+        "fuse": {
+            "legalize": transform.LegalizeOps(),
+            "annotate": transform.AnnotateTIROpPattern(),
+            "fold_constants": transform.FoldConstant(),
+            "fuse_operators": transform.FuseOps(),
+            "fuse_kernels": transform.FuseTIR(),
+        },
+        "schedule": {
+            **({"bind_threads": _bind_threads} if kind != "llvm" else {}),
+            **({"exact_constants": _exact_constants} if kind == "metal" else {}),
+        },
+        "lower": {
+            "leave_dataflow": transform.ToNonDataflow(),
+            "drop_purity": transform.RemovePurityChecking(),
+            "call_kernels": transform.CallTIRRewrite(),
+            "plan_memory": transform.StaticPlanBlockMemory(),
+            "allocate": transform.LowerAllocTensor(),
+            "kill_after_use": transform.KillAfterLastUse(),
+            "lower_builtins": transform.LowerRuntimeBuiltin(),
+            "compute_scalars": transform.ComputePrimValue(),
+            "lower_shapes": transform.VMShapeLower(),
+        },
+        "finish": {
+            "order_shapes": _order_shapes,
+            "mark_noalias": _mark_noalias,
+            "attach_symbols": transform.AttachGlobalSymbol(),
+        },
+    }
+
+
+class PassError(ExportError):
+    """A pass failed; the message names its phase and the passes before it."""
+
+    exit_code = 7
 
 
 def compile_module(module: IRModule, target: tvm.target.Target, dump: Path | None = None) -> Any:
@@ -154,16 +132,29 @@ def compile_module(module: IRModule, target: tvm.target.Target, dump: Path | Non
 
     Returns:
         TVM's `VMExecutable`, to be linked by `link`.
+
+    Raises:
+        PassError: a pass failed.
     """
-    _dump(module, dump, 0, "imported")
+    done = ["imported"]
+    _dump(module, dump, done)
     with target:
-        for number, (name, run) in enumerate(passes(target.kind.name), start=1):
-            module = run(module)
-            _dump(module, dump, number, name)
+        for phase, passes in phases(target.kind.name).items():
+            for name, run in passes.items():
+                try:
+                    module = run(module)
+                except Exception as error:
+                    raise PassError(
+                        f"The pass {name} (phase {phase}) failed after {', '.join(done)}: "
+                        f"{type(error).__name__}: {error}"
+                    ) from error
+                done.append(name)
+                _dump(module, dump, done)
     return relax.build(module, target=target, relax_pipeline=None)
 
 
-def _dump(module: IRModule, directory: Path | None, number: int, name: str) -> None:
+def _dump(module: IRModule, directory: Path | None, done: Sequence[str]) -> None:
+    """Writes the module after the last of the passes that are done."""
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / f"{number:02}_{name}.py").write_text(module.script())
+        (directory / f"{len(done) - 1:02}_{done[-1]}.py").write_text(module.script())

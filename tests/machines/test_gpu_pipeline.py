@@ -14,7 +14,7 @@ from tvm.tirx import PrimFunc
 from exporter.compiler.import_stage import import_stage
 from exporter.compiler.kernels.gpu.constants import exact_constants
 from exporter.compiler.kernels.gpu.limits import LIMITS, Launch, launches
-from exporter.compiler.passes import compile_module, passes
+from exporter.compiler.passes import compile_module, phases
 from runtime_min.format.signatures import StageSignature, TensorSignature
 from tests.exporter.compiler.test_converters import ChannelsLast
 from tests.support.gpu_testing import Gpu, every_device, target
@@ -42,7 +42,7 @@ def scheduled(device: str) -> dict[str, PrimFunc]:
     """The module's functions after the pass that spreads them over threads."""
     module = import_stage(Joined().eval(), Joined.SIGNATURE, 100, None, "joined")
     with target(device):
-        for name, run in passes(device):
+        for name, run in (named for passes in phases(device).values() for named in passes.items()):
             module = run(module)
             if name == "bind_threads":
                 break
@@ -101,7 +101,7 @@ def test_a_kernel_beyond_the_limits_is_refused(threads: int, elements: int) -> N
                     y[block] = tile[0]
 
     assert launches(greedy) == [Launch(threads, 4 * elements)]
-    run = dict(passes("metal"))["bind_threads"]
+    run = phases("metal")["schedule"]["bind_threads"]
     with target("metal"), pytest.raises(Exception, match="greedy does not fit every GPU"):
         run(IRModule({"greedy": greedy}))
 

@@ -1,14 +1,17 @@
 """The pass list: what it dumps, and that it leaves a module which the machine runs."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from tvm import IRModule, relax
+import tvm
+from tvm import IRModule, relax, te
+from tvm.s_tir import Schedule
 
 from exporter.compiler.import_stage import stage_weights
-from exporter.compiler.passes import compile_module, passes
+from exporter.compiler.passes import PassError, compile_module, phases
 from tests.support import tiny_stage
 
 
@@ -30,29 +33,44 @@ def dump(dumped: Dumped) -> Path:
     return dumped.directory
 
 
-def test_one_file_is_dumped_after_import_and_after_each_pass(dump: Path) -> None:
-    names = ["imported", *(name for name, _ in passes())]
-    files = sorted(path.name for path in dump.iterdir())
-    assert files == [f"{number:02}_{name}.py" for number, name in enumerate(names)]
-
-
-def test_names_of_passes_are_unique() -> None:
-    names = [name for name, _ in passes()]
+@pytest.mark.parametrize("kind", ["llvm", "metal", "cuda"])
+def test_phases_have_an_order_and_passes_names_of_their_own(kind: str) -> None:
+    found = phases(kind)
+    assert list(found) == ["fuse", "schedule", "lower", "finish"]
+    assert (found["schedule"] == {}) == (kind == "llvm")
+    names = [name for passes in found.values() for name in passes]
     assert len(set(names)) == len(names)
 
 
-def test_a_dump_is_the_module_as_tvmscript(dump: Path) -> None:
+def test_the_module_is_dumped_as_tvmscript_after_import_and_after_each_pass(dump: Path) -> None:
+    names = ["imported", *(name for passes in phases().values() for name in passes)]
+    files = sorted(path.name for path in dump.iterdir())
+    assert files == [f"{number:02}_{name}.py" for number, name in enumerate(names)]
     for path in dump.iterdir():
         text = path.read_text()
-        assert "class Module" in text, path.name
-        assert "def sums" in text, path.name
+        assert "class Module" in text and "def sums" in text, path.name
 
 
-def test_memory_is_planned_for_the_bucket(dump: Path) -> None:
+def test_a_pass_that_fails_is_named_with_those_before_it() -> None:
+    x = te.placeholder((1000,), name="x")
+    schedule = Schedule(te.create_prim_func([x, te.compute((1000,), lambda i: x[i] + 1.0)]))
+    schedule.bind(schedule.get_loops(schedule.get_sblock("compute"))[0], "threadIdx.x")
+    greedy = IRModule({"greedy": schedule.mod["main"].with_attr("global_symbol", "greedy")})
+    metal = tvm.target.Target({"kind": "metal", "host": "llvm"})
+    message = (
+        r"The pass bind_threads \(phase schedule\) failed after imported, legalize, .*, fuse_kernels: "
+        r"AssertionError: greedy does not fit every GPU"
+    )
+    with pytest.raises(PassError, match=message):
+        compile_module(greedy, metal)
+
+
+def test_memory_is_planned_for_the_bucket_that_of_outputs_too(dump: Path) -> None:
     (planned,) = dump.glob("*_plan_memory.py")
+    found = re.findall(r"alloc_storage\(R\.shape\(\[(.*?)\]\)", planned.read_text())
     # Both signals are copied to one place, which the longer of them fills at the bucket's length.
-    assert planned.read_text().count("R.memory.alloc_storage(") == 1
-    assert f"R.memory.alloc_storage(R.shape([{4 * 5 * tiny_stage.BUCKET}])" in planned.read_text()
+    copies, *outputs = (4 * size * tiny_stage.BUCKET for size in (5, 1 * 8, 5 * 8))
+    assert sorted(map(int, found)) == sorted([copies, *(bytes - 4 * 8 for bytes in outputs)])
 
 
 def test_a_dump_changes_nothing(dumped: Dumped) -> None:
