@@ -38,7 +38,7 @@ def bundles(export: Export, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     done = export(place / "cpu", *buckets)
     assert done.returncode == 0, done.stderr
     for kind, (fast_math, lstm_device) in KINDS.items():
-        library = stand_in.build(kind, place / "stand_in", fast_math)
+        library = stand_in.build(kind, fast_math)
         module, paths = "tests.support.export_for_stand_in", (library, place / "cpu", place / kind)
         done = run_python("-m", module, kind, lstm_device, *paths)
         assert done.returncode == 0, done.stderr

@@ -33,7 +33,7 @@ class Devices:
         self._processes: dict[tuple[str, bool], Ask] = {}
 
     def stand_in(self, kind: str, fast_math: bool = False) -> Path:
-        return stand_in.build(kind, self.place, fast_math)
+        return stand_in.build(kind, fast_math)
 
     def library(self, kind: str, kernel: Any) -> Path:
         name = kernel.attrs["global_symbol"]

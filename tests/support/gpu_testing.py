@@ -61,5 +61,5 @@ class Gpu:
 
     def _start(self, device: str) -> Ask:
         return self._stack.enter_context(
-            stand_in.calling(stand_in.build(device, self._place, fast_math=DEVICES[device]))
+            stand_in.calling(stand_in.build(device, fast_math=DEVICES[device]))
         )

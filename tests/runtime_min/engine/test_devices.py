@@ -44,8 +44,8 @@ def tvm_libraries() -> Path:
 
 
 @pytest.fixture(scope="module")
-def device_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return stand_in.build("metal", tmp_path_factory.mktemp("stand_in"))
+def device_library() -> Path:
+    return stand_in.build("metal")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Plays TVM's devices `metal` and `cuda` on a CPU, so that what is shipped to a GPU runs in tests.
 
-`build("metal", place)` compiles a library that takes the place of TVM's `libtvm_runtime_metal`. A process
+`build("metal")` compiles a library that takes the place of TVM's `libtvm_runtime_metal`. A process
 that has loaded `libtvm_runtime.so` loads it before it first asks for the device (`load`, or ctypes, or as
 the device library of a bundle), and then has `metal:0`; nothing else of Python is needed there. Libraries
 that were exported for the device and a host like this machine, such as ``{"kind": "metal", "host": {"kind":
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import importlib.metadata
 import importlib.util
 import os
 import shlex
@@ -31,6 +32,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from exporter import directories
 from tests.support import serve
 
 Ask = Callable[..., list[NDArray[np.float32]]]
@@ -39,19 +41,19 @@ _SOURCES = Path(__file__).parent
 _FLAGS = ("-std=c++17", "-O2", "-g1", "-shared", "-fPIC", "-pthread", "-Wall", "-Werror=return-type")
 
 
-def build(kind: str, place: Path, fast_math: bool = False) -> Path:
-    """Compiles the stand-in for the device `kind`, "metal" or "cuda", unless `place` has it already.
+def build(kind: str, fast_math: bool = False) -> Path:
+    """Compiles the stand-in for the device `kind`, "metal" or "cuda", unless the user's cache has it.
 
     Args:
         kind: of the device.
-        place: directory for it.
         fast_math: whether functions and divisions shall be off by as much as the device's fast math allows,
             the compiler may reassociate, and denormals are zero.
     """
+    place = directories.cache() / "stand_in"
     headers = [_package("tvm") / "include", _package("tvm_ffi") / "include"]
     sources = sorted(_SOURCES.glob("*.cc"))
     compiler = shlex.join([sys.executable, str(_SOURCES / "compile_kernels.py")])
-    environment = f'STAND_IN_CACHE="${{STAND_IN_CACHE:-{place.resolve() / "kernels"}}}" '
+    environment = f'STAND_IN_CACHE="${{STAND_IN_CACHE:-{place / "kernels"}}}" '
     definitions = [
         f'-DSTAND_IN_DEVICE="{kind}"',
         f"-DSTAND_IN_FAST_MATH={int(fast_math)}",
@@ -66,7 +68,8 @@ def build(kind: str, place: Path, fast_math: bool = False) -> Path:
         *libraries,
         "-ldl",
     ]
-    digest = hashlib.sha256(repr(arguments).encode())
+    versions = [importlib.metadata.version(name) for name in ("apache-tvm", "apache-tvm-ffi")]
+    digest = hashlib.sha256(repr([arguments, versions]).encode())
     for source in [*sources, *sorted(_SOURCES.glob("*.h"))]:
         digest.update(source.read_bytes())
     library = place / f"libstand_in_{kind}_{digest.hexdigest()[:16]}.so"
