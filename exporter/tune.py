@@ -26,7 +26,7 @@ from rich.table import Table as Printed
 
 from exporter.compiler.compile_stage import tvm_target
 from exporter.compiler.kernels import conv1d, winograd
-from exporter.compiler.kernels.conv1d import Convolution
+from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.tiles import Sizes, Table, Tiles, tiles_of
 from exporter.compiler.targets import CpuLevel, Target, UnknownCpuLevelError, choose_levels, find_target
 from exporter.errors import ExportError

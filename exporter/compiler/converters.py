@@ -19,6 +19,7 @@ from exporter.compiler.kernels import (
     adain,
     attention,
     conv1d,
+    convolution,
     embedding,
     gpu,
     harmonic_source,
@@ -108,7 +109,7 @@ def _conv1d(
     residual: Any = None, other: Any = None, scale: float = 1.0,
     reads_channels_last: bool = False, writes_channels_last: bool = False,
 ) -> relax.Var:  # fmt: skip
-    spec = conv1d.Convolution(
+    spec = convolution.Convolution(
         out_channels=_fixed(weight, 0) * CHANNEL_BLOCK,
         in_channels=_fixed(weight, 1),
         taps=_fixed(weight, 2),
@@ -130,7 +131,7 @@ def _conv1d(
     )  # fmt: skip
 
 
-def _activation(affine: Any, alpha: Any, slope: float | None) -> conv1d.InputActivation:
+def _activation(affine: Any, alpha: Any, slope: float | None) -> convolution.InputActivation:
     """What the arguments of a convolution stand for."""
     if affine is not None:
         return "adain_snake" if alpha is not None else "adain_leaky_relu"
@@ -142,7 +143,7 @@ def _winograd_conv1d(
     dilation: int, affine: Any = None, alpha: Any = None, slope: float | None = None,
     residual: Any = None, other: Any = None, scale: float = 1.0, in_place: bool = False,
 ) -> relax.Var:  # fmt: skip
-    spec = conv1d.Convolution(
+    spec = convolution.Convolution(
         out_channels=_fixed(weight, 0) * winograd.BLOCK,
         in_channels=_fixed(weight, 2),
         taps=taps,

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from exporter import tune
 from exporter.cli.main import app
 from exporter.compiler.kernels import conv1d, tiles, winograd
-from exporter.compiler.kernels.conv1d import Convolution
+from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.tiles import AVX2, AVX512, Tiles, read_table, tiles_of
 from exporter.compiler.targets import UnknownCpuLevelError, find_target
 from exporter.tune import CASES, MARGIN, Case, Choice, Measured, TableNotWrittenError, TuningError

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.compiler.kernels.conv1d import Convolution, pack_weight
+from exporter.compiler.kernels.conv1d import pack_weight
+from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.gpu import conv1d
 from exporter.compiler.kernels.gpu.limits import LIMITS, launches
 from tests.exporter.compiler.kernels.test_conv1d import (

@@ -1,39 +1,89 @@
 """Adaptive instance normalisation as an affine map for each channel: statistics over the whole length.
 
-The map is applied where the tensor is read next (`conv1d`, `winograd`, `phases`), so AdaIN itself writes
-three numbers a channel. Two passes, because a one-pass variance loses its digits where |mean| is much larger
-than std; the second also sums the deviations, which are what the first pass's mean is off by
-(Chan, Golub and LeVeque, 1983).
+The next kernel that reads the tensor applies the map (`conv1d`, `winograd`, `phases`), so AdaIN itself writes
+three numbers a channel. Statistics take two passes, because a one-pass variance loses its digits where |mean|
+is much larger than std. The second pass also sums the deviations, whose mean is the error of the first pass's
+mean (Chan, Golub and LeVeque, 1983).
 
 gamma, beta = fc(style); y = (1 + gamma) * (weight * (x - mean) / sqrt(var + epsilon) + bias) + beta, with the
 biased variance over the n time steps, is kokoro's `AdaIN1d`. Here it is y = (x - mean) * scale + shift.
 """
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
 _LANES = 32
 _SEGMENTS = 32
-"""Parts of the time axis that are summed apart, on all cores."""
+"""Parts of the time axis that cores sum independently."""
 _ROWS = 64
-"""Time steps that are read twice, the second time from the cache."""
+"""Time steps of a block, which is read twice, the second time from the cache."""
 _SIDE_BY_SIDE = 128
-"""Channels that are summed together where they are last; fewer sums would wait for each other."""
+"""Channels summed together if they are last; with fewer, each addition would wait for the one before."""
+
+
+class Arguments(NamedTuple):
+    """The arguments of an AdaIN kernel; `affine` is the output."""
+
+    x: Any
+    style: Any
+    fc_weight: Any
+    fc_bias: Any
+    weight: Any
+    bias: Any
+    affine: Any
+
+
+def adain_function(
+    channels: int, style_size: int, channels_last: bool, body: Callable[[Arguments, Any], None]
+) -> PrimFunc:
+    """Returns a kernel that declares AdaIN's arguments and runs the macro `body(arguments, n)`.
+
+    Arguments, float32: x [1, channels, n], or [1, n, channels] with the channels last; style [1, style_size];
+    fc_weight [2 * channels, style_size]; fc_bias [2 * channels]; weight [channels]; bias [channels]; the
+    output [3, channels]: mean, scale and shift.
+    """
+
+    @T.prim_func(private=True, s_tir=True)
+    def adain(
+        x_handle: T.handle, style_handle: T.handle, fc_weight_handle: T.handle, fc_bias_handle: T.handle,
+        weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
+    ) -> None:  # fmt: skip
+        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
+        n = T.int64()
+        x = T.match_buffer(x_handle, (1, n, channels) if channels_last else (1, channels, n), "float32")
+        styles = T.match_buffer(style_handle, (1, style_size), "float32")
+        fc_weight = T.match_buffer(fc_weight_handle, (2 * channels, style_size), "float32")
+        fc_bias = T.match_buffer(fc_bias_handle, (2 * channels,), "float32")
+        weight = T.match_buffer(weight_handle, (channels,), "float32")
+        bias = T.match_buffer(bias_handle, (channels,), "float32")
+        affine = T.match_buffer(affine_handle, (3, channels), "float32")
+        body(Arguments(x, styles, fc_weight, fc_bias, weight, bias, affine), n)
+
+    return adain
+
+
+def store_affine(
+    arguments: Arguments, channel: Any, mean: Any, variance: Any, linear: Any, epsilon: float
+) -> None:
+    """Emits the stores of a channel's map; `linear` holds gamma and beta."""
+    gain = T.float32(1) + linear[0]
+    scale = gain * arguments.weight[channel] / T.sqrt(variance + T.float32(epsilon))
+    T.buffer_store(arguments.affine, mean, [0, channel])
+    T.buffer_store(arguments.affine, scale, [1, channel])
+    T.buffer_store(arguments.affine, gain * arguments.bias[channel] + linear[1], [2, channel])
 
 
 def _write_affine(channels: int, style: int, epsilon: float) -> Any:
-    """A TIR macro that writes mean, scale and shift of a channel from its mean and variance."""
+    """Returns a TIR macro that writes mean, scale and shift of a channel from its mean and variance."""
     if style % _LANES:
         raise ValueError(f"style size {style} is not a multiple of {_LANES}")
 
     @T.inline
-    def write(
-        mean: Any, variance: Any, channel: Any, styles: Any, fc_weight: Any, fc_bias: Any, weight: Any,
-        bias: Any, affine: Any,
-    ) -> None:  # fmt: skip
+    def write(arguments: Any, mean: Any, variance: Any, channel: Any) -> None:
         product = T.alloc_buffer((_LANES,), "float32", scope="local")
         linear = T.alloc_buffer((2,), "float32", scope="local")  # gamma, beta
         for part in T.unroll(2):
@@ -43,48 +93,28 @@ def _write_affine(channels: int, style: int, epsilon: float) -> Any:
                 for lane in T.vectorized(_LANES):
                     product[lane] = (
                         product[lane]
-                        + styles[0, vector * _LANES + lane]
-                        * fc_weight[part * channels + channel, vector * _LANES + lane]
+                        + arguments.style[0, vector * _LANES + lane]
+                        * arguments.fc_weight[part * channels + channel, vector * _LANES + lane]
                     )
-            linear[part] = fc_bias[part * channels + channel]
+            linear[part] = arguments.fc_bias[part * channels + channel]
             for lane in T.serial(_LANES):
                 linear[part] = linear[part] + product[lane]
-        affine[0, channel] = mean
-        affine[1, channel] = (
-            (T.float32(1) + linear[0]) * weight[channel] / T.sqrt(variance + T.float32(epsilon))
-        )
-        affine[2, channel] = (T.float32(1) + linear[0]) * bias[channel] + linear[1]
+        store_affine(arguments, channel, mean, variance, linear, epsilon)
 
     return write
 
 
 def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
-    """The map for channels first.
-
-    Buffers, float32: x [1, channels, n]; style [1, style]; fc_weight [2 * channels, style];
-    fc_bias [2 * channels]; weight [channels]; bias [channels]; the output [3, channels].
-    """
+    """Returns the kernel for channels first; its arguments are those of `adain_function`."""
     write_affine = _write_affine(channels, style, epsilon)
 
-    @T.prim_func(private=True, s_tir=True)
-    def adain(
-        x_handle: T.handle, style_handle: T.handle, fc_weight_handle: T.handle, fc_bias_handle: T.handle,
-        weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        styles = T.match_buffer(style_handle, (1, style), "float32")
-        fc_weight = T.match_buffer(fc_weight_handle, (2 * channels, style), "float32")
-        fc_bias = T.match_buffer(fc_bias_handle, (2 * channels,), "float32")
-        weight = T.match_buffer(weight_handle, (channels,), "float32")
-        bias = T.match_buffer(bias_handle, (channels,), "float32")
-        affine = T.match_buffer(affine_handle, (3, channels), "float32")
+    @T.inline
+    def reduce_to_affine(arguments: Any, n: Any) -> None:
         for channel in T.parallel(channels):
             partial = T.alloc_buffer((_LANES,), "float32", scope="local")
             squares = T.alloc_buffer((_LANES,), "float32", scope="local")
             deviation = T.alloc_buffer((_LANES,), "float32", scope="local")
-            # mean, variance, what the mean of the first pass is off by
+            # mean, variance, error of the first pass's mean
             total = T.alloc_buffer((3,), "float32", scope="local")
             vectors: T.let[T.int64] = T.floordiv(n, _LANES)
 
@@ -92,10 +122,10 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
                 partial[lane] = T.float32(0)
             for vector in T.serial(vectors):
                 for lane in T.vectorized(_LANES):
-                    partial[lane] = partial[lane] + x[0, channel, vector * _LANES + lane]
+                    partial[lane] = partial[lane] + arguments.x[0, channel, vector * _LANES + lane]
             total[0] = T.float32(0)
             for rest in T.serial(n - vectors * _LANES):
-                total[0] = total[0] + x[0, channel, vectors * _LANES + rest]
+                total[0] = total[0] + arguments.x[0, channel, vectors * _LANES + rest]
             for lane in T.serial(_LANES):
                 total[0] = total[0] + partial[lane]
             total[0] = total[0] / T.cast(n, "float32")
@@ -105,13 +135,13 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
                 squares[lane] = T.float32(0)
             for vector in T.serial(vectors):
                 for lane in T.vectorized(_LANES):
-                    deviation[lane] = x[0, channel, vector * _LANES + lane] - total[0]
+                    deviation[lane] = arguments.x[0, channel, vector * _LANES + lane] - total[0]
                     partial[lane] = partial[lane] + deviation[lane]
                     squares[lane] = squares[lane] + deviation[lane] * deviation[lane]
             total[1] = T.float32(0)
             total[2] = T.float32(0)
             for rest in T.serial(n - vectors * _LANES):
-                deviation[0] = x[0, channel, vectors * _LANES + rest] - total[0]
+                deviation[0] = arguments.x[0, channel, vectors * _LANES + rest] - total[0]
                 total[2] = total[2] + deviation[0]
                 total[1] = total[1] + deviation[0] * deviation[0]
             for lane in T.serial(_LANES):
@@ -120,13 +150,13 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
             total[2] = total[2] / T.cast(n, "float32")
             total[0] = total[0] + total[2]
             total[1] = total[1] / T.cast(n, "float32") - total[2] * total[2]
-            write_affine(total[0], total[1], channel, styles, fc_weight, fc_bias, weight, bias, affine)
+            write_affine(arguments, total[0], total[1], channel)
 
-    return adain
+    return adain_function(channels, style, False, reduce_to_affine)
 
 
 def _sum_block(lanes: int) -> Any:
-    """A TIR macro: mean and sum of squared deviations of `size` time steps of some channels, in float64."""
+    """Returns a TIR macro that sets means and summed squared deviations of a block of time, in float64."""
 
     @T.inline
     def sum_block(x: Any, first: Any, size: Any, channel: Any, mean: Any, squares: Any) -> None:
@@ -159,7 +189,7 @@ def _sum_block(lanes: int) -> Any:
 
 
 def _merge(lanes: int) -> Any:
-    """A TIR macro: takes `size` more time steps into means and sums of squared deviations of `seen` ones."""
+    """Returns a TIR macro that merges the statistics of `size` time steps into those of the `seen` before."""
 
     @T.inline
     def merge(
@@ -179,10 +209,10 @@ def _merge(lanes: int) -> Any:
 
 
 def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> PrimFunc:
-    """The map for channels last: x [1, n, channels], read from memory once; otherwise as `adain_affine`.
+    """Returns the kernel for channels last, which reads x from memory once.
 
-    The time axis falls into segments, as many for every length, and each into blocks that stay in the cache.
-    Their means and sums of squared deviations are merged in float64.
+    The time axis is divided into `_SEGMENTS` segments, and each into blocks that stay in the cache. Their
+    means and sums of squared deviations are merged in float64.
     """
     if channels % _LANES:
         raise ValueError(f"{channels} channels are not a multiple of {_LANES}")
@@ -190,20 +220,8 @@ def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> Pri
     write_affine, sum_block = _write_affine(channels, style, epsilon), _sum_block(side)
     merge_block, merge_segment = _merge(side), _merge(_LANES)
 
-    @T.prim_func(private=True, s_tir=True)
-    def adain(
-        x_handle: T.handle, style_handle: T.handle, fc_weight_handle: T.handle, fc_bias_handle: T.handle,
-        weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, n, channels), "float32")
-        styles = T.match_buffer(style_handle, (1, style), "float32")
-        fc_weight = T.match_buffer(fc_weight_handle, (2 * channels, style), "float32")
-        fc_bias = T.match_buffer(fc_bias_handle, (2 * channels,), "float32")
-        weight = T.match_buffer(weight_handle, (channels,), "float32")
-        bias = T.match_buffer(bias_handle, (channels,), "float32")
-        affine = T.match_buffer(affine_handle, (3, channels), "float32")
+    @T.inline
+    def reduce_to_affine(arguments: Any, n: Any) -> None:
         means = T.alloc_buffer((_SEGMENTS, channels), "float64", scope="global")
         squares = T.alloc_buffer((_SEGMENTS, channels), "float64", scope="global")
         for segment in T.parallel(_SEGMENTS):
@@ -218,7 +236,7 @@ def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> Pri
             for block, group in T.grid(T.floordiv(count + (_ROWS - 1), _ROWS), channels // side):
                 seen: T.let[T.int64] = block * _ROWS
                 size: T.let[T.int64] = T.min(T.int64(_ROWS), count - seen)
-                sum_block(x, first + seen, size, group * side, block_mean, block_square)
+                sum_block(arguments.x, first + seen, size, group * side, block_mean, block_square)
                 merge_block(means, squares, segment, group, seen, size, block_mean, block_square)
         for group in T.parallel(channels // _LANES):
             mean = T.alloc_buffer((1, _LANES), "float64", scope="local")
@@ -238,9 +256,10 @@ def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> Pri
                     merge_segment(mean, square, 0, 0, begin, length, segment_mean, segment_square)
             for lane in T.serial(_LANES):
                 write_affine(
+                    arguments,
                     T.cast(mean[0, lane], "float32"),
                     T.cast(square[0, lane] / T.cast(n, "float64"), "float32"),
-                    group * _LANES + lane, styles, fc_weight, fc_bias, weight, bias, affine,
-                )  # fmt: skip
+                    group * _LANES + lane,
+                )
 
-    return adain
+    return adain_function(channels, style, True, reduce_to_affine)

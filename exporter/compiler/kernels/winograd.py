@@ -1,10 +1,10 @@
 """One-dimensional convolution by Toom-Cook transforms: `conv1d` with fewer multiplications.
 
-Activations are channels last, [1, time, channels]: whatever is done to one time step is done to all channels
-at once, so that a transform is vector arithmetic without a move of samples, and a dilation only a stride. A
-column is one transform, `Scheme.outputs` steps of one phase of the dilation. A job activates the input of
-some columns, transforms it, multiplies for each product block by block of output channels, and transforms
-back.
+Activations have the channels last, [1, time, channels], so that a transform is vector arithmetic over
+channels that moves no sample, and a dilation is only a stride. A *column* is one transform: `Scheme.outputs`
+output steps of one phase of the dilation. A *block of time* is one column for each phase. A job activates the
+input of some blocks of time and transforms it. Then, for one block of output channels after the other, it
+multiplies by the weights and transforms the products back.
 """
 
 from collections.abc import Callable
@@ -15,38 +15,45 @@ from numpy.typing import NDArray
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
-from exporter.compiler.kernels.conv1d import Convolution, activate, finish
+from exporter.compiler.kernels.convolution import (
+    Convolution,
+    activate,
+    convolution_function,
+    store_output,
+)
+from exporter.compiler.kernels.register_tile import RegisterTile
 from exporter.compiler.kernels.tiles import Sizes, Tiles
 from exporter.compiler.kernels.toom_cook import SCHEMES, Matrix, Scheme, opposites
 
 BLOCK = 32
 """Output channels that lie together in packed weights; one packing serves every CPU level."""
 COLUMNS = 32
-"""Transforms of a job, where none were measured; their input fits the L2 cache."""
-_BLOCKS, _JOBS, _EACH, _SHARES = range(4)
-"""What a call works out first: blocks of time, jobs, blocks of each job, jobs that share a block."""
+"""Columns of a job where the table has no measured value; their input fits the L2 cache."""
+_BLOCKS, _JOBS, _BLOCKS_OF_JOB, _SHARES = range(4)
+"""Entries of a call's plan: blocks of time, jobs, blocks of time of a job, and how many jobs share the same
+blocks of time, each with its part of the output channels."""
 
 Sample = Callable[[int], Any]
 
 
 def layout(taps: int) -> str:
-    """Name of the layout of a convolution's weight."""
+    """Returns the name of the layout of a convolution's weight."""
     scheme = SCHEMES[taps]
     return f"toom-cook-f({scheme.outputs},{taps})[out/{BLOCK},{scheme.products},in,{BLOCK}]"
 
 
 def table_row(spec: Convolution) -> str:
-    """Where the table of sizes has this kernel."""
+    """Returns the key of this kernel in the table of sizes."""
     return f"winograd_{spec.in_channels}_{spec.taps}"
 
 
 def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
-    """Columns of a job, and rows, which are columns, of a register tile."""
+    """Returns the columns of a job, and as `rows` those of a register tile."""
     return tiles.sizes(table_row(spec), columns=COLUMNS, rows=tiles.channels)
 
 
 def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Transforms [out, in, taps] to [out/32, products, in, 32] in float64, rounded once."""
+    """Returns [out, in, taps] transformed to [out/32, products, in, 32], in float64 and rounded once."""
     out, channels, taps = weight.shape
     scheme = SCHEMES[taps]
     factors = weight.astype(np.float64) @ scheme.filter_transform.T
@@ -55,7 +62,7 @@ def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _combine(row: NDArray[np.float64], sample: Sample) -> Any:
-    """The sum of row[i] * sample(i) over the entries that are not zero."""
+    """Returns the sum of row[i] * sample(i) over the entries that are not zero."""
     total = None
     for index in np.flatnonzero(row):
         factor = float(np.float32(row[index]))
@@ -65,7 +72,7 @@ def _combine(row: NDArray[np.float64], sample: Sample) -> Any:
 
 
 def _rows(buffer: Any, *place: Any) -> Sample:
-    """The elements at `place` of each row of a buffer."""
+    """Returns a function from a row of a buffer to its element at `place`."""
     return lambda index: buffer[(index, *place)]
 
 
@@ -92,7 +99,7 @@ def _synthesise(matrix: Matrix, lanes: int, values: Any, sums: Any, results: Any
     """Emits results = matrix @ values for a vector of channels."""
     groups = opposites(matrix.T)
     for index, (first, second, sign) in enumerate(groups):
-        # What the even outputs take, then what the odd ones take.
+        # First the sums for the even outputs, then those for the odd ones.
         for odd in range(2):
             with T.vectorized(lanes) as lane:
                 value = values[first, lane]
@@ -108,7 +115,7 @@ def _synthesise(matrix: Matrix, lanes: int, values: Any, sums: Any, results: Any
 
 
 def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int) -> Any:
-    """A TIR macro that transforms the activated input of one column."""
+    """Returns a TIR macro that transforms the activated input of one column."""
 
     def emit(window: Any, values: Any, transformed: Any, first: Any, column: Any, channel: Any) -> None:
         _analyse(scheme.analysis, lanes, lambda i, lane: window[first + i * dilation, channel + lane], values)
@@ -127,7 +134,7 @@ def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int) -> Any:
 
 
 def _emit_columns_out(spec: Convolution, scheme: Scheme, lanes: int) -> Any:
-    """A TIR macro that writes the outputs of one column for a block of output channels."""
+    """Returns a TIR macro that writes the outputs of one column for a block of output channels."""
     groups = len(opposites(scheme.synthesis.T))
 
     def emit(product: Any, column: Any, channel: Any, values: Any, sums: Any, results: Any) -> None:
@@ -138,10 +145,7 @@ def _emit_columns_out(spec: Convolution, scheme: Scheme, lanes: int) -> Any:
         _synthesise(scheme.synthesis, lanes, values, sums, results)
 
     @T.inline
-    def restore(
-        product: Any, column: Any, block: Any, first: Any, length: Any, bias: Any, residual: Any,
-        other: Any, y: Any,
-    ) -> None:  # fmt: skip
+    def restore(buffers: Any, product: Any, column: Any, block: Any, first: Any, length: Any) -> None:
         for chunk in T.serial(BLOCK // lanes):
             values = T.alloc_buffer((scheme.samples, lanes), "float32", scope="local")
             sums = T.alloc_buffer((groups, 2, lanes), "float32", scope="local")
@@ -151,16 +155,82 @@ def _emit_columns_out(spec: Convolution, scheme: Scheme, lanes: int) -> Any:
                 time: T.let[T.int64] = first + output * spec.dilation
                 if time < length:
                     for lane in T.vectorized(lanes):
-                        y[0, time, block * BLOCK + chunk * lanes + lane] = finish(
-                            spec, results[output, lane], bias, residual, other,
-                            block * BLOCK + chunk * lanes + lane, time,
-                        )  # fmt: skip
+                        store_output(
+                            spec, results[output, lane], buffers, block * BLOCK + chunk * lanes + lane, time
+                        )
 
     return restore
 
 
+def _activated_step(spec: Convolution, lanes: int) -> Any:
+    """Returns a TIR macro that writes the activated input of one time step; zero outside the signal."""
+
+    @T.inline
+    def activate_step(buffers: Any, window: Any, row: Any, time: Any, n: Any) -> None:
+        for chunk in T.serial(spec.in_channels // lanes):
+            if time >= 0 and time < n:
+                for lane in T.vectorized(lanes):
+                    window[row, chunk * lanes + lane] = activate(
+                        spec, buffers.x[0, time, chunk * lanes + lane], buffers, chunk * lanes + lane
+                    )
+            else:
+                for lane in T.vectorized(lanes):
+                    window[row, chunk * lanes + lane] = T.float32(0)
+
+    return activate_step
+
+
+def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
+    """Returns a TIR macro that multiplies all columns by the weights of one block of output channels."""
+
+    def add_products(total: Any, weight: Any, transformed: Any, place: Any) -> None:
+        block, point, channel, group, part = place
+        with tile.each() as (row, vector, lane):
+            sample = transformed[point, group * tile.rows + row, channel]
+            factor = weight[block, point, channel, (part * tile.vectors + vector) * tile.lanes + lane]
+            T.buffer_store(total, total[row, vector, lane] + sample * factor, [row, vector, lane])
+
+    def store_all(product: Any, total: Any, point: Any, group: Any, part: Any) -> None:
+        with tile.each() as (row, vector, lane):
+            channel = (part * tile.vectors + vector) * tile.lanes + lane
+            T.buffer_store(product, total[row, vector, lane], [point, group * tile.rows + row, channel])
+
+    @T.inline
+    def multiply(weight: Any, block: Any, transformed: Any, groups: Any, product: Any) -> None:
+        for point, part, group in T.grid(SCHEMES[spec.taps].products, BLOCK // tile.columns, groups):
+            total = T.alloc_buffer(tuple(tile), "float32", scope="local")
+            tile.clear(total)
+            for channel in T.serial(spec.in_channels):
+                add_products(total, weight, transformed, (block, point, channel, group, part))
+            store_all(product, total, point, group, part)
+
+    return multiply
+
+
+def _emit_plan(spec: Convolution, most: int, plan: Any, n: Any) -> None:
+    """Emits the plan of a call on `n` time steps, in jobs of at most `most` blocks of time.
+
+    Each value is stored and read again, because TVM's simplifier takes forever over nested quotients.
+    """
+    stride = SCHEMES[spec.taps].outputs * spec.dilation
+    shares = 2 if spec.out_channels // BLOCK % 2 == 0 else 1
+
+    def stored(entry: int, value: Any) -> Any:
+        T.buffer_store(plan, value, [entry])
+        return plan[entry]
+
+    blocks = stored(_BLOCKS, T.floordiv(n + (spec.growth + stride - 1), stride))
+    fewest = stored(_JOBS, T.floordiv(blocks + (most - 1), most))
+    # Two cores want an even number of jobs of one size; a single job is shared, half the channels each.
+    odd = T.if_then_else(fewest == 1, T.int64(0), T.floormod(fewest, 2))
+    even = stored(_BLOCKS_OF_JOB, fewest + odd)
+    blocks_of_job = stored(_BLOCKS_OF_JOB, T.floordiv(blocks + even - 1, even))
+    jobs = stored(_JOBS, T.floordiv(blocks + blocks_of_job - 1, blocks_of_job))
+    stored(_SHARES, T.if_then_else(jobs == 1, T.int64(shares), T.int64(1)))
+
+
 def _check(spec: Convolution) -> None:
-    """Refuses what the kernel does not compute."""
+    """Raises ValueError if the kernel cannot compute the convolution."""
     if spec.out_channels % BLOCK or spec.in_channels % BLOCK:
         raise ValueError(f"expected whole blocks of {BLOCK} channels, found {spec}")
     if spec.in_place and not spec.residuals:
@@ -170,94 +240,48 @@ def _check(spec: Convolution) -> None:
 
 
 def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
-    """The kernel of `spec`.
+    """Returns the kernel of `spec`.
 
-    Buffers as of `conv1d.convolution` with channels last, but weight as `pack_weight` gives it.
+    Its arguments are those of `convolution_function` with the channels last, and a weight of `pack_weight`.
 
     Raises:
-        ValueError: channels are not whole blocks, or not last, or nothing has the output's place.
+        ValueError: channels are not whole blocks or not last, or there is no residual to overwrite in place.
     """
     _check(spec)
-    out_channels, in_channels, dilation = spec.out_channels, spec.in_channels, spec.dilation
-    growth = spec.growth
-    scheme = SCHEMES[spec.taps]
-    products, blocks = scheme.products, out_channels // BLOCK
-    stride = scheme.outputs * dilation
-    chosen = sizes(spec, tiles)
-    most = max(1, chosen["columns"] // dilation)
-    lanes, rows, vectors = tiles.lanes, chosen["rows"], tiles.vectors
+    in_channels, dilation, scheme = spec.in_channels, spec.dilation, SCHEMES[spec.taps]
+    products, blocks = scheme.products, spec.out_channels // BLOCK
+    stride, reach = scheme.outputs * dilation, (spec.taps - 1) * dilation
+    chosen, lanes = sizes(spec, tiles), tiles.lanes
+    rows, most = chosen["rows"], max(1, chosen["columns"] // dilation)
     padded = -(-most * dilation // rows) * rows
-    reach = (spec.taps - 1) * dilation
-    shares = 2 if blocks % 2 == 0 else 1
+    activate_step = _activated_step(spec, lanes)
+    multiply = _multiply(spec, RegisterTile(rows, tiles.vectors, lanes))
     transform, restore = _emit_columns_in(scheme, dilation, lanes), _emit_columns_out(spec, scheme, lanes)
 
-    @T.inline
-    def activate_step(window: Any, row: Any, time: Any, x: Any, n: Any, affine: Any, alpha: Any) -> None:
-        for chunk in T.serial(in_channels // lanes):
-            if time >= 0 and time < n:
-                for lane in T.vectorized(lanes):
-                    window[row, chunk * lanes + lane] = activate(
-                        spec, x[0, time, chunk * lanes + lane], affine, alpha, chunk * lanes + lane
-                    )
-            else:
-                for lane in T.vectorized(lanes):
-                    window[row, chunk * lanes + lane] = T.float32(0)
+    def first_step(column: Any, start: Any = 0) -> Any:
+        """Returns the first time step of a column of a job that begins at `start`."""
+        return start + T.floordiv(column, dilation) * stride + T.floormod(column, dilation)
 
     @T.inline
-    def multiply(weight: Any, block: Any, transformed: Any, groups: Any, product: Any) -> None:
-        for point, part, group in T.grid(products, BLOCK // (lanes * vectors), groups):
-            total = T.alloc_buffer((rows, vectors, lanes), "float32", scope="local")
-            for row in T.unroll(rows):
-                for vector in T.unroll(vectors):
-                    for lane in T.vectorized(lanes):
-                        total[row, vector, lane] = T.float32(0)
-            for channel in T.serial(in_channels):
-                for row in T.unroll(rows):
-                    for vector in T.unroll(vectors):
-                        for lane in T.vectorized(lanes):
-                            total[row, vector, lane] = (
-                                total[row, vector, lane]
-                                + transformed[point, group * rows + row, channel]
-                                * weight[block, point, channel, (part * vectors + vector) * lanes + lane]
-                            )
-            for row in T.unroll(rows):
-                for vector in T.unroll(vectors):
-                    for lane in T.vectorized(lanes):
-                        product[point, group * rows + row, (part * vectors + vector) * lanes + lane] = total[
-                            row, vector, lane
-                        ]
-
-    @T.inline
-    def convolve(
-        x: Any, weight: Any, bias: Any, affine: Any, alpha: Any, residual: Any, other: Any, y: Any, n: Any
-    ) -> None:
-        # In memory, because TVM's simplifier takes forever over nested quotients.
+    def convolve(buffers: Any, n: Any) -> None:
         plan = T.alloc_buffer((4,), "int64", scope="global")
-        plan[_BLOCKS] = T.floordiv(n + (growth + stride - 1), stride)
-        plan[_JOBS] = T.floordiv(plan[_BLOCKS] + (most - 1), most)
-        # Jobs of one size in an even number, for two cores; one job alone is shared, half the channels each.
-        plan[_EACH] = plan[_JOBS] + T.if_then_else(plan[_JOBS] == 1, T.int64(0), T.floormod(plan[_JOBS], 2))
-        plan[_EACH] = T.floordiv(plan[_BLOCKS] + plan[_EACH] - 1, plan[_EACH])
-        plan[_JOBS] = T.floordiv(plan[_BLOCKS] + plan[_EACH] - 1, plan[_EACH])
-        plan[_SHARES] = T.if_then_else(plan[_JOBS] == 1, T.int64(shares), T.int64(1))
+        _emit_plan(spec, most, plan, n)
         for job in T.parallel(plan[_JOBS] * plan[_SHARES]):
             window = T.alloc_buffer((most * stride + reach, in_channels), "float32", scope="global")
             transformed = T.alloc_buffer((products, padded, in_channels), "float32", scope="global")
             product = T.alloc_buffer((products, padded, BLOCK), "float32", scope="global")
-            own = T.alloc_buffer((2,), "int64", scope="local")  # first block, number of blocks
-            own[0] = T.floordiv(job, plan[_SHARES]) * plan[_EACH]
-            own[1] = T.min(plan[_EACH], plan[_BLOCKS] - own[0])
+            # First block of time of the job, number of its blocks of time.
+            own = T.alloc_buffer((2,), "int64", scope="local")
+            own[0] = T.floordiv(job, plan[_SHARES]) * plan[_BLOCKS_OF_JOB]
+            own[1] = T.min(plan[_BLOCKS_OF_JOB], plan[_BLOCKS] - own[0])
             start: T.let[T.int64] = own[0] * stride
             columns: T.let[T.int64] = own[1] * dilation
             groups: T.let[T.int64] = T.floordiv(columns + (rows - 1), rows)
             for row in T.serial(own[1] * stride + reach):
-                activate_step(window, row, start - spec.padding + row, x, n, affine, alpha)
+                activate_step(buffers, window, row, start - spec.padding + row, n)
             for column in T.serial(columns):
-                transform(
-                    window, T.floordiv(column, dilation) * stride + T.floormod(column, dilation), column,
-                    in_channels, transformed,
-                )  # fmt: skip
-            # Registers take whole groups of columns; numbers left from before could be slow ones.
+                transform(window, first_step(column), column, in_channels, transformed)
+            # Register tiles read whole groups of columns; stale numbers could be subnormal, which is slow.
             for point, column, chunk in T.grid(products, groups * rows - columns, in_channels // lanes):
                 for lane in T.vectorized(lanes):
                     transformed[point, columns + column, chunk * lanes + lane] = T.float32(0)
@@ -265,51 +289,8 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                 block: T.let[T.int64] = (
                     T.floormod(job, plan[_SHARES]) * T.floordiv(blocks, plan[_SHARES]) + share_block
                 )
-                multiply(weight, block, transformed, groups, product)
+                multiply(buffers.weight, block, transformed, groups, product)
                 for column in T.serial(columns):
-                    restore(
-                        product, column, block,
-                        start + T.floordiv(column, dilation) * stride + T.floormod(column, dilation),
-                        n + growth, bias, residual, other, y,
-                    )  # fmt: skip
+                    restore(buffers, product, column, block, first_step(column, start), n + spec.growth)
 
-    @T.prim_func(private=True, s_tir=True)
-    def winograd(
-        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-        alpha_handle: T.handle, residual_handle: T.handle, other_handle: T.handle, y_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, spec.input_shape(n), "float32")
-        weight = T.match_buffer(weight_handle, (blocks, products, in_channels, BLOCK), "float32")
-        bias = T.match_buffer(bias_handle, (out_channels,), "float32")
-        affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
-        alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
-        residual = T.match_buffer(
-            residual_handle, spec.output_shape(n + growth) if spec.residuals > 0 else (1,), "float32"
-        )
-        other = T.match_buffer(
-            other_handle, spec.output_shape(n + growth) if spec.residuals > 1 else (1,), "float32"
-        )
-        y = T.match_buffer(y_handle, spec.output_shape(n + growth), "float32")
-        convolve(x, weight, bias, affine, alpha, residual, other, y, n)
-
-    @T.prim_func(private=True, s_tir=True)
-    def winograd_in_place(
-        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-        alpha_handle: T.handle, other_handle: T.handle, y_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, spec.input_shape(n), "float32")
-        weight = T.match_buffer(weight_handle, (blocks, products, in_channels, BLOCK), "float32")
-        bias = T.match_buffer(bias_handle, (out_channels,), "float32")
-        affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
-        alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
-        other = T.match_buffer(
-            other_handle, spec.output_shape(n + growth) if spec.residuals > 1 else (1,), "float32"
-        )
-        y = T.match_buffer(y_handle, spec.output_shape(n + growth), "float32")
-        convolve(x, weight, bias, affine, alpha, y, other, y, n)
-
-    return winograd_in_place if spec.in_place else winograd
+    return convolution_function(spec, (blocks, products, in_channels, BLOCK), convolve)

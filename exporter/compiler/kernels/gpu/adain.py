@@ -10,14 +10,15 @@ from typing import Any
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
+from exporter.compiler.kernels.adain import adain_function, store_affine
 from exporter.compiler.kernels.gpu.rows import LANES, ROWS, THREADS, sum_rows
 
 SEGMENTS = 128
-"""Parts of the time axis where the channels are last, as many for every length."""
+"""Parts of the time axis if the channels are last."""
 
 
 def _sum(threads: int) -> Any:
-    """A TIR macro: replaces each thread's two `values` by their sums over a power of two of threads."""
+    """Returns a TIR macro that sums the two `values` of each thread over all threads, a power of two."""
 
     @T.inline
     def reduce(values: Any, thread: Any) -> None:
@@ -34,14 +35,11 @@ def _sum(threads: int) -> Any:
 
 
 def _write_affine(channels: int, style: int, epsilon: float, threads: int) -> Any:
-    """A TIR macro: the threads of a block write mean, scale and shift of one channel."""
+    """Returns a TIR macro by which the threads of a block write mean, scale and shift of one channel."""
     reduce = _sum(threads)
 
     @T.inline
-    def write(
-        mean: Any, variance: Any, channel: Any, thread: Any, styles: Any, fc_weight: Any, fc_bias: Any,
-        weight: Any, bias: Any, affine: Any,
-    ) -> None:  # fmt: skip
+    def write(arguments: Any, mean: Any, variance: Any, channel: Any, thread: Any) -> None:
         linear = T.alloc_buffer((2,), "float32", scope="local")  # gamma, beta
         for part in T.unroll(2):
             linear[part] = T.float32(0)
@@ -49,40 +47,24 @@ def _write_affine(channels: int, style: int, epsilon: float, threads: int) -> An
                 if turn * threads + thread < style:
                     linear[part] = (
                         linear[part]
-                        + styles[0, turn * threads + thread]
-                        * fc_weight[part * channels + channel, turn * threads + thread]
+                        + arguments.style[0, turn * threads + thread]
+                        * arguments.fc_weight[part * channels + channel, turn * threads + thread]
                     )
         reduce(linear, thread)
         if thread == 0:
             for part in T.unroll(2):
-                linear[part] = linear[part] + fc_bias[part * channels + channel]
-            affine[0, channel] = mean
-            affine[1, channel] = (
-                (T.float32(1) + linear[0]) * weight[channel] / T.sqrt(variance + T.float32(epsilon))
-            )
-            affine[2, channel] = (T.float32(1) + linear[0]) * bias[channel] + linear[1]
+                linear[part] = linear[part] + arguments.fc_bias[part * channels + channel]
+            store_affine(arguments, channel, mean, variance, linear, epsilon)
 
     return write
 
 
 def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
-    """The map for channels first, a block of threads for each channel; buffers as in `kernels.adain`."""
+    """Returns the kernel for channels first, a block of threads for each channel."""
     reduce, write_affine = _sum(THREADS), _write_affine(channels, style, epsilon, THREADS)
 
-    @T.prim_func(private=True, s_tir=True)
-    def adain(
-        x_handle: T.handle, style_handle: T.handle, fc_weight_handle: T.handle, fc_bias_handle: T.handle,
-        weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        styles = T.match_buffer(style_handle, (1, style), "float32")
-        fc_weight = T.match_buffer(fc_weight_handle, (2 * channels, style), "float32")
-        fc_bias = T.match_buffer(fc_bias_handle, (2 * channels,), "float32")
-        weight = T.match_buffer(weight_handle, (channels,), "float32")
-        bias = T.match_buffer(bias_handle, (channels,), "float32")
-        affine = T.match_buffer(affine_handle, (3, channels), "float32")
+    @T.inline
+    def reduce_to_affine(arguments: Any, n: Any) -> None:
         for channel in T.thread_binding(channels, thread="blockIdx.x"):
             for thread in T.thread_binding(THREADS, thread="threadIdx.x"):
                 sums = T.alloc_buffer((2,), "float32", scope="local")
@@ -93,25 +75,24 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
                 sums[1] = T.float32(0)
                 for turn in T.serial(turns):
                     if turn * THREADS + thread < length:
-                        sums[0] = sums[0] + x[0, channel, turn * THREADS + thread]
+                        sums[0] = sums[0] + arguments.x[0, channel, turn * THREADS + thread]
                 reduce(sums, thread)
                 mean[0] = sums[0] / T.cast(length, "float32")
                 sums[0] = T.float32(0)
                 for turn in T.serial(turns):
                     if turn * THREADS + thread < length:
-                        deviation: T.let[T.float32] = x[0, channel, turn * THREADS + thread] - mean[0]
+                        deviation: T.let[T.float32] = (
+                            arguments.x[0, channel, turn * THREADS + thread] - mean[0]
+                        )
                         sums[0] = sums[0] + deviation
                         sums[1] = sums[1] + deviation * deviation
                 reduce(sums, thread)
-                # What the first mean is off by; the squares were taken around it.
+                # The error of the first mean, around which the squares were taken.
                 sums[0] = sums[0] / T.cast(length, "float32")
                 sums[1] = sums[1] / T.cast(length, "float32") - sums[0] * sums[0]
-                write_affine(
-                    mean[0] + sums[0], sums[1], channel, thread, styles, fc_weight, fc_bias, weight, bias,
-                    affine,
-                )  # fmt: skip
+                write_affine(arguments, mean[0] + sums[0], sums[1], channel, thread)
 
-    return adain
+    return adain_function(channels, style, False, reduce_to_affine)
 
 
 _sum_rows = sum_rows(2)
@@ -123,7 +104,7 @@ def _sum_segment(
 ) -> None:
     """Sets mean, its correction and sums[1], the squared deviations, of each lane's channel.
 
-    They are 0 of no time steps. The correction is what the mean in float32 is off by.
+    All are 0 if the segment has no time steps. The correction is the error of the mean in float32.
     """
     turns: T.let[T.int32] = T.floordiv(count + (ROWS - 1), ROWS)
     sums[0] = T.float32(0)
@@ -145,25 +126,13 @@ def _sum_segment(
 
 
 def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> PrimFunc:
-    """The map for channels last: one kernel for the statistics of segments, one that merges them."""
+    """Returns the kernel for channels last: a launch for each segment's statistics, one that merges them."""
     if channels % LANES:
         raise ValueError(f"{channels} channels are not a multiple of {LANES}")
     reduce, write_affine = _sum(SEGMENTS), _write_affine(channels, style, epsilon, SEGMENTS)
 
-    @T.prim_func(private=True, s_tir=True)
-    def adain(
-        x_handle: T.handle, style_handle: T.handle, fc_weight_handle: T.handle, fc_bias_handle: T.handle,
-        weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, n, channels), "float32")
-        styles = T.match_buffer(style_handle, (1, style), "float32")
-        fc_weight = T.match_buffer(fc_weight_handle, (2 * channels, style), "float32")
-        fc_bias = T.match_buffer(fc_bias_handle, (2 * channels,), "float32")
-        weight = T.match_buffer(weight_handle, (channels,), "float32")
-        bias = T.match_buffer(bias_handle, (channels,), "float32")
-        affine = T.match_buffer(affine_handle, (3, channels), "float32")
+    @T.inline
+    def reduce_to_affine(arguments: Any, n: Any) -> None:
         # mean, its correction, squared deviations
         segments = T.alloc_buffer((3, SEGMENTS, channels), "float32", scope="global")
         for segment in T.thread_binding(SEGMENTS, thread="blockIdx.x"):
@@ -176,7 +145,7 @@ def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> Pri
                     length: T.let[T.int32] = T.cast(n, "int32")
                     first: T.let[T.int32] = T.floordiv(length * segment, SEGMENTS)
                     count: T.let[T.int32] = T.floordiv(length * (segment + 1), SEGMENTS) - first
-                    _sum_segment(x, first, count, channel, row, thread % LANES, mean, sums)
+                    _sum_segment(arguments.x, first, count, channel, row, thread % LANES, mean, sums)
                     if row == 0:
                         segments[0, segment, channel] = mean[0]
                         segments[1, segment, channel] = mean[1]
@@ -205,8 +174,7 @@ def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> Pri
                 )
                 reduce(sums, segment)
                 write_affine(
-                    mean[0], (sums[0] + sums[1]) / T.cast(total, "float32"), channel, segment, styles,
-                    fc_weight, fc_bias, weight, bias, affine,
-                )  # fmt: skip
+                    arguments, mean[0], (sums[0] + sums[1]) / T.cast(total, "float32"), channel, segment
+                )
 
-    return adain
+    return adain_function(channels, style, True, reduce_to_affine)

@@ -12,7 +12,14 @@ from typing import Any
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
-from exporter.compiler.kernels.conv1d import Convolution, bend, finish, normalise, place, sample
+from exporter.compiler.kernels.convolution import (
+    Convolution,
+    apply_activation,
+    apply_affine,
+    convolution_function,
+    element,
+    store_output,
+)
 from exporter.compiler.kernels.gpu import device_math
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK
 
@@ -40,19 +47,17 @@ def chunk_channels(taps: int, dilation: int) -> int:
 
 
 def _load_input(spec: Convolution, channels: int, width: int) -> Any:
-    """A TIR macro: `width` activated samples of some channels; zero outside the signal."""
+    """Returns a TIR macro that loads `width` activated samples of some channels; zero outside the signal."""
     last = spec.reads_channels_last
 
     @T.inline
-    def load(
-        tile: Any, x: Any, first_channel: Any, first: Any, length: Any, affine: Any, alpha: Any, thread: Any
-    ) -> None:
+    def load(tile: Any, buffers: Any, first_channel: Any, first: Any, length: Any, thread: Any) -> None:
         # Expressions are trees: what is used more than once is a number here.
         value = T.alloc_buffer((1,), "float32", scope="local")
         source = T.alloc_buffer((2,), "int32", scope="local")  # channel and time
         for turn in T.serial(-(-channels * width // THREADS)):
             index: T.let[T.int32] = turn * THREADS + thread
-            # In the order in which the input lies in memory.
+            # The input is read in the order of its memory.
             channel: T.let[T.int32] = index % channels if last else T.floordiv(index, width)
             column: T.let[T.int32] = T.floordiv(index, channels) if last else index % width
             source[0] = first_channel + channel
@@ -60,15 +65,17 @@ def _load_input(spec: Convolution, channels: int, width: int) -> Any:
             if index < channels * width:
                 value[0] = T.float32(0)
                 if source[0] < spec.in_channels and source[1] >= 0 and source[1] < length:
-                    value[0] = normalise(spec, sample(x, source[0], source[1], last), affine, source[0])
-                    value[0] = bend(spec, value[0], alpha, source[0], device_math)
+                    value[0] = apply_affine(
+                        spec, element(buffers.x, source[0], source[1], last), buffers, source[0]
+                    )
+                    value[0] = apply_activation(spec, value[0], buffers, source[0], device_math)
                 tile[channel, column] = value[0]
 
     return load
 
 
 def _load_weights(spec: Convolution, channels: int) -> Any:
-    """A TIR macro: the weights of some input channels to the output channels of this block of threads."""
+    """Returns a TIR macro that loads the weights of some input channels for a block of threads."""
     products = channels * spec.taps
     size = BLOCKS * products * CHANNEL_BLOCK
 
@@ -90,7 +97,7 @@ def _load_weights(spec: Convolution, channels: int) -> Any:
 
 
 def _multiply(spec: Convolution, channels: int) -> Any:
-    """A TIR macro that adds the products of one chunk to a thread's totals."""
+    """Returns a TIR macro that adds the products of one chunk to a thread's totals."""
     taps, dilation = spec.taps, spec.dilation
 
     @T.inline
@@ -116,33 +123,32 @@ def _multiply(spec: Convolution, channels: int) -> Any:
     return multiply
 
 
-def convolution(spec: Convolution) -> PrimFunc:
-    """The kernel of `spec`; buffers as those of `kernels.conv1d.convolution`."""
-    out_channels, in_channels, taps = spec.out_channels, spec.in_channels, spec.taps
-    growth, padding, out_blocks = spec.growth, spec.padding, spec.out_channels // CHANNEL_BLOCK
-    channels, width = chunk_channels(taps, spec.dilation), SPAN + spec.dilation * (taps - 1)
-    load_input, load_weights = _load_input(spec, channels, width), _load_weights(spec, channels)
-    multiply = _multiply(spec, channels)
+def _store(spec: Convolution) -> Any:
+    """Returns a TIR macro that stores a thread's outputs; `target` is their first channel and time."""
 
-    @T.prim_func(private=True, s_tir=True)
-    def conv1d(
-        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-        alpha_handle: T.handle, residual_handle: T.handle, other_handle: T.handle, y_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, spec.input_shape(n), "float32")
-        weight = T.match_buffer(weight_handle, (out_blocks, in_channels, taps, CHANNEL_BLOCK), "float32")
-        bias = T.match_buffer(bias_handle, (out_channels,), "float32")
-        affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
-        alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
-        residual = T.match_buffer(
-            residual_handle, spec.output_shape(n + growth) if spec.residuals > 0 else (1,), "float32"
-        )
-        other = T.match_buffer(
-            other_handle, spec.output_shape(n + growth) if spec.residuals > 1 else (1,), "float32"
-        )
-        y = T.match_buffer(y_handle, spec.output_shape(n + growth), "float32")
+    @T.inline
+    def store(buffers: Any, total: Any, target: Any, length: Any) -> None:
+        if target[0] < spec.out_channels:
+            for step in T.unroll(STEPS):
+                if target[1] + step * LANES < length:
+                    for channel in T.unroll(CHANNEL_BLOCK):
+                        store_output(
+                            spec, total[channel, step], buffers, target[0] + channel,
+                            target[1] + step * LANES, device_math,
+                        )  # fmt: skip
+
+    return store
+
+
+def convolution(spec: Convolution) -> PrimFunc:
+    """Returns the kernel of `spec`; its arguments are those of `kernels.conv1d.convolution`."""
+    growth, out_blocks = spec.growth, spec.out_channels // CHANNEL_BLOCK
+    channels, width = chunk_channels(spec.taps, spec.dilation), SPAN + spec.dilation * (spec.taps - 1)
+    load_input, load_weights = _load_input(spec, channels, width), _load_weights(spec, channels)
+    multiply, store = _multiply(spec, channels), _store(spec)
+
+    @T.inline
+    def convolve(buffers: Any, n: Any) -> None:
         for group in T.thread_binding(-(-out_blocks // BLOCKS), thread="blockIdx.y"):
             for tile_number in T.thread_binding(
                 T.floordiv(n + (growth + SPAN - 1), SPAN), thread="blockIdx.x"
@@ -150,7 +156,7 @@ def convolution(spec: Convolution) -> PrimFunc:
                 for thread in T.thread_binding(THREADS, thread="threadIdx.x"):
                     tile = T.alloc_buffer((channels, width), "float32", scope="shared")
                     weights = T.alloc_buffer(
-                        (BLOCKS, channels * taps, CHANNEL_BLOCK), "float32", scope="shared"
+                        (BLOCKS, channels * spec.taps, CHANNEL_BLOCK), "float32", scope="shared"
                     )
                     total = T.alloc_buffer((CHANNEL_BLOCK, STEPS), "float32", scope="local")
                     target = T.alloc_buffer((2,), "int32", scope="local")  # first channel and time
@@ -161,28 +167,14 @@ def convolution(spec: Convolution) -> PrimFunc:
                     for channel in T.unroll(CHANNEL_BLOCK):
                         for step in T.unroll(STEPS):
                             total[channel, step] = T.float32(0)
-                    for chunk in T.serial(-(-in_channels // channels)):
+                    for chunk in T.serial(-(-spec.in_channels // channels)):
                         T.tvm_storage_sync("shared")
-                        load_input(tile, x, chunk * channels, start - padding, length, affine, alpha, thread)
-                        load_weights(weights, weight, group * BLOCKS, chunk * channels, thread)
+                        load_input(tile, buffers, chunk * channels, start - spec.padding, length, thread)
+                        load_weights(weights, buffers.weight, group * BLOCKS, chunk * channels, thread)
                         T.tvm_storage_sync("shared")
                         multiply(tile, weights, row, lane, total)
                     target[0] = (group * BLOCKS + row) * CHANNEL_BLOCK
                     target[1] = start + lane
-                    if target[0] < out_channels:
-                        for step in T.unroll(STEPS):
-                            if target[1] + step * LANES < length + growth:
-                                for channel in T.unroll(CHANNEL_BLOCK):
-                                    T.buffer_store(
-                                        y,
-                                        finish(
-                                            spec, total[channel, step], bias, residual, other,
-                                            target[0] + channel, target[1] + step * LANES, device_math,
-                                        ),
-                                        place(
-                                            target[0] + channel, target[1] + step * LANES,
-                                            spec.writes_channels_last,
-                                        ),
-                                    )  # fmt: skip
+                    store(buffers, total, target, length + growth)
 
-    return conv1d
+    return convolution_function(spec, (out_blocks, spec.in_channels, spec.taps, CHANNEL_BLOCK), convolve)

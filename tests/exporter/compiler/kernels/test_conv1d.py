@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from exporter.compiler.kernels import conv1d
-from exporter.compiler.kernels.conv1d import Convolution
+from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK
 from tests.support.kernel_testing import (
     LEVELS,

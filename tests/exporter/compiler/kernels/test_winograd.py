@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.compiler.kernels import winograd
-from exporter.compiler.kernels.conv1d import Convolution
+from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.toom_cook import SCHEMES
 from tests.exporter.compiler.kernels import test_conv1d
 from tests.exporter.compiler.kernels.test_conv1d import random_arguments, torch_convolution
