@@ -1,4 +1,4 @@
-"""Errors of the exporter: each says what was expected, what was found and what to do."""
+"""Errors of the exporter; each message names the expected, the found and the remedy."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from runtime_min.errors import KokoroError
 
 
 class ExportError(KokoroError):
-    """Base of everything the exporter raises on purpose; the command prints it without a traceback."""
+    """Base of all errors that the exporter raises; the command prints them without a traceback."""
 
 
 class CheckpointError(ExportError):
-    """A checkpoint is not one, is damaged, or does not fit the model that its configuration describes."""
+    """A file is not a checkpoint, is damaged, or does not fit the model that its configuration describes."""
 
     exit_code = 3
 
@@ -20,13 +20,13 @@ class CheckpointUnreachableError(CheckpointError):
 
 
 class ConfigError(ExportError):
-    """The model's configuration is not readable or not the one of a Kokoro model."""
+    """The model's configuration is unreadable or fits no Kokoro model."""
 
     exit_code = 3
 
 
 class VoiceError(ExportError):
-    """A voice pack is missing, unknown by name, or not a [510, 256] table of finite float32 numbers."""
+    """A voice pack is missing, or is not a [510, 256] table of finite float32 numbers."""
 
     exit_code = 3
 
@@ -38,6 +38,6 @@ class ReferenceProcessError(ExportError):
 
 
 class ValidationFailedError(ExportError):
-    """A bundle does not say what kokoro says."""
+    """A bundle differs from kokoro by more than the limits allow."""
 
     exit_code = 8

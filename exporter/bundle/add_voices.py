@@ -1,4 +1,4 @@
-"""Adds voices to a bundle: its files once more under a new manifest, put into its place by a rename."""
+"""Adds voices to a bundle: writes a copy of its files with a new manifest, and exchanges the two."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import read_manifest, verify_files
 
 _HEADROOM = 1 << 20
-"""Bytes that the manifest and the file system take at most."""
+"""Most bytes that the manifest and the file system take."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def add_voices(bundle: Path, packs: Sequence[Path], *, overwrite: bool = False) -> tuple[str, ...]:
     """Adds voice packs to the bundle in a directory.
 
-    A bundle that is loaded meanwhile keeps the files that it has; whatever fails leaves it as it was.
+    A bundle that is loaded meanwhile keeps its files. A failure leaves the bundle unchanged.
 
     Args:
         bundle: directory of the bundle.
         packs: files ``NAME.pt`` or ``NAME.bin``, or directories of them.
-        overwrite: give voices of the same name up.
+        overwrite: replace voices of the same name.
 
     Returns:
         The names of the voices added.
 
     Raises:
-        VoiceError: a pack is not one or does not fit the bundle, or a name is taken or impossible.
-        BundleError: there is no sound bundle.
+        VoiceError: a pack is unreadable or does not fit the bundle, or a name is taken or impossible.
+        BundleError: the directory does not hold a sound bundle.
         DiskFullError: there is not enough room.
         OutputError: the bundle cannot be replaced.
     """
@@ -52,15 +52,19 @@ def add_voices(bundle: Path, packs: Sequence[Path], *, overwrite: bool = False) 
             _write(staging, bundle, manifest, voices)
     except OSError as error:
         raise OutputError(
-            f"{bundle} cannot be renewed: {error.strerror}. It is as it was; copy it to a place that may be "
-            "written, and add the voices there."
+            f"{bundle} cannot be replaced: {error.strerror}. It is unchanged; copy it to a place where you "
+            "may write, and add the voices there."
         ) from error
     return tuple(voices)
 
 
 def _write(staging: Path, bundle: Path, manifest: Manifest, voices: Voices) -> None:
-    """Fills `staging` with the bundle and its new voices."""
-    _copy_files(bundle, staging, voices, manifest)
+    """Writes the bundle with its new voices into `staging`."""
+    replaced = {voice.file for voice in manifest.voices if voice.name in voices}
+    for entry in manifest.files:
+        if entry.path not in replaced:
+            (staging / entry.path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(bundle / entry.path, staging / entry.path)
     added = [write_voice(staging, name, rows) for name, rows in voices.items()]
     kept = [voice for voice in manifest.voices if voice.name not in voices]
     by_name = sorted([*kept, *added], key=lambda voice: voice.name)
@@ -79,13 +83,3 @@ def _check(voices: Voices, manifest: Manifest, overwrite: bool) -> None:
             raise VoiceError(f"the voice {name} is {list(rows.shape)} and the bundle takes {list(shape)}")
         if name in taken and not overwrite:
             raise VoiceError(f"the bundle has a voice {name} already: rename the file, or add --overwrite")
-
-
-def _copy_files(bundle: Path, staging: Path, voices: Voices, manifest: Manifest) -> None:
-    """Gives the staging place all files but the manifest and the voices that are written anew."""
-    renewed = {voice.file for voice in manifest.voices if voice.name in voices}
-    for entry in manifest.files:
-        if entry.path not in renewed:
-            target = staging / entry.path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(bundle / entry.path, target)

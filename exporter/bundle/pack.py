@@ -1,9 +1,8 @@
-"""A bundle as one file: a plain tar archive of which each bundle has exactly one.
+"""A bundle as one file: a plain tar archive, the same bytes for the same bundle.
 
-The manifest comes first, then its files in its order, each under a header that follows from path and size
-alone. So unpacking parses no header: it computes the one that must stand there and compares. Links,
-devices, other paths, other orders, compression and anything after the end are thereby refused, and `tar -x`
-reads the archive as well.
+The manifest comes first, then its files in its order, each after a header that follows from path and size
+alone. Unpacking parses no header: it computes the expected one and compares. That refuses links, devices,
+other paths, other orders, compression and anything after the end. `tar -x` reads the archive, too.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ _BLOCK = 512
 _PIECE = 1 << 20
 _END = bytes(2 * _BLOCK)
 _SIZE = slice(124, 136)
-"""Where a header has the size of its file, in octal."""
+"""The part of a header that holds the size of its file, in octal."""
 _HEADROOM = 1 << 20
 
 
 class ArchiveError(BundleError):
-    """A file is no archive of a bundle, or is damaged."""
+    """A file is not the archive of a bundle, or is damaged."""
 
 
 def pack_bundle(bundle: Path, archive: Path) -> None:
-    """Writes a bundle into one file, having checked what goes into it.
+    """Checks a bundle and writes it into one file.
 
     Raises:
         BundleError: the bundle is damaged.
@@ -63,17 +62,17 @@ def pack_bundle(bundle: Path, archive: Path) -> None:
 
 
 def unpack_archive(archive: Path, destination: Path, checks: Iterable[ManifestCheck] = ()) -> Manifest:
-    """Writes the bundle that `archive` holds into a directory; its files are checked as they are written.
+    """Writes the bundle in an archive into a directory, and checks each file while writing it.
 
     Args:
-        archive: written by `pack_bundle`.
+        archive: a file that `pack_bundle` wrote.
         destination: the directory to create, or an earlier bundle to replace.
-        checks: what the manifest must pass before anything is written.
+        checks: checks of the manifest, before anything is written.
 
     Raises:
-        ArchiveError: it is no such archive, or is damaged.
+        ArchiveError: the file is not such an archive, or is damaged.
         BundleError: its manifest is wrong or fails a check.
-        NotABundleError: something else than a bundle is at `destination`.
+        NotABundleError: something other than a bundle is at `destination`.
         DiskFullError: there is not enough room.
     """
     destination = Path(os.path.abspath(destination))
@@ -102,7 +101,7 @@ class _Reader:
 
     def error(self, problem: str) -> ArchiveError:
         return ArchiveError(
-            f"{self.path} is no sound archive of a bundle: {problem}. Fetch it again, or write it with "
+            f"{self.path} is not a sound archive of a bundle: {problem}. Fetch it again, or write it with "
             "'kokoro-export pack'."
         )
 
@@ -113,7 +112,7 @@ class _Reader:
         return data
 
     def manifest(self) -> bytes:
-        """Reads the first file, whose size nothing tells but its header."""
+        """Reads the first file, whose size only its header states."""
         header = self.take(_BLOCK, "its first header")
         digits = header[_SIZE].rstrip(b"\0 ")
         size = int(digits, 8) if digits.isdigit() and not set(digits) & set(b"89") else -1
@@ -124,7 +123,7 @@ class _Reader:
         return data
 
     def extract(self, entry: FileEntry, path: Path) -> None:
-        """Writes a file, which must be the one that the manifest lists."""
+        """Writes the next file, which must be the one that the manifest lists."""
         if self.take(_BLOCK, f"the header of {entry.path}") != _header(entry.path, entry.bytes):
             raise self.error(f"expected the header of {entry.path} with {entry.bytes} bytes, found another")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -177,7 +176,7 @@ def _opened(archive: Path) -> Iterator[BinaryIO]:
     try:
         # A pipe has no size and cannot be trusted to end.
         if not archive.is_file():
-            raise ArchiveError(f"{archive} is no archive of a bundle: expected a file.")
+            raise ArchiveError(f"{archive} is not an archive of a bundle: expected a file.")
         file = archive.open("rb")
     except (OSError, ValueError) as error:
         raise ArchiveError(f"{archive} cannot be read: {error}.") from None

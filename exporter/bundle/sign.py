@@ -1,8 +1,8 @@
-"""Detached Ed25519 signatures: they tell who made a bundle, which hashes alone do not.
+"""Detached Ed25519 signatures, which prove who made a bundle; hashes alone do not.
 
-A signature covers the bytes of the manifest, which names the digest of everything else. So it holds for the
-bundle, for every copy of it and for its archive. It lies beside the bundle, because a bundle's directory
-holds what its manifest lists and nothing more. It is 64 bytes as `openssl pkeyutl -rawin` reads and writes.
+A signature covers the bytes of the manifest, which has the digest of every other file. It is therefore valid
+for the bundle, for every copy of it and for its archive. It lies beside the bundle, whose directory holds
+only the files that the manifest lists. It has 64 bytes, as `openssl pkeyutl -rawin` reads and writes them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BYTES = 64
 _LARGEST_KEY = 16 << 10
 
 ManifestCheck = Callable[[bytes], None]
-"""Refuses the bytes of a manifest, or not."""
+"""Takes the bytes of a manifest and raises an error if it refuses them."""
 
 
 class KeyFileError(ExportError):
@@ -35,7 +35,7 @@ class KeyFileError(ExportError):
 
 
 class SignatureMissingError(BundleError):
-    """There is no signature, or what is there is none."""
+    """A signature file is missing, or does not hold a signature."""
 
 
 class WrongSignatureError(BundleError):
@@ -43,13 +43,13 @@ class WrongSignatureError(BundleError):
 
 
 def signature_of(bundle: Path) -> Path:
-    """Returns where the signature of a bundle or of its archive lies."""
+    """Returns the path of the signature of a bundle or of its archive."""
     path = Path(os.path.abspath(bundle))
     return path.with_name(path.name + SUFFIX)
 
 
 def sign_bundle(bundle: Path, key: Path, signature: Path) -> None:
-    """Checks a bundle to the last bit and writes its signature.
+    """Verifies every file of a bundle and writes its signature.
 
     Args:
         bundle: the directory.
@@ -57,7 +57,7 @@ def sign_bundle(bundle: Path, key: Path, signature: Path) -> None:
         signature: file to write.
 
     Raises:
-        KeyFileError: there is no such key.
+        KeyFileError: the file does not hold such a key.
         BundleError: the bundle is damaged, and nothing is signed.
         OutputError: the signature cannot be written.
     """
@@ -77,7 +77,7 @@ def verify_bundle(bundle: Path, *checks: ManifestCheck) -> Manifest:
     """Verifies a bundle as the runtime does, and its manifest by each of `checks` before it is parsed.
 
     Raises:
-        BundleError: something is wrong with it.
+        BundleError: the bundle is damaged, or a check refuses its manifest.
     """
     files = BundleFiles(Path(bundle))
     try:
@@ -93,7 +93,7 @@ def verify_bundle(bundle: Path, *checks: ManifestCheck) -> Manifest:
 
 
 def checks(sha256: str | None, key: Path | None, signature: Path) -> list[ManifestCheck]:
-    """Returns what a manifest must pass: the pinned digest, and the signature by a public key."""
+    """Returns checks of a manifest for a pinned digest and for a signature by a public key, where given."""
     asked: list[ManifestCheck] = []
     if sha256 is not None:
         asked.append(lambda manifest: check_pin(manifest, sha256))
@@ -110,8 +110,8 @@ def signed_by(key: Path, signature: Path) -> ManifestCheck:
         signature: the file that `sign_bundle` wrote.
 
     Raises:
-        KeyFileError: there is no such key.
-        SignatureMissingError: there is no such signature.
+        KeyFileError: the file does not hold such a key.
+        SignatureMissingError: the signature is missing or has another length.
     """
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -127,8 +127,8 @@ def signed_by(key: Path, signature: Path) -> ManifestCheck:
             public.verify(signed, manifest)
         except InvalidSignature:
             raise WrongSignatureError(
-                f"{signature} does not sign this manifest with the key of {key}: expected the bundle as its "
-                "maker signed it. Do not load it; fetch bundle and signature again, or ask for the right key."
+                f"{signature} does not sign this manifest with the key of {key}. Do not load the bundle; "
+                "fetch it and its signature again, or ask its maker for the right key."
             ) from None
 
     return check
@@ -145,7 +145,7 @@ def _read_signature(path: Path) -> bytes:
     if len(data) != _BYTES:
         found = f"{len(data)}" if len(data) < _BYTES else "more"
         raise SignatureMissingError(
-            f"{path} is no signature: expected {_BYTES} bytes, found {found}. Fetch it again."
+            f"{path} is not a signature: expected {_BYTES} bytes, found {found}. Fetch it again."
         )
     return data
 
@@ -168,7 +168,7 @@ def _read_key(path: Path, kind: str, load: Callable[[bytes], object]) -> object:
 
 def _not_a_key(path: Path, kind: str, found: str) -> KeyFileError:
     return KeyFileError(
-        f"{path} is no such key: expected an Ed25519 {kind} key in PEM, found {found}. Make one with "
+        f"{path} is not an Ed25519 {kind} key in PEM: found {found}. Make one with "
         "'openssl genpkey -algorithm ed25519 -out private.pem', and its public half with "
         "'openssl pkey -in private.pem -pubout -out public.pem'."
     )

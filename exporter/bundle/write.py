@@ -1,7 +1,7 @@
 """Writes a bundle: all files into a staging directory beside the destination, then one rename.
 
-Whatever fails on the way leaves an earlier bundle at the destination as it was, and nothing else behind.
-`bundles/FORMAT.md` specifies what is written.
+A failure leaves an earlier bundle at the destination unchanged, and nothing else behind.
+`bundles/FORMAT.md` specifies the files.
 """
 
 from __future__ import annotations
@@ -63,10 +63,13 @@ sys.exit(main())
 """
 
 _SELF_TEST = """
-Whether it computes on your machine what the original model does, this says in a few seconds:
+This command checks in a few seconds that the bundle computes on your machine what the original model does:
 
     python runtime_min.pyz --self-test
 """
+_WARNING = (
+    "\nThe weights are random (a synthetic checkpoint), so the bundle babbles: it is a test, not a voice.\n"
+)
 
 Parity = Mapping[str, str | int | float | bool]
 
@@ -85,7 +88,7 @@ class StageSource:
 
 @dataclass(frozen=True)
 class BundleContents:
-    """Everything that `write_bundle` needs to know."""
+    """The manifest's entries that an export decides, and the files of the bundle."""
 
     model: ModelInfo
     versions: Versions
@@ -97,16 +100,16 @@ class BundleContents:
     """Style rows by name, float32 ``[rows, 2 * style]``."""
     vocabulary: Mapping[str, int]
     runtime_library: Path | None
-    """The platform's ``libtvm_runtime``; None where an app brings it."""
+    """The platform's ``libtvm_runtime``; None if an app brings it."""
     max_phonemes: int = 510
     audio: AudioFormat = field(default_factory=AudioFormat)
     parity: Parity = field(default_factory=dict)
     device_libraries: Mapping[str, Path] | None = None
-    """TVM's runtime for each device but the CPU (none where an app brings them); None for a bundle that
+    """TVM's runtime for each device but the CPU (empty if an app brings them); None for a bundle that
     computes on the CPU alone."""
     extensions: Mapping[str, Any] = field(default_factory=dict)
     extension_files: Mapping[str, bytes] = field(default_factory=dict)
-    """Contents by path of what `extensions` name."""
+    """Contents of the extensions' files, by path."""
 
     @property
     def runtimes(self) -> tuple[Path, ...]:
@@ -122,12 +125,12 @@ def write_bundle(
 
     Args:
         destination: the directory to create, or an earlier bundle to replace.
-        contents: what goes into it.
-        measure: called with the finished directory while it still stands in its staging place; what it
-            returns becomes the manifest's parity numbers.
+        contents: the contents.
+        measure: called with the finished directory before it is published; returns the manifest's parity
+            figures.
 
     Raises:
-        NotABundleError: something else than a bundle is at `destination`.
+        NotABundleError: something other than a bundle is at `destination`.
         BusyDestinationError: another process is writing there.
         DiskFullError: there is not enough room.
         BundleError: `contents` contradict themselves, so that no reader would accept the bundle.
@@ -151,7 +154,7 @@ def encode_manifest(manifest: Manifest) -> bytes:
 
 
 def manifest_entries(manifest: Manifest) -> dict[str, Any]:
-    """Returns what the manifest file says, by the keys of the format."""
+    """Returns the manifest's entries by the keys of the format."""
     entries = asdict(manifest)
     return {key: entries[key] for key in manifest_keys(manifest.requires)}
 
@@ -186,7 +189,7 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
 
 
 def _runtime_path(runtime: Path) -> str:
-    """Returns a place beside the others: on macOS they look for each other there."""
+    """Returns the path in the bundle; all are in one directory, where macOS looks for their dependencies."""
     return f"lib/{runtime.name}"
 
 
@@ -211,7 +214,7 @@ def _write_stage(staging: Path, source: StageSource) -> Stage:
 
 
 def _write_parameters(staging: Path, sources: Sequence[Weight]) -> Parameters:
-    """Writes all tensors into one file, each at a multiple of `ALIGNMENT`, the gaps zero."""
+    """Writes all tensors into one file, each at a multiple of `ALIGNMENT`, with zeros between them."""
     tensors = []
     with (staging / PARAMETER_FILE).open("wb") as file:
         for source in sources:
@@ -245,28 +248,23 @@ def _write_texts(staging: Path, manifest: Manifest) -> None:
     data = package_files("exporter.bundle") / "data"
     for name in ("LICENSE", "NOTICE"):
         (staging / name).write_bytes((data / f"BUNDLE_{name}").read_bytes())
-    title = f"{manifest.model.name} for {manifest.target.name}"
-    warning = "\nIts weights are random (a synthetic checkpoint): it babbles. It is a test, not a voice.\n"
+    voices = [voice.name for voice in manifest.voices]
     readme = (data / "BUNDLE_README.txt").read_text(encoding="utf-8")
     text = readme.format(
         name=manifest.model.name,
         target=manifest.target.name,
-        underline="=" * len(title),
+        underline="=" * len(f"{manifest.model.name} for {manifest.target.name}"),
         triple=manifest.target.triple,
         tvm_ffi=manifest.versions.tvm_ffi,
-        voice=_example_voice([voice.name for voice in manifest.voices]),
-        warning=warning if manifest.model.synthetic else "",
+        voice=voices[0] if voices and "af_heart" not in voices else "af_heart",
+        warning=_WARNING if manifest.model.synthetic else "",
         self_test=_SELF_TEST if SELF_TEST in manifest.extensions else "",
     )
     (staging / "README.txt").write_bytes(text.encode())
 
 
-def _example_voice(names: Sequence[str]) -> str:
-    return "af_heart" if "af_heart" in names or not names else names[0]
-
-
 def _write_archive(path: Path) -> None:
-    """Writes the runtime as one file that Python runs; the same sources give the same bytes."""
+    """Writes the runtime as a file that Python runs; the same sources give the same bytes."""
     package = Path(runtime_min.__file__).parent
     sources = {
         f"runtime_min/{path.relative_to(package).as_posix()}": path.read_bytes()
@@ -281,7 +279,7 @@ def _write_archive(path: Path) -> None:
 
 
 def write_manifest(staging: Path, manifest: Manifest) -> None:
-    """Writes the manifest, having read the bundle back as its readers will."""
+    """Writes the manifest after reading the bundle back as the runtime does."""
     data = encode_manifest(manifest)
     verify_files(staging, parse_manifest(data))
     (staging / MANIFEST_NAME).write_bytes(data)
@@ -289,9 +287,9 @@ def write_manifest(staging: Path, manifest: Manifest) -> None:
 
 def list_files(staging: Path) -> tuple[FileEntry, ...]:
     """Returns an entry for every file of a bundle that has no manifest yet."""
-    paths = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
+    files = {path.relative_to(staging).as_posix(): path for path in staging.rglob("*") if path.is_file()}
     return tuple(
-        FileEntry(path, (staging / path).stat().st_size, sha256_of(staging / path)) for path in paths
+        FileEntry(name, path.stat().st_size, sha256_of(path)) for name, path in sorted(files.items())
     )
 
 

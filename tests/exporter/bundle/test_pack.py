@@ -263,4 +263,4 @@ def test_the_commands_pack_and_unpack(sound: Path, packed: bytes, tmp_path: Path
     assert bytes_of(tmp_path / "bundle") == bytes_of(sound)
     archive.write_bytes(packed[:-1])
     done = run(app, ["unpack", str(archive), "-o", str(tmp_path / "bundle")])
-    assert done.exit_code == 4 and "is no sound archive" in done.stderr
+    assert done.exit_code == 4 and "is not a sound archive" in done.stderr

@@ -115,7 +115,7 @@ def test_what_is_no_signature_is_refused(
     signature_of(signed).unlink()
     if content is not None:
         signature_of(signed).write_bytes(content)
-    with pytest.raises(SignatureMissingError, match="no signature"):
+    with pytest.raises(SignatureMissingError, match=r"no signature|not a signature"):
         verify(signed, keys[1])
 
 
@@ -201,4 +201,4 @@ def test_the_commands_sign_and_verify(tmp_path: Path, keys: tuple[Path, Path]) -
     code, said = run("verify", bundle, "--key", make_key(tmp_path, "stranger")[1])
     assert code == 4 and "does not sign this manifest" in said
     code, said = run("sign", bundle, "--key", keys[1])
-    assert code == 3 and "expected an Ed25519 private key" in " ".join(said.split())
+    assert code == 3 and "is not an Ed25519 private key" in " ".join(said.split())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -117,13 +118,17 @@ def test_the_licences_are_those_of_the_project() -> None:
         assert (data / f"BUNDLE_{name}").read_bytes() == (ROOT / name).read_bytes()
 
 
+def test_the_readmes_commands_write_nothing_into_the_bundle(made: BundleContents, place: Path) -> None:
+    bundle = write_bundle(place / "bundle", made)
+    outputs = re.findall(r" -o (\S+)", (bundle / "README.txt").read_text(encoding="utf-8"))
+    assert [(bundle / output).resolve().parent for output in outputs] == [place]
+
+
 def test_the_readme_warns_of_synthetic_weights_only(made: BundleContents, place: Path) -> None:
-    synthetic = write_bundle(place / "synthetic", made)
-    real = write_bundle(
-        place / "real", replace(made, model=replace(made.model, synthetic=False, source="hub"))
-    )
-    assert "babbles" in (synthetic / "README.txt").read_text(encoding="utf-8")
-    assert "babbles" not in (real / "README.txt").read_text(encoding="utf-8")
+    real = replace(made, model=replace(made.model, synthetic=False, source="hub"))
+    for contents, warns in ((made, True), (real, False)):
+        readme = write_bundle(place / "bundle", contents) / "README.txt"
+        assert ("babbles" in readme.read_text(encoding="utf-8")) is warns
 
 
 def test_parity_is_measured_on_the_finished_bundle(made: BundleContents, place: Path) -> None:
