@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import struct
 import subprocess
 import sys
 import wave
@@ -20,7 +18,7 @@ import pytest
 from exporter.parity.make_self_test import SelfTestFiles
 from runtime_min import Bundle
 from runtime_min.format.signatures import STAGE_NAMES
-from tests.e2e.conftest import ROOT, environment
+from tests.e2e.conftest import ROOT, environment, run_python
 from tests.support.exported_self_test import give
 from tests.support.utterances import HELLO
 
@@ -207,35 +205,7 @@ print(torch.ones(3).sum().item(), bundle.synthesize("ə").samples.tobytes() == f
 """
 
 
-def run_here(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True)
-
-
 def test_torch_is_not_imported_where_it_is_installed_and_can_be_afterwards(directory: Path) -> None:
-    done = run_here("-c", TORCH_AFTERWARDS, directory)
+    done = run_python("-c", TORCH_AFTERWARDS, directory)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["[]", "3.0 True"]
-
-
-def test_the_float_file_holds_the_very_samples(directory: Path, bundle: Bundle, tmp_path: Path) -> None:
-    output = tmp_path / "hello.wav"
-    options = ("--phonemes", HELLO, "--voice", "am_michael", "--speed", "1.5", "--seed", "7")
-    done = run_here("-m", "runtime_min", directory, *options, "-o", output)
-    assert done.returncode == 0, done.stderr
-    content = output.read_bytes()
-    # After "RIFF", its size and "WAVE": a format chunk of 18 bytes with code 3, IEEE float.
-    assert struct.unpack("<4sI4s4sIHHI", content[:28]) == (
-        b"RIFF",
-        len(content) - 8,
-        b"WAVE",
-        b"fmt ",
-        18,
-        3,
-        1,
-        24_000,
-    )
-    samples = bundle.synthesize(HELLO, "am_michael", 1.5, 7).samples
-    assert content.endswith(samples.tobytes())
-    assert content[: -samples.nbytes].endswith(b"data" + struct.pack("<I", samples.nbytes))
-    assert os.listdir(tmp_path) == ["hello.wav"]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from exporter.compiler.targets import find_target
 from exporter.parity.answers import Kokoro
 from exporter.parity.figures import compare
 from exporter.reference.process import Reference
 from exporter.reference.utterances import Utterance
 from runtime_min import Bundle
+from runtime_min.engine.machine import this_machine
 from runtime_min.model.distances import snr
 from runtime_min.model.noise import gaussian_noise
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, VOICE_SOURCES
@@ -28,43 +32,49 @@ RECORDED_DURATIONS = (
     1, 2, 2, 1, 1, 2, 1, 2, 3, 3, 2, 2, 2, 2, 2, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 14, 6, 1,
 )  # fmt: skip
 
+MACHINE = this_machine()
+LEVELS = [
+    level.name for level in find_target("host", MACHINE).levels if MACHINE.features.issuperset(level.features)
+]
+
 every_voice_source = pytest.mark.parametrize("source", VOICE_SOURCES)
 
 
 # Real voices where they are, and otherwise all of these with synthetic ones.
-SHORT = [
+UTTERANCES = [
     ("synthetic", 3, "af_heart", 0.5),
-    (VOICE_SOURCES[-1], 3, "am_michael", 1.0),
     ("synthetic", 3, "bf_emma", 2.0),
     (VOICE_SOURCES[-1], 12, "zm_yunxi", 0.5),
     ("synthetic", 12, "bf_emma", 1.0),
     (VOICE_SOURCES[-1], 44, "am_michael", 2.0),
+    ("synthetic", 62, "af_heart", 1.0),
+    (VOICE_SOURCES[-1], 219, "am_michael", 2.0),
 ]
 
 
-@pytest.mark.parametrize(("source", "tokens", "voice", "speed"), SHORT)
-def test_a_short_utterance_is_spoken_as_kokoro_speaks_it(
-    bundles: dict[str, Bundle],
-    kokoro: Kokoro,
-    source: str,
-    tokens: int,
-    voice: str,
-    speed: float,
+@pytest.mark.parametrize(("source", "tokens", "voice", "speed"), UTTERANCES)
+def test_an_utterance_is_spoken_as_kokoro_speaks_it(
+    bundles: dict[str, Bundle], kokoro: Kokoro, source: str, tokens: int, voice: str, speed: float
 ) -> None:
     said = Utterance(phonemes_of(tokens), voice, speed, seed=tokens)
     assert_all_hold(compare(bundles[source], kokoro, said))
 
 
-@pytest.mark.parametrize(("tokens", "voice", "speed"), [(62, "af_heart", 1.0), (219, "am_michael", 2.0)])
-def test_a_long_utterance_is_spoken_as_kokoro_speaks_it(
-    bundles: dict[str, Bundle],
-    kokoro: Kokoro,
-    tokens: int,
-    voice: str,
-    speed: float,
+# The synthetic ones of the above, whose answers are known by now.
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_level_that_this_machine_has_speaks_as_kokoro_speaks(
+    all_levels: Path, kokoro: Kokoro, level: str
 ) -> None:
-    said = Utterance(phonemes_of(tokens), voice, speed)
-    assert_all_hold(compare(bundles[VOICE_SOURCES[-1]], kokoro, said))
+    with Bundle.load(all_levels, level=level) as bundle:
+        assert bundle.level.name == level
+        for tokens, voice, speed in ((3, "bf_emma", 2.0), (12, "bf_emma", 1.0), (62, "af_heart", 1.0)):
+            said = Utterance(phonemes_of(tokens), voice, speed, seed=tokens)
+            assert_all_hold(compare(bundle, kokoro, said))
+
+
+def test_the_best_level_is_chosen_by_itself(all_levels: Path) -> None:
+    with Bundle.load(all_levels) as bundle:
+        assert bundle.level.name == LEVELS[0]
 
 
 @pytest.mark.slow
@@ -120,7 +130,7 @@ def test_at_the_end_of_the_smallest_buckets_and_one_past_it_nothing_is_different
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("tokens", "frames"), [(62, 512), (62, 513), (512, 1024), (512, 5120)])
+@pytest.mark.parametrize(("tokens", "frames"), [(62, 512), (512, 1024), (512, 5120)])
 def test_at_the_end_of_the_larger_buckets_and_one_past_it_nothing_is_different(
     bundle: Bundle, kokoro: Kokoro, tokens: int, frames: int
 ) -> None:

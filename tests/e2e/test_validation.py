@@ -37,6 +37,7 @@ from tests.support.utterances import HELLO, phonemes_of
 
 pytestmark = pytest.mark.e2e
 
+GENERATORS_WEIGHT = "decoder.generator.blocks.4.convs2.1.weight"
 SHORT = Utterance("həlˈO.", "af_heart")
 Asking = Callable[[Bundle], Executions]
 align = alignment.align
@@ -165,20 +166,16 @@ def test_a_defective_library_is_found_at_its_step_and_its_block(
 
 
 @pytest.mark.parametrize(
-    ("parameter", "step", "block"),
+    ("parameter", "step", "block", "change"),
     [
-        ("bert.feed_in.weight", "bert", "layer 0"),
-        ("text_encoder.convs.1.weight", "text_encoder", "text_encoder.cnn.1.0"),
-        ("decoder.body.decode.1.conv1.weight", "decoder hidden", "decoder.decode.1.conv1"),
-        ("decoder.source.weight", "source", None),
-        (
-            "decoder.generator.blocks.4.convs2.1.weight",
-            "generator",
-            "decoder.generator.resblocks.4.convs2.1",
-        ),
+        ("bert.feed_in.weight", "bert", "layer 0", 0.5),
+        ("text_encoder.convs.1.weight", "text_encoder", "text_encoder.cnn.1.0", 0.5),
+        ("decoder.body.decode.1.conv1.weight", "decoder hidden", "decoder.decode.1.conv1", 0.5),
+        ("decoder.source.weight", "source", None, 0.5),
+        (GENERATORS_WEIGHT, "generator", "decoder.generator.resblocks.4.convs2.1", 0.5),
+        (GENERATORS_WEIGHT, "generator", "decoder.generator.resblocks.4.convs2.1", np.nan),
     ],
 )
-@pytest.mark.parametrize("change", [0.5, np.nan])
 def test_one_changed_weight_is_found_at_its_step_and_its_block(
     directory: Path,
     asking: Asking,

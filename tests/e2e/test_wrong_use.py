@@ -6,8 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,20 +15,9 @@ import pytest
 
 from runtime_min import Bundle
 from runtime_min.errors import (
-    BundleError,
-    CpuLevelError,
-    DamagedFileError,
-    EmptyInputError,
-    FormatVersionError,
     InputError,
-    KokoroError,
-    ManifestError,
-    MissingFileError,
     MissingStagesError,
-    PlatformError,
-    SpeedError,
     TooManyPhonemesError,
-    TvmVersionError,
     UnknownPhonemesError,
     UnknownVoiceError,
     UtteranceTooLongError,
@@ -40,38 +27,19 @@ from tests.support.utterances import HELLO, phonemes_of
 
 pytestmark = pytest.mark.e2e
 
-# What cannot be spoken.
+# The whole model.
 
-REFUSED: dict[str, tuple[dict[str, Any], type[InputError], str]] = {
-    "unknown phonemes": (
-        {"phonemes": "həlˈ7 ✗"},
-        UnknownPhonemesError,
-        r"'7' \(U\+0037\) at 4; '✗' \(U\+2717\) at 6",
-    ),
-    "nothing": ({"phonemes": ""}, EmptyInputError, "at least one phoneme"),
-    "an unknown voice": ({"voice": "af_hart"}, UnknownVoiceError, "Did you mean af_heart"),
-    "no voice": ({"voice": ""}, UnknownVoiceError, "no voice ''"),
-    "speed 0": ({"speed": 0}, SpeedError, "from 0.25 to 4, found 0"),
-    "speed NaN": ({"speed": float("nan")}, SpeedError, "from 0.25 to 4, found nan"),
-    "speed -1": ({"speed": -1.0}, SpeedError, "from 0.25 to 4, found -1"),
+HOSTILE: dict[str, tuple[dict[str, Any], type[InputError], str]] = {
     "a million characters": ({"phonemes": "ə" * 1_000_000 + "7"}, UnknownPhonemesError, "at 1000000"),
-    "control characters": (
-        {"phonemes": "\x00\x1b[31m\r\n"},
-        UnknownPhonemesError,
-        r"'\\x00' \(U\+0000\) at 0",
-    ),
+    "control characters": ({"phonemes": "\x00\x1b[31m"}, UnknownPhonemesError, r"'\\x00' \(U\+0000\) at 0"),
     "a lone surrogate": ({"phonemes": "ə\ud800"}, UnknownPhonemesError, r"'\\ud800' \(U\+D800\) at 1"),
     "an emoji": ({"phonemes": "👩‍🚀"}, UnknownPhonemesError, r"U\+1F469\) at 0"),
-    "a hostile voice": (
-        {"voice": "../\x00\udcff\x1b[2J"},
-        UnknownVoiceError,
-        r"no voice '\.\./\\x00\\udcff\\x1b\[2J'",
-    ),
+    "a voice": ({"voice": "../\x00\udcff\x1b[2J"}, UnknownVoiceError, r"\.\./\\x00\\udcff\\x1b\[2J"),
 }
 
 
-@pytest.mark.parametrize(("arguments", "error", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_spoken_is_refused_and_the_bundle_goes_on(
+@pytest.mark.parametrize(("arguments", "error", "message"), HOSTILE.values(), ids=HOSTILE)
+def test_hostile_input_is_refused_in_a_short_message_and_the_bundle_goes_on(
     bundle: Bundle, arguments: dict[str, Any], error: type[InputError], message: str
 ) -> None:
     with pytest.raises(error, match=message) as refusal:
@@ -87,14 +55,9 @@ def test_more_than_the_model_takes_at_once_has_no_trace(bundle: Bundle, count: i
         bundle.trace("ə" * count)
 
 
-def test_the_longest_input_at_a_quarter_of_the_speed_is_refused_before_anything_is_decoded(
-    bundle: Bundle,
-) -> None:
-    started = time.process_time()
+def test_the_longest_input_at_a_quarter_of_the_speed_is_refused(bundle: Bundle) -> None:
     with pytest.raises(UtteranceTooLongError, match="raise the speed, split the input") as refusal:
         bundle.trace(phonemes_of(512), speed=0.25)
-    # Decoding two minutes of speech would take longer by far.
-    assert time.process_time() - started < 8
     assert refusal.value.frames > refusal.value.capacity == FRAME_BUCKETS[-1]
 
 
@@ -104,115 +67,30 @@ def test_one_frame_more_than_the_largest_bucket_is_refused(bundle: Bundle) -> No
         bundle.trace("ə", durations=durations)
 
 
-# What is no sound bundle for this machine.
+# Both commands.
 
 
 def copied(directory: Path, place: Path) -> Path:
-    """A copy of a bundle; `tmp_path` is emptied after each test that passes."""
-    return Path(shutil.copytree(directory, place / "copy"))
+    """A copy of a bundle whose files are links to those of the bundle: replace them, do not write to them."""
+    return Path(shutil.copytree(directory, place / "copy", copy_function=os.link))
 
 
-def edit_manifest(directory: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Writes the manifest anew, by another msgpack than the runtime's own."""
-    path = directory / "manifest.msgpack"
-    manifest = msgpack.unpackb(path.read_bytes())
-    change(manifest)
+def of_a_newer_version(bundle: Path) -> None:
+    """Rewrites the manifest, with another msgpack than the runtime's own."""
+    path = bundle / "manifest.msgpack"
+    manifest = msgpack.unpackb(path.read_bytes()) | {"version": 2}
     path.unlink()
     path.write_bytes(msgpack.packb(manifest, use_bin_type=True))
 
 
-def damage(directory: Path) -> None:
-    path = directory / "parameters.bin"
+def damaged(bundle: Path) -> None:
+    """Changes a bit in the middle of the parameters."""
+    path = bundle / "parameters.bin"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.unlink()
     path.write_bytes(content)
 
-
-def cut_off(directory: Path) -> None:
-    path = directory / "parameters.bin"
-    content = path.read_bytes()[:-1]
-    path.unlink()
-    path.write_bytes(content)
-
-
-def edited(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
-    return lambda directory: edit_manifest(directory, change)
-
-
-UNSOUND: dict[str, tuple[Callable[[Path], object], type[KokoroError], str]] = {
-    "a damaged file": (damage, DamagedFileError, "parameters.bin should have SHA-256"),
-    "a file that was cut off": (cut_off, DamagedFileError, "parameters.bin should have .* bytes"),
-    "a missing file": (
-        lambda path: (path / "voices" / "af_heart.bin").unlink(),
-        MissingFileError,
-        "af_heart.bin",
-    ),
-    "no manifest": (lambda path: (path / "manifest.msgpack").unlink(), MissingFileError, "is not a bundle"),
-    "another format": (
-        edited(lambda m: m.update(format="onnx")),
-        ManifestError,
-        "expected .*kokoro-bundle.* found 'onnx'",
-    ),
-    "a newer version": (
-        edited(lambda m: m.update(version=2)),
-        FormatVersionError,
-        "version 2, this runtime reads 1",
-    ),
-    "an unknown entry": (edited(lambda m: m.update(extra=1)), ManifestError, "extra"),
-    "another processor": (
-        edited(lambda m: m["target"].update(machine="riscv64")),
-        PlatformError,
-        "linux on riscv64",
-    ),
-    "another system": (edited(lambda m: m["target"].update(system="macos")), PlatformError, "macos on"),
-    "a newer system": (
-        edited(lambda m: m["target"].update(minimum_os="glibc 9.99")),
-        PlatformError,
-        "glibc 9.99 or newer",
-    ),
-    "a better processor": (
-        edited(lambda m: m["target"]["levels"][0].update(features=["avx9000"])),
-        CpuLevelError,
-        "needs avx9000",
-    ),
-    "another TVM": (
-        edited(lambda m: m["versions"].update(tvm="9.9.0")),
-        TvmVersionError,
-        "compiled by TVM 9.9.0",
-    ),
-    "another tvm-ffi": (
-        edited(lambda m: m["versions"].update(tvm_ffi="9.9.0")),
-        TvmVersionError,
-        "needs apache-tvm-ffi 9.9",
-    ),
-}
-
-
-@pytest.mark.parametrize(("change", "error", "message"), UNSOUND.values(), ids=UNSOUND)
-def test_what_is_no_sound_bundle_for_this_machine_is_refused_before_anything_is_loaded(
-    directory: Path,
-    bundle: Bundle,
-    tmp_path: Path,
-    change: Callable[[Path], object],
-    error: type[KokoroError],
-    message: str,
-) -> None:
-    unsound = copied(directory, tmp_path)
-    change(unsound)
-    with pytest.raises(error, match=message) as refusal:
-        Bundle.load(unsound)
-    assert refusal.value.exit_code == (4 if isinstance(refusal.value, BundleError) else 5)
-    assert bundle.synthesize("ə").samples.size
-
-
-@pytest.mark.parametrize("path", ["", "\x00", "x" * 5_000, "no/such/place", "\udcff"], ids=ascii)
-def test_what_is_no_path_of_a_bundle_is_refused(path: str) -> None:
-    with pytest.raises(MissingFileError, match="is not a bundle"):
-        Bundle.load(path)
-
-
-# Both commands.
 
 
 def assert_one_line(done: subprocess.CompletedProcess[str], code: int, message: str) -> None:
@@ -222,46 +100,19 @@ def assert_one_line(done: subprocess.CompletedProcess[str], code: int, message: 
     assert done.stdout == ""
 
 
-SPOKEN: dict[str, tuple[list[str], int, str]] = {
-    "unknown phonemes": (["--phonemes", "həl7"], 3, "'7' (U+0037) at 3"),
-    "bytes that are no UTF-8": (["--phonemes", "\udcff"], 3, "'\\udcff' (U+DCFF) at 0"),
-    "an unknown voice": (["--phonemes", "ə", "--voice", "af_hart"], 3, "Did you mean af_heart"),
-    "speed": (["--phonemes", "ə", "--speed", "-1"], 3, "from 0.25 to 4, found -1"),
-    "a pause": (["--phonemes", "ə", "--pause", "-1"], 3, "from 0 to 60"),
-    "nowhere to write": (["--phonemes", "ə", "-o", "/no/such/place.wav"], 6, "cannot be written"),
-    "a name too long to write": (["--phonemes", "ə", "-o", "x" * 5_000], 6, "cannot be written"),
-    "usage": (["--phonemes", "ə", "--speed", "fast"], 2, "invalid float value"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "code", "message"), SPOKEN.values(), ids=SPOKEN)
-def test_the_runtimes_command_ends_with_the_documented_code(
-    directory: Path, tmp_path: Path, arguments: list[str], code: int, message: str
-) -> None:
-    output: list[str | Path] = [] if "-o" in arguments else ["-o", tmp_path / "x.wav"]
-    assert_one_line(run_python("-m", "runtime_min", directory, *arguments, *output), code, message)
-    assert os.listdir(tmp_path) == []
-
-
 @pytest.mark.parametrize("command", ["runtime_min", "verify", "inspect"])
-def test_every_command_refuses_what_is_no_bundle(directory: Path, tmp_path: Path, command: str) -> None:
-    arguments = {
-        "runtime_min": ("-m", "runtime_min", "--phonemes", "ə"),
-        "verify": ("-m", "exporter", "verify"),
-        "inspect": ("-m", "exporter", "inspect"),
-    }[command]
-    newer = copied(directory, tmp_path)
-    edit_manifest(newer, lambda manifest: manifest.update(version=2))
-    assert_one_line(run_python(*arguments, newer), 4, "format version 2")
-    assert_one_line(run_python(*arguments, tmp_path / "nothing"), 4, "is not a bundle")
-    assert_one_line(run_python(*arguments, "x" * 5_000), 4, "is not a bundle")
-
-
-def test_both_commands_refuse_a_damaged_file(directory: Path, tmp_path: Path) -> None:
-    damaged = copied(directory, tmp_path)
-    damage(damaged)
-    for arguments in (("runtime_min", "--phonemes", "ə"), ("exporter", "verify")):
-        assert_one_line(run_python("-m", *arguments, damaged), 4, "parameters.bin should have SHA-256")
+def test_every_command_refuses_what_is_no_sound_bundle(
+    directory: Path, tmp_path: Path, command: str
+) -> None:
+    arguments = ("runtime_min", "--phonemes", "ə") if command == "runtime_min" else ("exporter", command)
+    bundle = copied(directory, tmp_path)
+    if command != "inspect":
+        damaged(bundle)
+        assert_one_line(run_python("-m", *arguments, bundle), 4, "parameters.bin should have SHA-256")
+    of_a_newer_version(bundle)
+    assert_one_line(run_python("-m", *arguments, bundle), 4, "format version 2")
+    for path in (tmp_path / "nothing", "x" * 5_000):
+        assert_one_line(run_python("-m", *arguments, path), 4, "is no bundle")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
@@ -285,21 +136,11 @@ def test_a_terminal_that_knows_only_ascii_does_not_stop_the_exporter(
     assert done.stdout.isascii()
 
 
-WRONG_EXPORTS: dict[str, tuple[list[str], int, str]] = {
-    "a target that there is not": (["--target", "amiga"], 3, "amiga"),
-    "a stage that there is not": (["--stages", "vocoder"], 2, "found vocoder"),
-    "buckets out of order": (["--frame-buckets", "512,64"], 2, "ascending lengths"),
-    "more tokens than the model has": (["--text-buckets", "513"], 2, "found 513"),
-    "no such checkpoint": (["--checkpoint", "no/such.pth"], 3, "no/such.pth"),
-    "no such voices": (["--voices", "no/such/place"], 3, "no/such/place"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "code", "message"), WRONG_EXPORTS.values(), ids=WRONG_EXPORTS)
-def test_the_exporters_command_ends_with_the_documented_code(
-    export: Export, tmp_path: Path, arguments: list[str], code: int, message: str
+@pytest.mark.parametrize("option", ["--checkpoint", "--voices"])
+def test_an_export_of_what_is_not_there_ends_in_a_line_and_writes_nothing(
+    export: Export, tmp_path: Path, option: str
 ) -> None:
-    assert_one_line(export(tmp_path / "out", *arguments), code, message)
+    assert_one_line(export(tmp_path / "out", option, "no/such.pth"), 3, "no/such.pth")
     assert os.listdir(tmp_path) == []
 
 
