@@ -1,14 +1,13 @@
-"""How torch operators become Relax: one registry of converters for `from_exported_program`.
+"""From torch operators to Relax: one table of converters for `from_exported_program`.
 
-Every entry is an operator of `operators` that stands for a TIR kernel: TVM 0.27 has no kernel
-of its own that is fast or exact enough (docs/upstream.md tells of each). All other operators in the stages
-(cat, expand, squeeze, sigmoid, sum, repeat_interleave, slices of channels) are TVM's own to import
-and to lower.
+Every row is an operator of `operators` that stands for a TIR kernel, because TVM 0.27 has none of its own
+that is fast or exact enough (docs/upstream.md has the reasons). TVM imports and lowers all other operators in
+the stages itself: cat, expand, squeeze, sigmoid, sum, repeat_interleave, slices of channels.
 """
 
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tvm
@@ -31,12 +30,11 @@ from exporter.compiler.kernels import (
 )
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK, Tiles
 
-Converter = Callable[[Any, Any], relax.Var]
 _CPU = SimpleNamespace(
     adain=adain, conv1d=conv1d, embedding=embedding, layer_norm=layer_norm, lstm=lstm, phases=phases,
     spectrum=spectrum,
 )  # fmt: skip
-"""What there is for a GPU too, under the same names."""
+"""The kernels that a GPU has too, under the same names."""
 
 
 class KernelEmitter:
@@ -44,67 +42,55 @@ class KernelEmitter:
 
     Attributes:
         kernels: the modules they come from, of equal names and functions for CPU and GPU.
-        sizes: what kernels for a CPU take beside: register tiles. Those for a GPU are sized for all.
+        sizes: further arguments of kernels for a CPU: register tiles. Those for a GPU are sized for all.
+        builder: TVM's builder of the module.
     """
 
     def __init__(self, tiles: Tiles | None) -> None:
         self.kernels: Any = gpu if tiles is None else _CPU
         self.sizes = () if tiles is None else (tiles,)
+        self.builder: Any = None
         self._added: dict[tuple[Any, ...], relax.GlobalVar] = {}
 
     def call(
         self,
-        importer: Any,
         name: str,
-        key: tuple[Any, ...],
-        make: Callable[[], PrimFunc],
+        make: Callable[..., PrimFunc],
+        sizes: tuple[Any, ...],
         arguments: list[Any],
         shape: list[Any],
         in_place: bool = False,
     ) -> relax.Var:
-        """Emits a call of the kernel `make()` on `arguments`; equal `name` and `key` share one kernel.
+        """Emits a call of the kernel `make(*sizes)` on `arguments`; equal ones are in the module once.
 
         With `in_place` the output takes the place of the last argument, which nothing may read afterwards.
         """
-        builder = importer.block_builder
-        if (name, *key) not in self._added:
-            self._added[(name, *key)] = builder.add_func(make(), name)
+        key = (name, make, *sizes)
+        if key not in self._added:
+            self._added[key] = self.builder.add_func(make(*sizes), name)
         placeholder = relax.const(np.zeros(1, np.float32))
         present = [placeholder if argument is None else argument for argument in arguments]
         exact = [tvm.sym.Analyzer().simplify(size) if not isinstance(size, int) else size for size in shape]
-        kernel = self._added[(name, *key)]
         output = relax.TensorType(exact, "float32")
         if in_place:
-            return builder.emit(relax.call_tir_inplace(kernel, present, len(present) - 1, output))
-        return builder.emit(relax.call_tir(kernel, present, output))
+            call = relax.call_tir_inplace(self._added[key], present, len(present) - 1, output)
+        else:
+            call = relax.call_tir(self._added[key], present, output)
+        return self.builder.emit(call)
 
 
 def _fixed(tensor: Any, axis: int) -> int:
-    """A dimension that does not depend on the length."""
+    """Returns a dimension that does not depend on the length."""
     return int(tensor.ty.shape[axis])
 
 
 def _length(tensor: Any) -> Any:
-    """The last dimension, symbolic."""
+    """Returns the last dimension, symbolic."""
     return tensor.ty.shape[len(tensor.ty.shape) - 1]
 
 
-def converters(tiles: Tiles | None) -> dict[str, Converter]:
-    """The registry for one import, for `custom_convert_map`.
-
-    Args:
-        tiles: register tiles of the CPU level that is compiled for; None for a GPU.
-    """
-    emitter = KernelEmitter(tiles)
-
-    def with_arguments(convert: Callable[..., relax.Var]) -> Converter:
-        return lambda node, importer: convert(emitter, importer, *importer.retrieve_args(node), **node.kwargs)
-
-    return {f"{name}.default": with_arguments(convert) for name, convert in _CONVERT.items()}
-
-
 def _conv1d(
-    emitter: KernelEmitter, importer: Any, x: Any, weight: Any, bias: Any, padding: int, dilation: int,
+    emit: KernelEmitter, x: Any, weight: Any, bias: Any, padding: int, dilation: int,
     affine: Any = None, alpha: Any = None, slope: float | None = None, gelu: bool = False,
     residual: Any = None, other: Any = None, scale: float = 1.0,
     reads_channels_last: bool = False, writes_channels_last: bool = False,
@@ -123,23 +109,23 @@ def _conv1d(
         reads_channels_last=reads_channels_last,
         writes_channels_last=writes_channels_last,
     )
-    return emitter.call(
-        importer, f"conv1d_{spec.in_channels}_{spec.out_channels}_{spec.taps}", (spec,),
-        lambda: emitter.kernels.conv1d.convolution(spec, *emitter.sizes),
+    return emit.call(
+        f"conv1d_{spec.in_channels}_{spec.out_channels}_{spec.taps}",
+        emit.kernels.conv1d.convolution, (spec, *emit.sizes),
         [x, weight, bias, affine, alpha, residual, other],
         list(spec.output_shape(x.ty.shape[1 if reads_channels_last else 2] + spec.growth)),
     )  # fmt: skip
 
 
 def _activation(affine: Any, alpha: Any, slope: float | None) -> convolution.InputActivation:
-    """What the arguments of a convolution stand for."""
+    """Returns the activation that a convolution's arguments stand for."""
     if affine is not None:
         return "adain_snake" if alpha is not None else "adain_leaky_relu"
     return "none" if slope is None else "leaky_relu"
 
 
 def _winograd_conv1d(
-    emitter: KernelEmitter, importer: Any, x: Any, weight: Any, bias: Any, taps: int, padding: int,
+    emit: KernelEmitter, x: Any, weight: Any, bias: Any, taps: int, padding: int,
     dilation: int, affine: Any = None, alpha: Any = None, slope: float | None = None,
     residual: Any = None, other: Any = None, scale: float = 1.0, in_place: bool = False,
 ) -> relax.Var:  # fmt: skip
@@ -157,182 +143,153 @@ def _winograd_conv1d(
         writes_channels_last=True,
         in_place=in_place,
     )
-    return emitter.call(
-        importer, f"winograd_{spec.in_channels}_{taps}_{dilation}", (spec,),
-        lambda: winograd.convolution(spec, *emitter.sizes),
+    return emit.call(
+        f"winograd_{spec.in_channels}_{taps}_{dilation}", winograd.convolution, (spec, *emit.sizes),
         [x, weight, bias, affine, alpha, *([other, residual] if in_place else [residual, other])],
         list(spec.output_shape(x.ty.shape[1] + spec.growth)), in_place,
     )  # fmt: skip
 
 
 def _adain_affine(
-    emitter: KernelEmitter, importer: Any, x: Any, style: Any, *rest: Any, channels_last: bool = False
+    emit: KernelEmitter, x: Any, style: Any, *rest: Any, channels_last: bool = False
 ) -> relax.Var:
     *weights, epsilon = rest
-    channels, styles = _fixed(weights[-1], 0), _fixed(style, 1)
-    family = emitter.kernels.adain
+    family, channels = emit.kernels.adain, _fixed(weights[-1], 0)
     make = family.adain_affine_channels_last if channels_last else family.adain_affine
-    return emitter.call(
-        importer, "adain_affine", (channels, styles, epsilon, channels_last),
-        lambda: make(channels, styles, epsilon), [x, style, *weights], [3, channels],
-    )  # fmt: skip
+    sizes = (channels, _fixed(style, 1), epsilon)
+    return emit.call("adain_affine", make, sizes, [x, style, *weights], [3, channels])
 
 
 def _interleave(
-    emitter: KernelEmitter, importer: Any, parts: Any, addend: Any, stride: int, padding: int, reflect: bool
+    emit: KernelEmitter, parts: Any, addend: Any, stride: int, padding: int, reflect: bool
 ) -> relax.Var:
-    channels = _fixed(addend, 2)
-    return emitter.call(
-        importer, "interleave", (channels, stride, padding, reflect),
-        lambda: emitter.kernels.phases.interleave(channels, stride, padding, reflect), [parts, addend],
-        [1, addend.ty.shape[1], channels],
-    )  # fmt: skip
+    sizes = (channels := _fixed(addend, 2), stride, padding, reflect)
+    shape = [1, addend.ty.shape[1], channels]
+    return emit.call("interleave", emit.kernels.phases.interleave, sizes, [parts, addend], shape)
 
 
-def _fold(emitter: KernelEmitter, importer: Any, x: Any, stride: int, padding: int) -> relax.Var:
-    channels = _fixed(x, 1)
-    length = tvm.tirx.floordiv(_length(x) - 1, stride) + 1
-    return emitter.call(
-        importer, "fold", (channels, stride, padding),
-        lambda: emitter.kernels.phases.fold(channels, stride, padding, 1), [x],
-        [1, channels * stride, length],
-    )  # fmt: skip
+def _fold(emit: KernelEmitter, x: Any, stride: int, padding: int) -> relax.Var:
+    channels, length = _fixed(x, 1), tvm.tirx.floordiv(_length(x) - 1, stride) + 1
+    sizes = (channels, stride, padding, 1)
+    return emit.call("fold", emit.kernels.phases.fold, sizes, [x], [1, channels * stride, length])
 
 
 def _upsample_pool(
-    emitter: KernelEmitter, importer: Any, x: Any, affine: Any, weight: Any, bias: Any, slope: float
+    emit: KernelEmitter, x: Any, affine: Any, weight: Any, bias: Any, slope: float
 ) -> relax.Var:
-    channels = _fixed(x, 1)
-    return emitter.call(
-        importer, "upsample_pool", (channels, slope),
-        lambda: emitter.kernels.phases.upsample_pool(channels, slope),
-        [x, affine, weight, bias], [1, channels, _length(x) * 2],
-    )  # fmt: skip
+    sizes, shape = (_fixed(x, 1), slope), [1, _fixed(x, 1), _length(x) * 2]
+    make = emit.kernels.phases.upsample_pool
+    return emit.call("upsample_pool", make, sizes, [x, affine, weight, bias], shape)
 
 
-def _halve(emitter: KernelEmitter, importer: Any, x: Any, weight: Any, bias: Any) -> relax.Var:
+def _halve(emit: KernelEmitter, x: Any, weight: Any, bias: Any) -> relax.Var:
     shape = [1, 1, tvm.tirx.floordiv(_length(x), 2)]
-    return emitter.call(importer, "halve", (), emitter.kernels.phases.halve, [x, weight, bias], shape)
+    return emit.call("halve", emit.kernels.phases.halve, (), [x, weight, bias], shape)
 
 
-def _embedding(
-    emitter: KernelEmitter, importer: Any, token_ids: Any, table: Any, positions: Any = None
-) -> relax.Var:
+def _embedding(emit: KernelEmitter, token_ids: Any, table: Any, positions: Any = None) -> relax.Var:
     rows, channels = _fixed(table, 0), _fixed(table, 1)
-    limit = 0 if positions is None else _fixed(positions, 0)
-    return emitter.call(
-        importer, "embedding", (rows, channels, limit),
-        lambda: emitter.kernels.embedding.embedding(rows, channels, limit),
-        [token_ids, table, positions], [1, channels, _length(token_ids)],
-    )  # fmt: skip
+    sizes = (rows, channels, 0 if positions is None else _fixed(positions, 0))
+    shape = [1, channels, _length(token_ids)]
+    make = emit.kernels.embedding.embedding
+    return emit.call("embedding", make, sizes, [token_ids, table, positions], shape)
 
 
-def _bidirectional_lstm(emitter: KernelEmitter, importer: Any, gates: Any, recurrent: Any) -> relax.Var:
+def _bidirectional_lstm(emit: KernelEmitter, gates: Any, recurrent: Any) -> relax.Var:
     hidden = _fixed(recurrent, 2)
-    return emitter.call(
-        importer, "lstm", (hidden,), lambda: emitter.kernels.lstm.bidirectional_lstm(hidden, *emitter.sizes),
-        [gates, recurrent], [1, 2 * hidden, _length(gates)],
-    )  # fmt: skip
+    sizes, shape = (hidden, *emit.sizes), [1, 2 * hidden, _length(gates)]
+    return emit.call("lstm", emit.kernels.lstm.bidirectional_lstm, sizes, [gates, recurrent], shape)
 
 
-def _attention(emitter: KernelEmitter, importer: Any, projections: Any, heads: int) -> relax.Var:
+def _attention(emit: KernelEmitter, projections: Any, heads: int) -> relax.Var:
     channels = _fixed(projections, 1) // 3
-    return emitter.call(
-        importer, "attention", (channels, heads),
-        lambda: attention.self_attention(heads, channels // heads, *emitter.sizes),
-        [projections], [1, channels, _length(projections)],
-    )  # fmt: skip
+    sizes, shape = (heads, channels // heads, *emit.sizes), [1, channels, _length(projections)]
+    return emit.call("attention", attention.self_attention, sizes, [projections], shape)
 
 
 def _layer_norm(
-    emitter: KernelEmitter, importer: Any, x: Any, weight: Any, bias: Any, epsilon: float,
-    slope: float | None = None,
-) -> relax.Var:  # fmt: skip
-    channels = _fixed(x, 1)
-    return emitter.call(
-        importer, "layer_norm", (channels, epsilon, slope),
-        lambda: emitter.kernels.layer_norm.layer_norm(channels, epsilon=epsilon, leaky_slope=slope),
-        [x, weight, bias], [1, channels, _length(x)],
-    )  # fmt: skip
-
-
-def _adaptive_layer_norm(
-    emitter: KernelEmitter, importer: Any, x: Any, style: Any, epsilon: float
+    emit: KernelEmitter, x: Any, weight: Any, bias: Any, epsilon: float, slope: float | None = None
 ) -> relax.Var:
-    channels = _fixed(x, 1)
-    return emitter.call(
-        importer, "adaptive_layer_norm", (channels, epsilon),
-        lambda: emitter.kernels.layer_norm.adaptive_layer_norm(channels, epsilon=epsilon), [x, style],
-        [1, channels, _length(x)],
-    )  # fmt: skip
+    sizes, shape = (_fixed(x, 1), epsilon, slope), [1, _fixed(x, 1), _length(x)]
+    return emit.call("layer_norm", emit.kernels.layer_norm.layer_norm, sizes, [x, weight, bias], shape)
 
 
-def _harmonic_source(
-    emitter: KernelEmitter, importer: Any, f0: Any, weight: Any, bias: Any, noise: Any
-) -> relax.Var:
-    wave = emitter.call(
-        importer, "harmonic_source", (), harmonic_source.harmonic_source, [f0, weight, bias, noise],
-        [1, _length(noise)],
-    )  # fmt: skip
-    return emitter.call(
-        importer, "source_spectrum", (), spectrum.source_spectrum, [wave],
-        [1, 2 * spectrum.BINS, tvm.tirx.floordiv(_length(noise), spectrum.HOP) + 1],
-    )  # fmt: skip
+def _adaptive_layer_norm(emit: KernelEmitter, x: Any, style: Any, epsilon: float) -> relax.Var:
+    sizes, shape = (_fixed(x, 1), epsilon), [1, _fixed(x, 1), _length(x)]
+    make = emit.kernels.layer_norm.adaptive_layer_norm
+    return emit.call("adaptive_layer_norm", make, sizes, [x, style], shape)
 
 
-def _inverse_stft(emitter: KernelEmitter, importer: Any, x: Any) -> relax.Var:
-    channels = _fixed(x, 1)
-    return emitter.call(
-        importer, "inverse_stft", (channels,), lambda: emitter.kernels.spectrum.inverse_stft(channels), [x],
-        [1, (_length(x) - 1) * 5],
-    )  # fmt: skip
+def _harmonic_source(emit: KernelEmitter, f0: Any, weight: Any, bias: Any, noise: Any) -> relax.Var:
+    make, arguments = harmonic_source.harmonic_source, [f0, weight, bias, noise]
+    wave = emit.call("harmonic_source", make, (), arguments, [1, _length(noise)])
+    shape = [1, 2 * spectrum.BINS, tvm.tirx.floordiv(_length(noise), spectrum.HOP) + 1]
+    return emit.call("source_spectrum", spectrum.source_spectrum, (), [wave], shape)
 
 
-_CONVERT: dict[str, Callable[..., relax.Var]] = {
+def _inverse_stft(emit: KernelEmitter, x: Any) -> relax.Var:
+    shape = [1, (_length(x) - 1) * 5]
+    return emit.call("inverse_stft", emit.kernels.spectrum.inverse_stft, (_fixed(x, 1),), [x], shape)
+
+
+class Row(NamedTuple):
+    """One operator's way to kernels.
+
+    Attributes:
+        convert: emits the calls; takes the emitter and the operator's arguments.
+        kernels: names of the called kernels, without the numbers that follow them in a library.
+    """
+
+    convert: Callable[..., relax.Var]
+    kernels: tuple[str, ...]
+
+
+OPERATORS: dict[str, Row] = {
     # TVM's conv1d runs at 2 GFLOP/s and reads its input four times for AdaIN and Snake.
-    "fused_conv1d": _conv1d,
+    "fused_conv1d": Row(_conv1d, ("conv1d",)),
     # The same with half the multiplications, for the generator: 88 % of the model's work.
-    "winograd_conv1d": _winograd_conv1d,
+    "winograd_conv1d": Row(_winograd_conv1d, ("winograd",)),
     # TVM's instance_norm is one-pass, and loses digits where |mean| is much larger than std.
-    "adain_affine": _adain_affine,
+    "adain_affine": Row(_adain_affine, ("adain_affine",)),
     # Reshapes of a symbolic time axis to phases fail in RewriteDataflowReshape in one order of channels, and
     # cost a single-threaded pass in the other.
-    "interleave": _interleave,
-    "fold": _fold,
+    "interleave": Row(_interleave, ("interleave",)),
+    "fold": Row(_fold, ("fold",)),
     # Grouped transposed convolution and AdaIN before it in one pass.
-    "upsample_pool": _upsample_pool,
+    "upsample_pool": Row(_upsample_pool, ("upsample_pool",)),
     # Strided slices of a symbolic axis leave min(9223372036854775807, ...) in shapes.
-    "halve": _halve,
+    "halve": Row(_halve, ("halve",)),
     # The table is read into channel-major order at once; positions would need a slice of symbolic length.
-    "token_embedding": _embedding,
+    "token_embedding": Row(_embedding, ("embedding",)),
     # nn.LSTM is unrolled over time, and packed sequences fail in torch.export.
-    "bidirectional_lstm": _bidirectional_lstm,
+    "bidirectional_lstm": Row(_bidirectional_lstm, ("lstm",)),
     # The default schedule of matmul and softmax is single-threaded and calls scalar exp.
-    "self_attention": _attention,
+    "self_attention": Row(_attention, ("attention",)),
     # TVM's layer_norm has the channels last, and is single-threaded.
-    "channel_norm": _layer_norm,
-    "adaptive_channel_norm": _adaptive_layer_norm,
+    "channel_norm": Row(_layer_norm, ("layer_norm",)),
+    "adaptive_channel_norm": Row(_adaptive_layer_norm, ("adaptive_layer_norm",)),
     # float32 cumsum drifts, interpolate(mode="linear") and stft fail to import, and the phase must round as
     # PyTorch's does.
-    "harmonic_source": _harmonic_source,
+    "harmonic_source": Row(_harmonic_source, ("harmonic_source", "source_spectrum")),
     # istft fails to import.
-    "inverse_stft": _inverse_stft,
+    "inverse_stft": Row(_inverse_stft, ("inverse_stft",)),
 }
+"""All operators of `operators`."""
 
-KERNELS: dict[str, tuple[str, ...]] = {
-    "fused_conv1d": ("conv1d",),
-    "winograd_conv1d": ("winograd",),
-    "adain_affine": ("adain_affine",),
-    "interleave": ("interleave",),
-    "fold": ("fold",),
-    "upsample_pool": ("upsample_pool",),
-    "halve": ("halve",),
-    "token_embedding": ("embedding",),
-    "bidirectional_lstm": ("lstm",),
-    "self_attention": ("attention",),
-    "channel_norm": ("layer_norm",),
-    "adaptive_channel_norm": ("adaptive_layer_norm",),
-    "harmonic_source": ("harmonic_source", "source_spectrum"),
-    "inverse_stft": ("inverse_stft",),
-}
-"""Names of the kernels that an operator becomes, without the numbers that follow them in a library."""
+
+def converters(tiles: Tiles | None) -> dict[str, Callable[[Any, Any], relax.Var]]:
+    """Returns the converters of one import, for `custom_convert_map`.
+
+    Args:
+        tiles: register tiles of the CPU level that is compiled for; None for a GPU.
+    """
+    emitter = KernelEmitter(tiles)
+
+    def of(row: Row) -> Callable[[Any, Any], relax.Var]:
+        def convert(node: Any, importer: Any) -> relax.Var:
+            emitter.builder = importer.block_builder
+            return row.convert(emitter, *importer.retrieve_args(node), **node.kwargs)
+
+        return convert
+
+    return {f"{name}.default": of(row) for name, row in OPERATORS.items()}

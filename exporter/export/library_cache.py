@@ -21,6 +21,7 @@ from exporter.compiler import cuda
 from exporter.compiler.library import CompiledLibrary, Job
 from exporter.compiler.link import find_linker, linker_version
 from exporter.compiler.targets import Target
+from runtime_min.format import signatures
 
 _PACKAGES = ("apache-tvm", "apache-tvm-ffi", "torch", "kokoro")
 _COMPILER = Path(exporter.compiler.__file__).parent
@@ -40,7 +41,8 @@ def hash_files(root: Path, paths: Iterable[Path]) -> str:
 def compiler_facts(target: Target, directory: Path = _COMPILER) -> list[str]:
     """Returns all that decides the bytes of a library for `target`, besides its job.
 
-    These are the files of the package `exporter.compiler`, and the versions of the tools that it calls.
+    These are the files of the package `exporter.compiler`, the model's constants that it shares with the
+    runtime, and the versions of the tools that it calls.
 
     Raises:
         LinkerMissingError: no linker for the target is installed.
@@ -55,6 +57,7 @@ def compiler_facts(target: Target, directory: Path = _COMPILER) -> list[str]:
         # An environment's directory, where zig's Python is, decides nothing.
         *(Path(program).name, *arguments),
         *(f"{name}=={version}" for name, version in packages.items()),
+        *(f"{name}={value}" for name, value in vars(signatures).items() if name.isupper()),
     ]
 
 

@@ -42,9 +42,7 @@ def as_tables(comparisons: Sequence[Comparison]) -> Iterator[Table]:
         for comparison in comparisons:
             if comparison.level == level:
                 table.add_row(*_row(comparison))
-        table.caption = (
-            f"changes: of {len(CHANGES)} that set the limits; more can only widen them"
-        )
+        table.caption = f"changes: of {len(CHANGES)} that set the limits; more can only widen them"
         yield table
 
 

@@ -73,7 +73,7 @@ def trace_stage(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[list[str], 
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    from exporter.compiler.converters import KERNELS
+    from exporter.compiler.converters import OPERATORS
     from exporter.compiler.operators import NAMESPACE
 
     kernels: list[str] = []
@@ -82,7 +82,7 @@ def trace_stage(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[list[str], 
     class Count(TorchDispatchMode):  # type: ignore[no-untyped-call]
         def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             if function.namespace == NAMESPACE:
-                for kernel in KERNELS[function._schema.name.partition("::")[2]]:
+                for kernel in OPERATORS[function._schema.name.partition("::")[2]].kernels:
                     outputs.setdefault(KERNEL + kernel, []).append(len(kernels))
                     kernels.append(kernel)
             return function(*args, **(kwargs or {}))

@@ -121,7 +121,7 @@ def _check_channels(channels: int) -> None:
         raise ValueError(f"layer norm needs a positive multiple of {PARTS} channels, found {channels}")
 
 
-def layer_norm(channels: int, *, epsilon: float, leaky_slope: float | None = None) -> PrimFunc:
+def layer_norm(channels: int, epsilon: float, leaky_slope: float | None = None) -> PrimFunc:
     """Layer normalisation with a learned affine: activation(normalised * weight + bias).
 
     Buffers, float32: x [1, channels, n]; weight [channels]; bias [channels]; the output [1, channels, n].
@@ -162,7 +162,7 @@ def layer_norm(channels: int, *, epsilon: float, leaky_slope: float | None = Non
     return layer_norm
 
 
-def adaptive_layer_norm(channels: int, *, epsilon: float) -> PrimFunc:
+def adaptive_layer_norm(channels: int, epsilon: float) -> PrimFunc:
     """StyleTTS 2's AdaLayerNorm, an affine from the style: (1 + gamma) * normalised + beta.
 
     Buffers, float32: x [1, channels, n]; style [1, 2 * channels], gamma and then beta; the output

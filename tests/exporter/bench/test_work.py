@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from exporter.bench.work import COUNTED, RUNTIME, work_of
 from exporter.compiler import operators
-from exporter.compiler.converters import KERNELS
+from exporter.compiler.converters import OPERATORS
 from exporter.compiler.kernels import conv1d, lstm, winograd
 from exporter.compiler.kernels.toom_cook import SCHEMES
 
@@ -33,7 +33,7 @@ def call(*values: torch.Tensor) -> list[tuple[tuple[int, ...], int]]:
 
 
 def test_every_kernel_of_the_exporter_is_counted():
-    assert {kernel for kernels in KERNELS.values() for kernel in kernels} <= COUNTED
+    assert {kernel for row in OPERATORS.values() for kernel in row.kernels} <= COUNTED
 
 
 def test_an_unknown_kernel_is_not_passed_over_in_silence():

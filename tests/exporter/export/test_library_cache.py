@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,8 +23,11 @@ from tests.support.stand_in_build import some_jobs
 JOB = some_jobs()[0]
 CONTENT = bytes(range(256))
 COMPILER = Path(exporter.__file__).parent / "compiler"
-# What a library depends on beside the compiler's own files: facts about stages, machines and devices.
-OUTSIDE = {"exporter.errors", "runtime_min.format.signatures", "runtime_min.engine.machine"}
+# What the compiler may know of the runtime: what a job holds, and the machine, whose linker is in the key.
+FACTS = {
+    "runtime_min.format.signatures": {"StageSignature", "TensorSignature", "offset_of"},
+    "runtime_min.engine.machine": {"Machine", "this_machine"},
+}
 
 
 def compiled(directory: Path, content: bytes = CONTENT) -> CompiledLibrary:
@@ -138,15 +142,27 @@ def test_the_compiler_needs_no_other_module_than_its_own_and_facts():
     """So that no other file can change a library, and none that does is missing in the key."""
     for path in COMPILER.rglob("*"):
         assert path.suffix in ("", ".py", ".json", ".pyc"), f"{path} is not in the cache's key"
-        if path.suffix == ".py":
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Import):
-                    names = [name.name for name in node.names]
-                else:
-                    names = [str(node.module)] if isinstance(node, ast.ImportFrom) else []
-                for name in names:
-                    if name.split(".")[0] in ("exporter", "runtime_min", "tests"):
-                        assert name in OUTSIDE or name.startswith("exporter.compiler"), f"{path}: {name}"
+        for module, name in imports(path) if path.suffix == ".py" else ():
+            if module.split(".")[0] in ("", "exporter", "runtime_min", "tests"):
+                known = module == "exporter.errors" or f"{module}.".startswith("exporter.compiler.")
+                # Constants of the signatures are in the key by their values.
+                fact = name in FACTS.get(module, ()) or (module in FACTS and name.isupper())
+                assert known or fact, f"{path} imports {name} from {module}"
+
+
+def imports(path: Path) -> Iterator[tuple[str, str]]:
+    """Yields module and name of everything that a source file imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((name.name, "") for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (("." * node.level + (node.module or ""), name.name) for name in node.names)
+
+
+def test_a_constant_of_the_model_counts(monkeypatch):
+    before = compiler_facts(JOB.target)
+    monkeypatch.setattr("runtime_min.format.signatures.SAMPLE_RATE", 48_000)
+    assert compiler_facts(JOB.target) != before
 
 
 @pytest.mark.parametrize("tool", ["torch", "kokoro", "apache-tvm", "apache-tvm-ffi", "nvidia-cuda-nvrtc"])

@@ -69,7 +69,7 @@ def _normalise(channels: int, epsilon: float, finish: Callable[[Any, Any, Any, A
     return normalise
 
 
-def layer_norm(channels: int, *, epsilon: float, leaky_slope: float | None = None) -> PrimFunc:
+def layer_norm(channels: int, epsilon: float, leaky_slope: float | None = None) -> PrimFunc:
     """Layer normalisation with a learned affine: activation(normalised * weight + bias)."""
 
     def finish(value: Any, channel: Any, weight: Any, bias: Any) -> Any:
@@ -93,7 +93,7 @@ def layer_norm(channels: int, *, epsilon: float, leaky_slope: float | None = Non
     return layer_norm
 
 
-def adaptive_layer_norm(channels: int, *, epsilon: float) -> PrimFunc:
+def adaptive_layer_norm(channels: int, epsilon: float) -> PrimFunc:
     """StyleTTS 2's AdaLayerNorm, an affine from the style: (1 + gamma) * normalised + beta."""
 
     def finish(value: Any, channel: Any, gamma: Any, beta: Any) -> Any:
