@@ -1,6 +1,6 @@
-"""Text to phonemes, with what the app has installed: misaki, or espeak-ng through phonemizer.
+"""Text to phonemes, with the G2P that the app has installed: misaki, or espeak-ng through phonemizer.
 
-    from .text import espeak
+    from runtime_min.text import espeak
     bundle.synthesize("¡Hola!", voice="ef_dora", g2p=espeak("es"))
 
 Nothing is imported before it is asked for. Kokoro's phonemes are those of misaki: IPA, with one letter for
@@ -25,7 +25,7 @@ LANGUAGES = {
     "a": "en-us", "b": "en-gb", "e": "es", "f": "fr-fr", "h": "hi", "i": "it", "j": "ja", "p": "pt-br",
     "z": "zh",
 }  # fmt: skip
-"""Language by the letter with which kokoro's voices begin."""
+"""Language by the first letter of kokoro's voices."""
 _SHORT = {"en": "en-us", "fr": "fr-fr", "pt": "pt-br", "cmn": "zh"}
 _MARKS = {mark: mark for mark in ';:,.!?—…"()“”'} | {
     "«": "“", "»": "”", "„": "“", "–": "—", "-": "—", "।": ".", "॥": ".",
@@ -72,7 +72,7 @@ def misaki(language: str) -> Callable[[str], Any]:
         raise LanguageError(language, LANGUAGES.values())
     with _packages_named("misaki", f"misaki[{_EXTRAS.get(code, 'en')}]"):
         if code in ("en-us", "en-gb"):
-            return _checked(_misaki_english(british=code == "en-gb"))
+            return _guarded(_misaki_english(british=code == "en-gb"))
         if code == "ja":
             g2p = _misaki_japanese()
         elif code == "zh":
@@ -83,7 +83,7 @@ def misaki(language: str) -> Callable[[str], Any]:
             from misaki.espeak import EspeakG2P
 
             g2p = EspeakG2P(language=code)
-    return _checked(lambda text: _known(_locked(g2p, text)[0]))
+    return _guarded(lambda text: _known(g2p(text)[0]))
 
 
 def espeak(language: str) -> Callable[[str], list[Word]]:
@@ -115,7 +115,7 @@ def espeak(language: str) -> Callable[[str], list[Word]]:
             words += _words(run, phonemize, letters) if spoken else map(_mark, run)
         return words
 
-    return _checked(g2p)
+    return _guarded(g2p)
 
 
 def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
@@ -163,11 +163,11 @@ def _words(
     """The words of a clause with their phonemes; as one where espeak-ng joins some of them."""
     text = " ".join(token.word for token in clause)
     # In its clause a word may have other phonemes than alone, but as many parts: 42 has two.
-    said = [each.split() for each in _locked(phonemize, [text, *(token.word for token in clause)])]
-    parts = iter(_known(_replaced(part, letters)) for part in said[0])
-    counts = [len(alone) for alone in said[1:]]
-    if sum(counts) != len(said[0]):
-        clause, counts = [_Token(None, text, clause[-1].space)], [len(said[0])]
+    whole, *alone = [each.split() for each in phonemize([text, *(token.word for token in clause)])]
+    parts = iter(_known(_replaced(part, letters)) for part in whole)
+    counts = [len(word) for word in alone]
+    if sum(counts) != len(whole):
+        clause, counts = [_Token(None, text, clause[-1].space)], [len(whole)]
     for token, count in zip(clause, counts, strict=True):
         yield Word(token.word, " ".join(islice(parts, count)), token.space and " ")
 
@@ -187,22 +187,18 @@ def _known(phonemes: str) -> str:
     )
 
 
-def _checked(g2p: Callable[[str], Any]) -> Callable[[str], Any]:
-    """Refuses what cannot be handed to a library in C, or would be cut off there."""
+def _guarded(g2p: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Runs one call at a time, and refuses text that a library in C would not take or would cut off."""
 
-    def checked(text: str) -> Any:
+    def guarded(text: str) -> Any:
         try:
             text.encode()
         except UnicodeEncodeError as error:
             raise TextEncodingError("The text", len(text[: error.start].encode())) from None
-        return g2p(text.replace("\0", " "))
+        with _lock:
+            return g2p(text.replace("\0", " "))
 
-    return checked
-
-
-def _locked(g2p: Callable[[Any], Any], text: Any) -> Any:
-    with _lock:
-        return g2p(text)
+    return guarded
 
 
 def _misaki_english(british: bool) -> Callable[[str], Any]:
@@ -216,7 +212,7 @@ def _misaki_english(british: bool) -> Callable[[str], Any]:
     from misaki import en, espeak
 
     g2p = en.G2P(trf=False, british=british, fallback=espeak.EspeakFallback(british=british), unk="")
-    return lambda text: _locked(g2p, text)[1]
+    return lambda text: g2p(text)[1]
 
 
 def _misaki_japanese() -> Callable[[str], Any]:
@@ -254,7 +250,7 @@ def _espeak_backend(code: str, language: str) -> Callable[[list[str]], list[str]
 
 @contextmanager
 def _packages_named(what: str, packages: str) -> Iterator[None]:
-    """Turns what a missing package or library raises into an error that says what to install."""
+    """Replaces the errors of a missing package or library by one that names what to install."""
     try:
         yield
     except (ImportError, RuntimeError, OSError) as error:

@@ -2,7 +2,7 @@
 
 The directory is opened first, and everything else relative to it, so a link that led to it may change
 meanwhile. Libraries and voices are read through the descriptor that was checked, and compared with their
-digests as they are read. Parameters are too large for that and stay mapped: `check_unchanged` tells whether
+digests as they are read. Parameters are too large for that and stay mapped: `check_unchanged` notices if
 somebody has written to the file since it was opened.
 """
 
@@ -86,11 +86,11 @@ class BundleFiles:
             MissingFileError: there is none.
             BundleError: it cannot be read, or is not a regular file with one name.
         """
-        handle = self._open_regular(MANIFEST_NAME)
+        opened = self._open_regular(MANIFEST_NAME)
         try:
-            return b"".join(_pieces(handle, most))
+            return b"".join(_pieces(opened.handle, most))
         finally:
-            os.close(handle)
+            os.close(opened.handle)
 
     def expect(self, entries: Collection[FileEntry]) -> None:
         """Takes the manifest's list of files, which all that follows goes by."""
@@ -174,6 +174,12 @@ class BundleFiles:
         for handle in handles:
             os.close(handle)
 
+    def __enter__(self) -> BundleFiles:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
     def __del__(self) -> None:
         self.close()
 
@@ -234,9 +240,7 @@ class BundleFiles:
 
     def _check_kind(self, path: str, status: os.stat_result) -> None:
         if stat.S_ISLNK(status.st_mode):
-            raise LinkedFileError(
-                f"{self.directory / path} is a symbolic link; expected a regular file: copy what it leads to."
-            )
+            raise self._link(path)
         if not stat.S_ISREG(status.st_mode):
             raise NotRegularFileError(
                 f"{self.directory / path} is a pipe, socket, device or directory; expected a regular file: "
@@ -249,8 +253,13 @@ class BundleFiles:
                 "one may write to it; expected one: copy the bundle (cp -r), and install without links."
             )
 
+    def _link(self, path: str) -> LinkedFileError:
+        return LinkedFileError(
+            f"{self.directory / path} is a symbolic link; expected a regular file: copy what it leads to."
+        )
+
     def _check_digest(self, entry: FileEntry, keep: bool) -> None:
-        opened = self._open_listed(entry.path)
+        opened = self._open_regular(entry.path)
         try:
             self._compare(entry, sha256_of_handle(opened.handle, entry.bytes + 1))
         except BaseException:
@@ -266,21 +275,18 @@ class BundleFiles:
         """Returns a file that stays open until the bundle is closed."""
         with self._lock:
             if path not in self._opened:
-                self._opened[path] = self._open_listed(path)
+                self._opened[path] = self._open_regular(path)
             return self._opened[path]
 
-    def _open_listed(self, path: str) -> _Opened:
-        handle = self._open_regular(path)
-        return _Opened(handle, _state(os.fstat(handle)))
-
-    def _open_regular(self, path: str) -> int:
+    def _open_regular(self, path: str) -> _Opened:
         handle = self._open(path, _FILE)
         try:
-            self._check_kind(path, os.fstat(handle))
+            status = os.fstat(handle)
+            self._check_kind(path, status)
         except BaseException:
             os.close(handle)
             raise
-        return handle
+        return _Opened(handle, _state(status))
 
     def _open(self, path: str, flags: int) -> int:
         try:
@@ -296,9 +302,7 @@ class BundleFiles:
         except OSError as failure:
             # What O_NOFOLLOW says of a link; a socket cannot be opened at all.
             if failure.errno == errno.ELOOP:
-                raise LinkedFileError(
-                    f"{self.directory / path} is a symbolic link; expected a regular file: {_ADVICE}."
-                ) from None
+                raise self._link(path) from None
             if failure.errno == errno.ENXIO:
                 raise NotRegularFileError(
                     f"{self.directory / path} is a socket or device; expected a regular file: {_ADVICE}."
@@ -327,20 +331,15 @@ def sha256_of_handle(handle: int, most: int) -> str:
         OSError: the file cannot be read.
     """
     digest = hashlib.sha256()
-    block = memoryview(bytearray(min(_BLOCK, max(most, 1))))
-    left = most
-    with os.fdopen(handle, "rb", buffering=0, closefd=False) as file:
-        file.seek(0)
-        while left and (count := file.readinto(block[: min(left, _BLOCK)])):
-            digest.update(block[:count])
-            left -= count
+    for piece in _pieces(handle, most, _BLOCK):
+        digest.update(piece)
     return digest.hexdigest()
 
 
-def _pieces(handle: int, most: int) -> Iterator[bytes]:
-    """Yields an open file's first `most` bytes."""
+def _pieces(handle: int, most: int, size: int = _PIECE) -> Iterator[bytes]:
+    """Yields an open file's first `most` bytes in pieces of `size`."""
     position = 0
-    while piece := _read_at(handle, position, min(_PIECE, most - position)):
+    while piece := _read_at(handle, position, min(size, most - position)):
         position += len(piece)
         yield piece
 

@@ -1,8 +1,8 @@
 """Checks a bundle's directory against its manifest, before anything in it is loaded.
 
-A bundle is native code. What passes here has exactly the files that the manifest lists, each a regular
-file of its own with the size and the SHA-256 that stand there. That shows integrity, not authorship:
-who must know where a bundle comes from pins the manifest's own digest.
+A bundle is native code. A directory that passes has exactly the files that the manifest lists, each a regular
+file of its own with the listed size and SHA-256. That shows integrity, not authorship: to be sure where a
+bundle comes from, pin the manifest's own digest or check its signature.
 """
 
 from __future__ import annotations
@@ -30,11 +30,8 @@ def read_manifest(directory: Path, *, sha256: str | None = None) -> Manifest:
         ManifestDigestError: the manifest is not the pinned one.
         BundleError: the manifest is damaged, breaks the schema or has another version.
     """
-    files = BundleFiles(directory)
-    try:
+    with BundleFiles(directory) as files:
         return manifest_of(files, sha256=sha256)
-    finally:
-        files.close()
 
 
 def manifest_of(files: BundleFiles, *, sha256: str | None = None) -> Manifest:
@@ -66,12 +63,9 @@ def verify_files(directory: Path, manifest: Manifest) -> None:
         UnexpectedFileError: something else is there, or a link, pipe or device in place of a file.
         DamagedFileError: a file has another size or digest.
     """
-    files = BundleFiles(directory)
-    try:
+    with BundleFiles(directory) as files:
         files.expect(manifest.files)
         files.verify()
-    finally:
-        files.close()
 
 
 def sha256_of(path: Path, most: int = 1 << 62) -> str:

@@ -16,7 +16,7 @@ from .writer import Output
 FORMATS = ("float", "pcm16")
 _PCM, _IEEE_FLOAT = 1, 3
 _UNKNOWN = 0xFFFFFFFF
-"""A size that only the end of the file tells, as players of streams expect it; the largest that there is."""
+"""The largest size, which players of streams take for one that is not known yet."""
 
 
 def encode(samples: NDArray[np.float32], sample_format: str = "float") -> bytes:
@@ -36,12 +36,12 @@ def encode(samples: NDArray[np.float32], sample_format: str = "float") -> bytes:
 
 
 def wav_header(sample_rate: int, sample_format: str, samples: int | None) -> bytes:
-    """Returns what stands before the samples of a mono WAV file.
+    """Returns the header of a mono WAV file.
 
     Args:
         sample_rate: in Hz.
         sample_format: as in `encode`.
-        samples: how many follow; None where nobody knows yet.
+        samples: how many follow; None if that is not known yet.
     """
     code, width = (_PCM, 2) if sample_format == "pcm16" else (_IEEE_FLOAT, 4)
     content = struct.pack("<HHIIHH", code, 1, sample_rate, sample_rate * width, width, 8 * width)
@@ -62,21 +62,10 @@ def wav_header(sample_rate: int, sample_format: str, samples: int | None) -> byt
     )
 
 
-def wav_bytes(samples: NDArray[np.float32], sample_rate: int, sample_format: str = "float") -> bytes:
-    """Returns a mono WAV file; the arguments are those of `encode` and `wav_header`."""
-    data = encode(samples, sample_format)
-    return wav_header(sample_rate, sample_format, len(samples)) + data
-
-
 def write_wav(
     path: Path, samples: NDArray[np.float32], sample_rate: int, sample_format: str = "float"
 ) -> None:
-    """Writes a mono WAV file, whole or not at all.
-
-    Raises:
-        DiskFullError: there is no room.
-        OutputError: it cannot be written for another reason.
-    """
+    """Writes a mono WAV file, whole or not at all; arguments and errors are those of `audio_file`."""
     with audio_file(path, sample_rate, sample_format) as file:
         file.write(samples)
 
@@ -96,8 +85,7 @@ class AudioFile:
         """Writes samples, float32 ``[n]``.
 
         Raises:
-            DiskFullError: there is no room.
-            OutputError: it cannot be written for another reason.
+            OutputError: they cannot be written, or the file would become too large for its format.
         """
         data = encode(samples, self._format)
         size = self._output.bytes + len(data)
@@ -125,8 +113,7 @@ def audio_file(
         raw: write the samples alone, without a header.
 
     Raises:
-        DiskFullError: there is no room.
-        OutputError: it cannot be written for another reason.
+        OutputError: it cannot be written; `DiskFullError` if there is no room.
     """
     with Output(path) as output:
         sized = output.staged and not raw

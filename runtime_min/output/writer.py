@@ -1,4 +1,4 @@
-"""Where a command writes: a file that appears whole or not at all, or a pipe that takes all at once."""
+"""Output of a command: a file that appears whole or not at all, or a pipe that takes all at once."""
 
 from __future__ import annotations
 
@@ -43,9 +43,8 @@ class Output:
         """Writes all of `data` at once, past every buffer.
 
         Raises:
-            ClosedPipeError: nobody reads any more.
-            DiskFullError: there is no room.
-            OutputError: it cannot be written for another reason.
+            OutputError: it cannot be written; `ClosedPipeError` if nobody reads any more, `DiskFullError` if
+                there is no room.
         """
         with self._reported(len(data)):
             left = memoryview(data)
@@ -64,7 +63,7 @@ class Output:
             self._file.write(data)
 
     def synchronise(self) -> None:
-        """Makes sure that what was written to a staged file has reached the disk.
+        """Makes sure that a staged file has reached the disk.
 
         Raises:
             OutputError: it has not.

@@ -17,10 +17,15 @@ from hypothesis.extra.numpy import arrays
 
 from runtime_min.errors import ClosedPipeError, DiskFullError, OutputError
 from runtime_min.output import wav
-from runtime_min.output.wav import audio_file, encode, wav_bytes, wav_header, write_wav
+from runtime_min.output.wav import audio_file, encode, wav_header, write_wav
 
 RATE = 24_000
 SAMPLES = arrays(np.float32, st.integers(0, 50), elements=st.floats(-4, 4, width=32))
+
+
+def wav_bytes(samples: np.ndarray, rate: int, sample_format: str = "float") -> bytes:
+    data = encode(samples, sample_format)
+    return wav_header(rate, sample_format, len(samples)) + data
 
 
 def chunks(data: bytes) -> dict[bytes, bytes]:
