@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 
 class KokoroModel:
-    """What `kokoro.KPipeline` takes as ``model=``, instead of a `kokoro.KModel`."""
+    """A ``model=`` for `kokoro.KPipeline`, instead of a `kokoro.KModel`."""
 
     device = "cpu"
 
@@ -76,7 +76,7 @@ class KokoroModel:
 
 
 class OnnxSession:
-    """What `kokoro_onnx.Kokoro.from_session` takes, instead of an `onnxruntime.InferenceSession`.
+    """A session for `kokoro_onnx.Kokoro.from_session`, instead of an `onnxruntime.InferenceSession`.
 
     Inputs: ``input_ids`` int64 ``[1, tokens]`` with a 0 at both ends, ``style`` float32 ``[1, 256]``,
     ``speed`` float32 ``[1]``. Outputs: ``waveform`` float32 ``[samples]``, ``duration`` int64 ``[tokens]``,

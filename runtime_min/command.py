@@ -1,4 +1,4 @@
-"""What ``python -m runtime_min`` does: read, speak in pieces, write each as soon as it is there."""
+"""The work of ``python -m runtime_min``: read, speak in pieces, write each as soon as it is computed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
 from .bundle import Bundle
 from .engine.machine import this_machine
@@ -39,7 +38,7 @@ def list_voices(options: argparse.Namespace) -> None:
 
 
 def self_test(options: argparse.Namespace) -> None:
-    """Compares the bundle with what kokoro said, and prints a line for each figure.
+    """Compares the bundle with kokoro's stored values, and prints a line for each figure.
 
     Raises:
         SelfTestFailedError: a figure misses its limit.
@@ -59,22 +58,22 @@ def self_test(options: argparse.Namespace) -> None:
             print(f"  {stages:<26}{figure.name:<34}{compared}{verdict}", flush=True)
     if not all(held):
         raise SelfTestFailedError(held.count(False), len(held))
-    print(f"This bundle says what kokoro says: {len(held)} figures, {time.perf_counter() - start:.1f} s.")
+    print(f"This bundle matches kokoro: {len(held)} figures, {time.perf_counter() - start:.1f} s.")
 
 
 def speak(options: argparse.Namespace) -> None:
-    """Speaks as the options say.
+    """Speaks, and writes audio and timings.
 
     Raises:
         KokoroError: of every kind; no half file is left.
     """
     if options.output == _STANDARD and os.isatty(1):
         raise OutputError("Standard output is a terminal: send it on (| aplay), or name a file with -o.")
-    text, g2p, told = _read(options)
+    text, g2p, g2p_name = _read(options)
     with _load(options) as bundle:
         progress = _Progress(options, bundle)
-        if told:
-            progress.say(f"text to phonemes: {told}")
+        if g2p_name:
+            progress.show(f"text to phonemes: {g2p_name}")
         words: list[Timing] = []
         tokens: list[Timing] = []
         # The pieces come first: what cannot be spoken is refused before anything is written.
@@ -106,45 +105,45 @@ def _pieces(
 ) -> Iterator[tuple[Iterable[Audio], int]]:
     """Yields the pieces of the speech, each as soon as it is there, and the number of phonemes in all."""
     paragraphs = [_LINE_BREAK.sub(" ", part.strip("\r\n")) for part in _PARAGRAPHS.split(text)]
-    said = [part for part in paragraphs if part.strip()]
-    spoken = [Segment(part) for part in said] if len(said) > 1 else "".join(said)
-    manner: dict[str, Any] = {
-        "voice": options.voice,
-        "speed": options.speed,
-        "seed": options.seed,
-        "g2p": g2p,
-        "sentence_pause": options.pause,
-        "clause_pause": options.pause / 2,
-        "trim": options.trim,
-    }
-    if options.output != _STANDARD and len(text) <= bundle.max_phonemes:
-        # A file is not heard before it is whole, and one utterance has no joins.
-        audio = bundle.synthesize(spoken, **manner)
-        yield [audio], len(audio.phonemes)
-        return
-    with bundle.stream(spoken, **manner) as stream:
-        yield stream, len(stream.phonemes)
+    paragraphs = [part for part in paragraphs if part.strip()]
+    content = [Segment(part) for part in paragraphs] if len(paragraphs) > 1 else "".join(paragraphs)
+    # A file is not heard before it is whole, and one utterance has no joins.
+    whole = options.output != _STANDARD and len(text) <= bundle.max_phonemes
+    spoken = (bundle.synthesize if whole else bundle.stream)(
+        content,
+        voice=options.voice,
+        speed=options.speed,
+        seed=options.seed,
+        g2p=g2p,
+        sentence_pause=options.pause,
+        clause_pause=options.pause / 2,
+        trim=options.trim,
+    )
+    if isinstance(spoken, Audio):
+        yield [spoken], len(spoken.phonemes)
+    else:
+        with spoken as stream:
+            yield stream, len(stream.phonemes)
 
 
 def _read(options: argparse.Namespace) -> tuple[str, G2P | None, str]:
-    """Returns what to speak, the G2P for it if it is text, and the G2P's name."""
-    given, path = options.text, options.text_file
-    if given is None and path is None:
+    """Returns the input, the G2P for it if it is text, and the G2P's name."""
+    if options.text is None and options.text_file is None:
         return _content(options.phonemes, options.phonemes_file), None, ""
     language = options.language or VoiceName(re.split(r"[+,*]", options.voice)[0].strip()).language
     if language is None:
         raise InputError(
-            f"The voice {options.voice!r} does not tell the language of the text: add --language, such as "
+            f"The text's language is not known from the voice {options.voice!r}: add --language, such as "
             f"{', '.join(LANGUAGES.values())}."
         )
     name, g2p = find_g2p(language)
-    return _content(given, path), g2p, name
+    return _content(options.text, options.text_file), g2p, name
 
 
-def _content(given: str | None, path: Path | None) -> str:
-    """Returns the text given, or that of the file or standard input, without a byte order mark."""
-    if given is not None and given != "-":
-        return given
+def _content(argument: str | None, path: Path | None) -> str:
+    """Returns the argument, or the text of the file or of standard input without a byte order mark."""
+    if argument is not None and argument != "-":
+        return argument
     name = "Standard input" if path is None or path == _STANDARD else str(path)
     try:
         data = sys.stdin.buffer.read() if path is None or path == _STANDARD else path.read_bytes()
@@ -170,9 +169,9 @@ class _Progress:
             warning = "THIS BUNDLE BABBLES: its weights are random (a synthetic checkpoint), not a voice."
             print(f"warning: {warning}", file=sys.stderr)
 
-    def say(self, text: str, stays: bool = True) -> None:
+    def show(self, text: str, stays: bool = True) -> None:
         if not self._quiet:
-            # The rest of a longer line that stood there is erased.
+            # Erases the rest of a longer line.
             erased = "\x1b[K" if self._terminal else ""
             end = "\n" if stays or not self._terminal else "\r"
             print(text, end=f"{erased}{end}", file=sys.stderr, flush=True)
@@ -180,7 +179,7 @@ class _Progress:
     def piece(self, samples: int, share: float) -> None:
         taken = time.perf_counter() - self._start
         self._line = f"{samples / self._rate:.2f} s of audio in {taken:.2f} s on {self._threads} threads"
-        self.say(f"{share:4.0%}  {self._line}", stays=False)
+        self.show(f"{share:4.0%}  {self._line}", stays=False)
 
     def done(self) -> None:
-        self.say(f"{self._output}: {self._line}")
+        self.show(f"{self._output}: {self._line}")

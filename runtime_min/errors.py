@@ -66,7 +66,7 @@ class ClosedBundleError(KokoroError):
 
 
 class StreamClosedError(KokoroError):
-    """More was asked of a stream that had been closed."""
+    """The stream was closed before its end."""
 
     def __init__(self) -> None:
         super().__init__("This stream was closed before its end: call `stream` again to hear the rest.")
@@ -254,7 +254,7 @@ class LinkedFileError(UnexpectedFileError):
 
 
 class NotRegularFileError(UnexpectedFileError):
-    """A pipe, socket or device stands in the place of a file."""
+    """A file is a pipe, a socket or a device."""
 
 
 class MsgpackError(BundleError):

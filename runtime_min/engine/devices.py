@@ -29,13 +29,13 @@ _NEEDS = {
     "metal": "a GPU that macOS uses by Metal",
 }
 _EXISTS = 0
-"""TVM's number of the attribute of a device that tells whether it is there."""
+"""TVM's number of the attribute of a device that is 1 if it exists."""
 
 _lock = threading.Lock()
 
 
 class Device:
-    """Where a stage computes. All methods are called on the worker's thread."""
+    """A device that stages compute on. All methods are called on the worker's thread."""
 
     def __init__(self, tvm_ffi: Any, name: str) -> None:
         """Takes the name, as the manifest spells it, of a device whose runtime is loaded."""

@@ -1,4 +1,4 @@
-"""What this machine is, and whether a bundle was made for it."""
+"""Describes this machine, and checks that a bundle was made for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMPY_NAMES = {
 }
 """Features that /proc/cpuinfo spells in another way than numpy in small letters."""
 _WITH_AVX2_AND_FMA = frozenset({"abm", "bmi1", "bmi2", "cx16", "lahf_lm", "movbe", "xsave"})
-"""What every processor with AVX2 and FMA has, and not every numpy asks for."""
+"""Features of every processor with AVX2 and FMA; not every numpy asks for them."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def _cpu_features(system: str) -> frozenset[str]:
             ["/usr/sbin/sysctl", "hw.optional"], capture_output=True, text=True, check=False
         )
         return _parse_sysctl(listed.stdout)
-    # Windows tells of AVX2, but of nothing else that came with it; numpy asks the processor itself.
+    # Windows reports AVX2, but nothing else that came with it; numpy asks the processor itself.
     found = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
     return _parse_numpy(found)
 

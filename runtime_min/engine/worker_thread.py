@@ -27,7 +27,7 @@ class WorkerThread:
     """One thread, on which calls from any thread run one after the other."""
 
     def __init__(self, kind: int) -> None:
-        """Starts the thread; `kind` says what it is good for."""
+        """Starts the thread; one of the same `kind` may be used in its place."""
         self.kind = kind
         self.process = os.getpid()
         self._requests: SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], _Reply] | None] = SimpleQueue()

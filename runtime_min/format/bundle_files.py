@@ -300,7 +300,7 @@ class BundleFiles:
                 ) from None
             raise MissingFileError(f"The bundle {self.directory} lacks {path}: {_ADVICE}.") from None
         except OSError as failure:
-            # What O_NOFOLLOW says of a link; a socket cannot be opened at all.
+            # ELOOP is O_NOFOLLOW's error for a link; a socket cannot be opened at all.
             if failure.errno == errno.ELOOP:
                 raise self._link(path) from None
             if failure.errno == errno.ENXIO:

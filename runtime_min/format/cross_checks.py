@@ -132,7 +132,7 @@ def _check_libraries(place: str, stage: Stage, levels: list[str], sizes: Mapping
 
 
 def _check_parameters(parameters: Parameters, sizes: Mapping[str, int]) -> None:
-    """Tensors fill the file one after the other, aligned, and are as large as their shape says."""
+    """Tensors fill the file one after the other, aligned, and have the size of their shape."""
     _check_listed(sizes, "parameters.file", parameters.file)
     _check_unique("parameters.tensors", (tensor.name for tensor in parameters.tensors))
     end = 0

@@ -26,16 +26,16 @@ FORMAT = "kokoro-bundle"
 FORMAT_VERSION = 1
 CPU = "cpu"
 DEVICES = ("metal", "cuda")
-"""Where a stage may compute other than on the CPU."""
+"""Devices other than the CPU on which a stage may compute."""
 DEVICES_REQUIRED = "devices"
 """Required by bundles that compute on other devices than the CPU, with the harmonic source as a stage."""
 REQUIREMENTS: Mapping[str, tuple[str, ...]] = {DEVICES_REQUIRED: ("device_libraries",)}
-"""What a manifest of this version may require of its reader, and the keys that come with it."""
+"""Requirements that a manifest of this version may have of its reader, and the keys that come with each."""
 MANIFEST_NAME = "manifest.msgpack"
 RUNTIME_ARCHIVE = "runtime_min.pyz"
 """The runtime itself, which Python runs."""
 ALIGNMENT = 64
-"""Bytes: generated code assumes that every tensor starts at a multiple of this."""
+"""Generated code assumes that every tensor starts at a multiple of so many bytes."""
 TOKEN_IDS = "token_ids"
 """Input whose values are rows of the first parameter of the stages that take it."""
 ITEM_SIZES = {"float32": 4, "int64": 8, "int32": 4}
@@ -77,7 +77,7 @@ def _optional_path(node: Node) -> str:
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """Which model the bundle computes."""
+    """The model that the bundle computes."""
 
     name: Text
     source: Annotated[str, one_of(("hub", "file", "synthetic"))]
@@ -94,7 +94,7 @@ class ModelInfo:
 
 @dataclass(frozen=True)
 class Versions:
-    """What the bundle was made with."""
+    """The versions that the bundle was made with."""
 
     kokoro_export: Text
     tvm: Text
@@ -105,7 +105,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Materials:
-    """What else the bundle was made with: with the same, the same bytes come out."""
+    """Everything else that the bundle was made with: the same materials give the same bytes."""
 
     packages: Mapping[str, Text]
     """Versions by name, of the packages that take part and are not in `Versions`."""
@@ -114,7 +114,7 @@ class Materials:
     sources: Digest
     """Digest of the exporter's and the runtime's source files."""
     commit: Annotated[str, lambda node: node.text(0, 64)]
-    """Of the checkout that exported; empty where there was none."""
+    """Commit of the exporter's checkout; empty if it had none."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Target:
     system: Text
     """``linux``, ``macos``, ``windows`` or ``ios``."""
     machine: Text
-    """``x86_64``, ``aarch64`` or ``arm64``, as the system itself says."""
+    """``x86_64``, ``aarch64`` or ``arm64``, in the system's own spelling."""
     minimum_os: Text
     """Such as ``glibc 2.28`` or ``macos 13.0``."""
     levels: Annotated[tuple[CpuLevel, ...], array(1, 16)]
@@ -179,7 +179,7 @@ class Stage:
 
     @property
     def signature(self) -> StageSignature:
-        """What the stage takes and gives."""
+        """The stage's inputs and outputs."""
         return StageSignature(self.name, self.axis, self.minimum, self.inputs, self.outputs)
 
     def buckets(self, level: str) -> dict[int, Library]:
@@ -197,7 +197,7 @@ class Tensor:
     offset: Offset
     bytes: Annotated[int, integer(1, (1 << 63) - 1)]
     layout: Text
-    """How `shape` orders the model's own axes, such as ``row-major`` or ``conv[co/8,ci,k,8]``."""
+    """Order of the model's own axes in `shape`, such as ``row-major`` or ``conv[co/8,ci,k,8]``."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class Manifest:
     """The contents of ``manifest.msgpack``."""
 
     requires: Annotated[tuple[Text, ...], array(0, 64)]
-    """What a reader must know besides this version of the format; see `REQUIREMENTS`."""
+    """Features that a reader must know besides this version of the format; see `REQUIREMENTS`."""
     model: ModelInfo
     versions: Versions
     materials: Materials
@@ -246,7 +246,7 @@ class Manifest:
     max_phonemes: Length
     voices: Annotated[tuple[Voice, ...], array(0, 4_096)]
     parity: Mapping[str, _Scalar] = field(default_factory=dict)
-    """How far this bundle is from the reference, measured when it was exported."""
+    """Distances of this bundle from the reference, measured when it was exported."""
     files: Annotated[tuple[FileEntry, ...], array(1, 4_096)] = ()
     extensions: Mapping[str, Annotated[Any, lambda node: node.value]] = field(default_factory=dict)
     """Values that readers may ignore, by names that their writers chose."""
@@ -255,7 +255,7 @@ class Manifest:
 
     @property
     def source_apart(self) -> bool:
-        """Whether the harmonic source is a stage of its own."""
+        """True if the harmonic source is a stage of its own."""
         return DEVICES_REQUIRED in self.requires
 
     def loaded_files(self, level: str) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 The types are map with string keys, array, string, integer, 64-bit float and boolean; everything else
 (nil, binary, extensions, 32-bit float) is refused. So is every way of writing a value that is not the
-shortest one, a key that stands twice, NaN and infinity, and bytes after the end: one value has one
+shortest one, a key that occurs twice, NaN and infinity, and bytes after the end: one value has one
 encoding. Counts and lengths are compared with the bytes that are left before memory is taken, so that a
 small file cannot ask for a large allocation.
 

@@ -1,4 +1,4 @@
-"""The way of an utterance through the stages: tokens, durations, alignment, noise, samples."""
+"""Runs an utterance through the stages: tokens, durations, alignment, noise, samples."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Choices:
-    """What a caller may put in the place of what the chain would compute or choose itself."""
+    """Values of the caller's in place of those that the chain would compute or choose."""
 
     durations: NDArray[np.int64] | None = None
     """Frames of each token, ``[tokens]``."""
@@ -81,7 +81,7 @@ def run_chain(
         style: row of a voice.
         speed: a checked speed.
         seed: a checked seed of the noise.
-        choices: what to inject.
+        choices: values to use in place of computed ones.
 
     Raises:
         UtteranceTooLongError: the durations exceed the largest bucket; nothing was decoded.

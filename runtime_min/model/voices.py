@@ -51,12 +51,12 @@ class VoiceName(str):
 
     @property
     def language(self) -> str | None:
-        """BCP 47 tag such as ``en-GB``, or None if the name does not tell."""
+        """BCP 47 tag such as ``en-GB``, or None if the name has none."""
         return _LANGUAGES.get(self[0]) if self[2:3] == "_" else None
 
     @property
     def sex(self) -> str | None:
-        """``female``, ``male``, or None if the name does not tell."""
+        """``female``, ``male``, or None if the name has none."""
         return _SEXES.get(self[1]) if self[2:3] == "_" else None
 
 
@@ -64,7 +64,7 @@ class VoiceTables(Mapping[str, NDArray[np.float32]]):
     """Every voice's table by name, float32 ``[rows, columns]``, read when it is first asked for."""
 
     def __init__(self, files: BundleFiles, voices: Sequence[Voice]) -> None:
-        """Takes the bundle's files, open, and what the manifest says of its voices."""
+        """Takes the bundle's open files and the manifest's list of voices."""
         self._files = files
         self._voices = {voice.name: voice for voice in voices}
         self._tables: dict[str, NDArray[np.float32]] = {}
@@ -117,8 +117,8 @@ def style_row(voices: Mapping[str, NDArray[np.float32]], voice: VoiceLike, phone
 def parse_blend(blend: str) -> dict[str, float]:
     """Returns the weight of each voice in `blend`, in sum 1.
 
-    Voices stand between ``+`` or ``,`` (kokoro's way to write the mean), each with or without ``*`` and a
-    weight, which is 1 otherwise. A voice that stands twice has the sum of its weights.
+    Voices are separated by ``+`` or ``,`` (kokoro's way to write the mean), each with or without ``*`` and a
+    weight, which is 1 otherwise. A voice that is named twice has the sum of its weights.
 
     Raises:
         BlendError: a name or weight is missing, a weight is negative or no finite number, or all are 0.

@@ -1,1 +1,1 @@
-"""What is written: files, WAV and subtitles."""
+"""Output files: WAV and subtitles."""

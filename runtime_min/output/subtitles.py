@@ -29,7 +29,7 @@ _ENDS = frozenset(".!?…。！？।॥؟")
 _CLOSING = "\"'”’»)]」』"
 _FIRST_IDEOGRAPH = "\u2e80"
 _WINDOW = 200
-"""How far ahead in the text a word is looked for."""
+"""Characters ahead in the text in which a word is looked for."""
 
 
 class Cue(NamedTuple):
@@ -46,7 +46,7 @@ class _Shown:
 
     text: str
     spaced: bool
-    """Whether a space stands before it."""
+    """True if a space comes before it."""
     start: float
     end: float
 
@@ -57,7 +57,7 @@ def write_timings(path: Path, text: str, words: Sequence[Timing], tokens: Sequen
     Args:
         path: the file, which appears whole or not at all.
         text: what was spoken, as it is to be shown.
-        words: when each word is heard; where there are none, what stands between spaces in `tokens`.
+        words: when each word is heard; if there are none, the words are what spaces in `tokens` separate.
         tokens: when each phoneme is heard.
 
     Raises:
@@ -70,7 +70,7 @@ def write_timings(path: Path, text: str, words: Sequence[Timing], tokens: Sequen
 
 
 def phoneme_words(tokens: Iterable[Timing]) -> list[Timing]:
-    """Returns what stands between spaces as words."""
+    """Returns the phonemes between spaces as words."""
     groups = (list(group) for spaces, group in groupby(tokens, lambda token: token.text == " ") if not spaces)
     return [Timing("".join(token.text for token in group), group[0].start, group[-1].end) for group in groups]
 
@@ -121,7 +121,7 @@ def as_json(text: str, words: Iterable[Timing], tokens: Iterable[Timing]) -> str
 
 
 def _shown(text: str, words: Iterable[Timing]) -> list[_Shown]:
-    """Finds the words in the text, and gives them the punctuation that stands between them."""
+    """Finds the words in the text, and gives them the punctuation between them."""
     source = " ".join(text.split())
     shown: list[_Shown] = []
     position = 0
@@ -129,7 +129,7 @@ def _shown(text: str, words: Iterable[Timing]) -> list[_Shown]:
         written = " ".join(word.text.split())
         found = source.find(written, position, position + len(written) + _WINDOW)
         if not written or found < 0:
-            # Such as "twenty" for 20: what stands there instead becomes its text.
+            # Such as "twenty" for 20: the text between its neighbours becomes its text.
             if shown and not shown[-1].text:
                 shown[-1].end = word.end
             else:

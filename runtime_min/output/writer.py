@@ -36,7 +36,7 @@ class Output:
 
     @property
     def staged(self) -> bool:
-        """Whether this is a regular file, whose beginning can still be changed."""
+        """True for a regular file, whose beginning can still be changed."""
         return self._staging is not None
 
     def write(self, data: bytes) -> None:

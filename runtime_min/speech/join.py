@@ -1,4 +1,4 @@
-"""Where two renderings of neighbouring pieces meet: at a quiet point, in phase, without a step.
+"""Joins renderings of neighbouring pieces: at a quiet point, in phase, without a step.
 
 Each piece is synthesised with some of its neighbours' words, so around the border there are two renderings
 of the same sounds. They meet where both are quiet, within the punctuation or space that ends the left piece.
@@ -39,11 +39,11 @@ class Part:
     samples: Samples
     """The whole rendering, ``[n]``."""
     start: int
-    """Where the part's first token begins; 0 at the beginning of a passage."""
+    """Beginning of the part's first token; 0 at the beginning of a passage."""
     end: int
-    """Where its last token ends; n at the end of a passage."""
+    """End of its last token; n at the end of a passage."""
     gap_before: int
-    """How many samples before `start` belong to spaces and punctuation."""
+    """Samples before `start` that belong to spaces and punctuation."""
     gap_after: int
     """The same before `end`."""
     pause: int = 0
@@ -60,7 +60,7 @@ class Joiner:
         self.taken = 0
         """Samples of the output that were taken."""
         self.trimmed: int = 0
-        """How many were left out at the beginning; known after the first `take`."""
+        """Samples that were left out at the beginning; known after the first `take`."""
         self._trim = trim
         self._begin = 0
         """Position of the first sample that is kept."""

@@ -1,4 +1,4 @@
-"""Checks what a caller asks for, and plans how to speak it; nothing is computed here."""
+"""Checks requests, and plans how to speak them; nothing is computed here."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SEED_STEP = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a bundle can speak."""
+    """The voices, phonemes and lengths that a bundle can speak."""
 
     voices: Mapping[str, NDArray[np.float32]]
     """Style rows by voice, ``[rows, columns]``."""
@@ -45,7 +45,7 @@ class Capabilities:
 
 @dataclass(frozen=True)
 class Request:
-    """What a caller asks for, not checked yet; `Bundle.synthesize` describes the fields."""
+    """A caller's request, not checked yet; `Bundle.synthesize` describes the fields."""
 
     phonemes: SpeechInput
     voice: VoiceLike

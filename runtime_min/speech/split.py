@@ -1,4 +1,4 @@
-"""Where long input may be split: at ends of sentences, else of clauses, else between words.
+"""Splits long input: at ends of sentences, else of clauses, else between words.
 
 >>> split("Yes. No, never", find_breaks("Yes. No, never"), limit=8, size=8)
 [5, 9, 14]
@@ -12,7 +12,7 @@ from enum import IntEnum
 
 
 class Break(IntEnum):
-    """What ends where input may be split; the greater is the better place."""
+    """The kind of a place where input may be split; the greater is the better place."""
 
     WORD = 1
     CLAUSE = 2

@@ -1,4 +1,4 @@
-"""When each token and word is heard, by the rule of kokoro's `KPipeline.join_timestamps`.
+"""Timings of tokens and words, by the rule of kokoro's `KPipeline.join_timestamps`.
 
 A token lasts as long as the model predicted, and a space belongs in halves to the words around it. All times
 are earlier by three frames than the durations add up to, or by the first boundary token if that is shorter:
@@ -18,11 +18,11 @@ from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from .words import WordSpan
 
 LEAD_FRAMES = 3
-"""By how much speech begins before the first boundary token ends."""
+"""Speech begins so many frames before the first boundary token ends."""
 
 
 class Timing(NamedTuple):
-    """When something is heard, in seconds from the beginning of the whole speech."""
+    """A phoneme or word and its time, in seconds from the beginning of the whole speech."""
 
     text: str
     """A phoneme, or a word as the reader sees it."""
@@ -41,7 +41,7 @@ class Audio:
     durations: NDArray[np.int64]
     """``[tokens]``, frames of each token: the boundary before, the phonemes, the boundary after."""
     phonemes: str = ""
-    """What is spoken."""
+    """All that is spoken."""
     tokens: tuple[Timing, ...] = ()
     """For each phoneme when it is heard."""
     words: tuple[Timing, ...] = ()

@@ -21,7 +21,7 @@ class Word:
     text: str
     """As the reader sees it."""
     phonemes: str | None
-    """What is spoken; empty or None where nothing is."""
+    """Empty or None if the word is not spoken."""
     whitespace: str = ""
     """Not empty if a space follows, which is spoken as a token of its own."""
 
@@ -33,9 +33,9 @@ class Segment:
     phonemes: str | Sequence[Word]
     """Phonemes or words, or text where a `g2p` is given."""
     voice: VoiceLike | None = None
-    """By default that of the call."""
+    """If None, the voice of the call."""
     speed: float | None = None
-    """By default that of the call."""
+    """If None, the speed of the call."""
 
 
 SpeechInput = str | Sequence[Word] | Sequence[Segment]

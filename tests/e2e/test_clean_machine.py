@@ -140,7 +140,7 @@ def test_the_command_compares_every_stage_with_what_kokoro_said(
     _, *table, verdict = done.stdout.splitlines()
     assert {row.split()[0] for row in table} == {*STAGE_NAMES, "whole"}
     assert all(row.endswith(" ok") for row in table)
-    assert verdict.startswith(f"This bundle says what kokoro says: {len(table)} figures, ")
+    assert verdict.startswith(f"This bundle matches kokoro: {len(table)} figures, ")
 
 
 APP = """

@@ -177,7 +177,7 @@ def test_the_language_of_a_text_is_the_voices_unless_it_is_said(
 
 
 REFUSED = {
-    "a voice that tells no language": (["--text", "a", "--voice", "custom"], 3, "'custom' does not tell the"),
+    "a voice of no language": (["--text", "a", "--voice", "custom"], 3, "not known from the voice 'custom'"),
     "a text that is not UTF-8": (["--text-file", "latin1.txt"], 3, "latin1.txt is not UTF-8: see its byte 2"),
     "a file that is not there": (["--phonemes-file", "no.txt"], 3, "no.txt cannot be read: No such file"),
     "nothing to say": (["--phonemes", " \n "], 3, "at least one phoneme"),

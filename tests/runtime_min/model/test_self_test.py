@@ -248,7 +248,7 @@ def test_the_command_prints_a_row_for_each_figure_and_how_long_it_took(tested: P
     first, *table, last = done.stdout.splitlines()
     assert first.startswith("tiny for here, baseline, on ") and first.endswith("1 threads")
     assert len(table) == 10 and all(row.endswith("ok") for row in table)
-    assert last.startswith("This bundle says what kokoro says: 10 figures, ") and last.endswith(" s.")
+    assert last.startswith("This bundle matches kokoro: 10 figures, ") and last.endswith(" s.")
 
 
 def test_damaged_parameters_end_the_command_with_a_code_of_their_own(tested: Path, tmp_path: Path) -> None:
