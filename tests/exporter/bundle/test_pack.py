@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import tarfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from exporter.cli.main import app
 from runtime_min.errors import (
     BundleError,
     DamagedFileError,
-    DiskFullError,
     ManifestDigestError,
     UnexpectedFileError,
 )
@@ -57,6 +55,9 @@ def test_what_is_packed_is_unpacked(sound: Path, archive: Path, tmp_path: Path) 
     assert bytes_of(tmp_path / "new" / "bundle") == bytes_of(sound)
     verify_files(tmp_path / "new" / "bundle", read_manifest(sound))
     assert os.listdir(tmp_path / "new") == ["bundle"]
+    with tarfile.open(archive) as file:
+        file.extractall(tmp_path / "by tar", filter="data")
+    assert bytes_of(tmp_path / "by tar") == bytes_of(sound)
 
 
 def test_one_bundle_has_one_archive(sound: Path, packed: bytes, tmp_path: Path) -> None:
@@ -66,12 +67,6 @@ def test_one_bundle_has_one_archive(sound: Path, packed: bytes, tmp_path: Path) 
         path.chmod(0o700)
     pack_bundle(copy, tmp_path / "again.tar")
     assert (tmp_path / "again.tar").read_bytes() == packed
-
-
-def test_tar_reads_it_too(archive: Path, sound: Path, tmp_path: Path) -> None:
-    with tarfile.open(archive) as file:
-        file.extractall(tmp_path / "by tar", filter="data")
-    assert bytes_of(tmp_path / "by tar") == bytes_of(sound)
 
 
 def test_a_bundle_that_is_not_sound_is_not_packed(sound: Path, tmp_path: Path) -> None:
@@ -117,7 +112,7 @@ def refused(archive: Path, data: bytes, match: str | None = None) -> None:
 def test_every_truncation_is_refused(archive: Path, packed: bytes) -> None:
     choose = random.Random(1)
     ends = {0, 1, 511, 512, 513, len(packed) - 1, len(packed) - 512, len(packed) - 1024}
-    for end in ends | {choose.randrange(len(packed)) for _ in range(60)}:
+    for end in ends | {choose.randrange(len(packed)) for _ in range(30)}:
         refused(archive, packed[:end])
 
 
@@ -128,7 +123,7 @@ def test_anything_after_the_end_is_refused(archive: Path, packed: bytes) -> None
 
 def test_every_changed_byte_is_refused(archive: Path, packed: bytes) -> None:
     choose = random.Random(2)
-    for _ in range(200):
+    for _ in range(100):
         position = choose.randrange(len(packed))
         flipped = bytes([packed[position] ^ choose.randrange(1, 256)])
         data = packed[:position] + flipped + packed[position + 1 :]
@@ -148,55 +143,42 @@ def manifest_in(packed: bytes) -> bytes:
         return content.read()
 
 
-def rewritten(packed: bytes, change: Callable[[tarfile.TarInfo], object], **options: int) -> bytes:
-    """The same archive after `change` of every member, as tarfile writes it."""
-    output = io.BytesIO()
-    with (
-        tarfile.open(fileobj=io.BytesIO(packed)) as source,
-        tarfile.open(fileobj=output, mode="w", format=options.get("format", tarfile.USTAR_FORMAT)) as target,
-    ):
-        for member in source.getmembers():
-            content = source.extractfile(member)
-            change(member)
-            target.addfile(member, content if member.isreg() else None)
-    # What tarfile pads to its own record size.
-    data = output.getvalue().rstrip(b"\0")
-    return data + bytes(-len(data) % 512) + bytes(1024)
+def notice(kind: int = tarfile.USTAR_FORMAT, **changes: object) -> Callable[[bytes], bytes]:
+    """Returns what writes the same archive with other attributes of the file NOTICE, as tarfile writes it."""
 
+    def rewrite(packed: bytes) -> bytes:
+        output = io.BytesIO()
+        with (
+            tarfile.open(fileobj=io.BytesIO(packed)) as source,
+            tarfile.open(fileobj=output, mode="w", format=kind) as target,
+        ):
+            for member in source.getmembers():
+                content = source.extractfile(member)
+                for name, value in changes.items() if member.name == "NOTICE" else ():
+                    setattr(member, name, value)
+                target.addfile(member, content if member.isreg() else None)
+        # tarfile pads to its own record size.
+        data = output.getvalue().rstrip(b"\0")
+        return data + bytes(-len(data) % 512) + bytes(1024)
 
-def on_notice(**changes: object) -> Callable[[tarfile.TarInfo], object]:
-    def change(member: tarfile.TarInfo) -> None:
-        if member.name == "NOTICE":
-            for name, value in changes.items():
-                setattr(member, name, value)
-
-    return change
+    return rewrite
 
 
 HOSTILE: dict[str, Callable[[bytes], bytes]] = {
-    "path that escapes": lambda packed: rewritten(packed, on_notice(name="../../NOTICE")),
-    "absolute path": lambda packed: rewritten(packed, on_notice(name="/NOTICE")),
-    "symbolic link": lambda packed: rewritten(
-        packed, on_notice(type=tarfile.SYMTYPE, linkname="/etc/passwd", size=0)
-    ),
-    "hard link": lambda packed: rewritten(
-        packed, on_notice(type=tarfile.LNKTYPE, linkname="LICENSE", size=0)
-    ),
-    "device": lambda packed: rewritten(
-        packed, on_notice(type=tarfile.CHRTYPE, devmajor=1, devminor=3, size=0)
-    ),
-    "pipe": lambda packed: rewritten(packed, on_notice(type=tarfile.FIFOTYPE, size=0)),
-    "directory": lambda packed: rewritten(packed, on_notice(type=tarfile.DIRTYPE, size=0)),
-    "set-user-id": lambda packed: rewritten(packed, on_notice(mode=0o4755)),
-    "owner": lambda packed: rewritten(packed, on_notice(uid=1000, uname="me")),
-    "date": lambda packed: rewritten(packed, on_notice(mtime=1_700_000_000)),
-    "extended header": lambda packed: rewritten(
-        packed, on_notice(pax_headers={"path": "../x"}), format=tarfile.PAX_FORMAT
-    ),
+    "path that escapes": notice(name="../../NOTICE"),
+    "absolute path": notice(name="/NOTICE"),
+    "symbolic link": notice(type=tarfile.SYMTYPE, linkname="/etc/passwd", size=0),
+    "hard link": notice(type=tarfile.LNKTYPE, linkname="LICENSE", size=0),
+    "device": notice(type=tarfile.CHRTYPE, devmajor=1, devminor=3, size=0),
+    "pipe": notice(type=tarfile.FIFOTYPE, size=0),
+    "directory": notice(type=tarfile.DIRTYPE, size=0),
+    "set-user-id": notice(mode=0o4755),
+    "owner": notice(uid=1000, uname="me"),
+    "date": notice(mtime=1_700_000_000),
+    "extended header": notice(pax_headers={"path": "../x"}, kind=tarfile.PAX_FORMAT),
     "gigabytes in a header": lambda packed: packed[:124] + b"77777777777\0" + packed[136:],
     "size in another base": lambda packed: packed[:124] + b"\x80" + bytes(10) + b"\xff" + packed[136:],
-    "no archive": lambda packed: b"PK\x03\x04" + bytes(2048),
-    "empty": lambda packed: b"",
+    "another container": lambda packed: b"PK\x03\x04" + bytes(2048),
     "zeros": lambda packed: bytes(10_240),
 }
 
@@ -213,22 +195,6 @@ def test_the_order_of_the_files_is_fixed(archive: Path, packed: bytes) -> None:
         for member in (members[0], *reversed(members[1:])):
             target.addfile(member, source.extractfile(member))
     refused(archive, output.getvalue(), "expected the header of LICENSE")
-
-
-def test_a_bomb_in_another_container_is_refused(archive: Path, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
-        bomb.writestr("manifest.msgpack", bytes(10 << 20))
-    refused(archive, (tmp_path / "bomb.zip").read_bytes(), r"expected manifest\.msgpack")
-
-
-def test_a_disk_without_room_is_noticed_before_writing(
-    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usage = shutil.disk_usage(tmp_path)._replace(free=1000)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
-    with pytest.raises(DiskFullError):
-        unpack_archive(archive, tmp_path / "bundle")
-    assert os.listdir(tmp_path) == ["bundle.tar"]
 
 
 @pytest.mark.parametrize("kind", ["nothing", "directory", "pipe"])
