@@ -1,7 +1,7 @@
 """``make bench``: exports a bundle of the synthetic checkpoint, measures it, and writes docs/bench.*.
 
-The bundle is exported with the default buckets and nothing from a cache, and it is the one that is measured:
-an older one would show the speed of older kernels. It stays as bundles/demo if there is none.
+The bundle is exported with the default buckets and without the cache, and then measured: an older one would
+show the speed of older kernels. It stays as bundles/demo if there is none.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ import typer
 from rich.console import Console
 
 from exporter.bench.engines import check_installed
-from exporter.bench.measure import Options, measure
+from exporter.bench.options import Options, check_bundle
 from exporter.bench.report import as_terminal, save
 from exporter.bench.results import ENGINES, KOKORO_ONNX
-from exporter.cli.bench import ROUNDS, THREADS, TOKENS, check_bundle, shown_progress
+from exporter.bench.run import run
+from exporter.cli.bench import ROUNDS, THREADS, TOKENS
 from exporter.cli.demo import BUNDLE
-from exporter.cli.terminal import reported_errors
+from exporter.cli.terminal import ConsoleProgress, reported_errors
 
 _DOCUMENTS = Path("docs")
 
@@ -39,11 +40,11 @@ def main() -> None:
             options = Options(
                 bundle, manifest, level, TOKENS, THREADS, ROUNDS, ENGINES, profile=True, stream=True
             )
-            with shown_progress() as tell:
-                report = measure(options, tell, export_seconds=seconds)
+            with ConsoleProgress() as progress:
+                benchmark = run(options, progress.step, export_seconds=seconds)
             console = Console()
-            console.print(as_terminal(report, console.width))
-            for file in save(report, _DOCUMENTS):
+            console.print(as_terminal(benchmark, console.width))
+            for file in save(benchmark, _DOCUMENTS):
                 typer.echo(f"saved {file}")
             if not BUNDLE.exists():
                 shutil.move(bundle, BUNDLE)

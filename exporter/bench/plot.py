@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from exporter.bench.results import BUNDLE, ENGINES, NAMES, ONNXRUNTIME, PYTORCH, Report
+from exporter.bench.results import BUNDLE, ENGINES, NAMES, ONNXRUNTIME, PYTORCH, Benchmark
 from exporter.plotting import BLUE, GREEN, ORANGE, as_svg
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _LINES: dict[str, dict[str, Any]] = {
 """Colours and shapes by which the engines can be told apart, one of the two being enough."""
 
 
-def plot(report: Report) -> str:
+def plot(report: Benchmark) -> str:
     """Returns an SVG document with a line for each engine, measured on the most threads."""
 
     def draw(figure: Figure) -> None:

@@ -1,26 +1,21 @@
 """Where the time of an utterance goes: stage by stage, kernel by kernel, in the library that is shipped.
 
-TVM calls a hook before and after each kernel. The profile runs in a process of its own:
-``python -m exporter.bench.profile ENGINE PHONEMES ROUNDS`` prints JSON.
+TVM calls a hook before and after each kernel.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.bench.engines import EngineError, environment
+from exporter.bench.engine import Engine
 from exporter.bench.results import KernelTime, Profile, StageTime
-from exporter.bench.speakers import Engine
 from exporter.bench.work import Shape, work_of
 from exporter.validate.observe import stage_inputs
 from runtime_min import Bundle
@@ -29,27 +24,6 @@ from runtime_min.format.signatures import SAMPLE_RATE, STAGE_NAMES
 
 Call = tuple[str, tuple[tuple[Shape, int], ...]]
 """A kernel's name, and shape and bytes of an element of each tensor that it is called on."""
-
-
-def measure_profile(engine: Engine, phonemes: str, rounds: int) -> Profile:
-    """Where the time of `phonemes` goes.
-
-    Raises:
-        EngineError: the bundle could not speak.
-    """
-    module = ("-W", "ignore", "-m", "exporter.bench.profile")
-    command = [sys.executable, *module, engine.as_json(), phonemes, str(rounds)]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(engine.threads))
-    if done.returncode != 0:
-        raise EngineError(f"The bundle could not be profiled:\n{done.stderr.strip()}")
-    return parse_profile(json.loads(done.stdout.splitlines()[-1]))
-
-
-def parse_profile(content: Mapping[str, Any]) -> Profile:
-    """A profile from what ``asdict`` makes of it."""
-    stages = tuple(StageTime(**stage) for stage in content["stages"])
-    kernels = tuple(KernelTime(**kernel) for kernel in content["kernels"])
-    return Profile(**{**content, "stages": stages, "kernels": kernels})
 
 
 @dataclass
@@ -153,7 +127,3 @@ def profile(engine: Engine, phonemes: str, rounds: int) -> Profile:
             tuple(stage for stage, _ in found),
             tuple(kernel for _, kernels in found for kernel in kernels),
         )
-
-
-if __name__ == "__main__":
-    print(json.dumps(asdict(profile(Engine(**json.loads(sys.argv[1])), sys.argv[2], int(sys.argv[3])))))

@@ -135,7 +135,7 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class Report:
+class Benchmark:
     """Everything that one run of the benchmark has found."""
 
     facts: dict[str, str]

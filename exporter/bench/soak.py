@@ -1,14 +1,16 @@
-"""Whether memory stays flat: one process of the bundle speaks thousands of utterances of mixed lengths."""
+"""A soak test of memory: one process of the bundle speaks many utterances of mixed lengths."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Protocol
 
+from exporter.bench.engines import EngineProcess
+from exporter.bench.utterances import phonemes_of
 from exporter.errors import ExportError
+from runtime_min.format.signatures import SAMPLE_RATE
 
 LIMIT = 5_000_000
 """Bytes that the resident memory may grow by after `SETTLED` utterances."""
@@ -30,7 +32,7 @@ class Resident:
 
 @dataclass(frozen=True)
 class Soak:
-    """What happened to the memory."""
+    """Resident memory from the first utterance to the last."""
 
     shortest: int
     """Tokens of the shortest utterance."""
@@ -50,39 +52,36 @@ class Soak:
 
     @property
     def flat(self) -> bool:
-        """Whether memory grew by no more than the limit."""
+        """True if memory grew by no more than the limit."""
         return self.growth <= LIMIT
 
-
-class Process(Protocol):
-    """What is watched: an `exporter.bench.engines.EngineProcess`."""
-
-    def speak(self, phonemes: str) -> tuple[float, int]:
-        """Seconds, and samples."""
-
-    def memory(self, field: str = ...) -> int:
-        """Bytes by a field of /proc/PID/status."""
+    def __str__(self) -> str:
+        return (
+            f"{self.utterances} utterances of {self.shortest} to {self.longest} tokens, "
+            f"{self.audio_seconds:.0f} s of audio in {self.seconds:.0f} s: "
+            f"{self.samples[-1].bytes / 1e6:.1f} MB resident, {self.growth / 1e6:+.1f} MB since utterance "
+            f"{self.settled}, allowed {LIMIT / 1e6:.0f} MB"
+        )
 
 
 def soak(
-    process: Process,
+    process: EngineProcess,
     utterances: int,
-    shortest: int,
-    longest: int,
-    phonemes_of: Callable[[int, int], str],
-    sample_rate: int,
-    tell: Callable[[str], None],
+    lengths: tuple[int, int],
+    vocabulary: Collection[str],
+    step: Callable[[str], None],
 ) -> Soak:
-    """Speaks, and looks at the memory.
+    """Speaks, and looks at the memory about twenty times.
 
     Args:
-        process: speaks.
-        utterances: how many, 2 or more.
-        shortest: least number of tokens.
-        longest: greatest number of tokens.
-        phonemes_of: from tokens and a seed to something to say.
-        sample_rate: samples a second.
-        tell: told of every look at the memory.
+        process: a process of the bundle.
+        utterances: number of utterances, 2 or more.
+        lengths: least and greatest number of tokens.
+        vocabulary: the model's phonemes.
+        step: takes a line about every look at the memory.
+
+    Raises:
+        EngineError: the engine failed.
     """
     choose = random.Random(utterances)
     settled = min(SETTLED, max(1, utterances // 10))
@@ -90,10 +89,9 @@ def soak(
     samples, spoken = [], 0
     started = time.perf_counter()
     for number in range(1, utterances + 1):
-        _, count = process.speak(phonemes_of(choose.randint(shortest, longest), number))
-        spoken += count
+        spoken += process.speak(phonemes_of(choose.randint(*lengths), vocabulary, number)).samples
         if number in looks:
-            samples.append(Resident(number, process.memory("VmRSS")))
-            tell(f"{number} of {utterances} utterances: {samples[-1].bytes / 1e6:.1f} MB resident")
+            samples.append(Resident(number, process.resident_memory()))
+            step(f"{number} of {utterances} utterances: {samples[-1].bytes / 1e6:.1f} MB resident")
     taken = time.perf_counter() - started
-    return Soak(shortest, longest, utterances, settled, tuple(samples), spoken / sample_rate, taken)
+    return Soak(*lengths, utterances, settled, tuple(samples), spoken / SAMPLE_RATE, taken)

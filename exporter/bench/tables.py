@@ -1,159 +1,145 @@
-"""The tables of a report, as text cells: the terminal and Markdown show the same ones."""
+"""The tables of a benchmark; a terminal and Markdown show the same ones."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
-from exporter.bench import goals
+from exporter.bench.figure_table import FigureTable
+from exporter.bench.goals import Goal, goals, mebibytes, stream_goals
 from exporter.bench.results import (
     BUNDLE,
     ENGINES,
     KOKORO_ONNX,
     NAMES,
     ONNXRUNTIME,
+    Benchmark,
     KernelTime,
     Profile,
-    Report,
     ratio,
 )
 from exporter.bench.work import EFFECTIVE
 
+GOALS_HEAD = ("figure", *(NAMES[name] for name in ENGINES), "ratio", "at least", "goal", "reached")
 _SMALLEST_SHARE = 0.003
 """Kernels that take less of the utterance are shown together."""
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    labels: int = 1
-    """Columns from the left that hold words; the others hold numbers."""
-    details: tuple[int, ...] = ()
-    """Columns that a narrow terminal does without."""
-    note: str = ""
-
-
-def tables(report: Report) -> tuple[Table, ...]:
-    """Every table of a report that has rows."""
-    made = (goals_table(report), *_measurements(report), *_profile(report))
+def tables(benchmark: Benchmark) -> tuple[FigureTable, ...]:
+    """Returns every table of a benchmark that has rows."""
+    made = (goals_table(benchmark), *_measurements(benchmark), *_profile(benchmark))
     return tuple(table for table in made if table.rows)
 
 
-def goals_table(report: Report) -> Table:
-    """The figures that have goals."""
-    threads = _count(report.most_threads, "thread")
-    return Table(
+def goals_table(benchmark: Benchmark) -> FigureTable:
+    """Returns the table of the goals."""
+    threads = _count(benchmark.most_threads, "thread")
+    return FigureTable(
         "What must be seen",
-        goals.HEAD,
-        tuple(row.cells() for row in goals.rows(report)),
+        GOALS_HEAD,
+        tuple(map(_goal_row, goals(benchmark))),
         note=f"Times are seconds of computing for a second of audio, on {threads}, medians of "
-        f"{report.rounds} interleaved rounds. A ratio is the bundle's figure over {NAMES[ONNXRUNTIME]}'s, "
+        f"{benchmark.rounds} interleaved rounds. A ratio is the bundle's figure over {NAMES[ONNXRUNTIME]}'s, "
         "unless the row names PyTorch.",
     )
 
 
-def _measurements(report: Report) -> Iterator[Table]:
-    yield Table(
+def _measurements(benchmark: Benchmark) -> Iterator[FigureTable]:
+    yield FigureTable(
         "Seconds of computing",
         ("tokens", "threads", "engine", "audio", "median", "least", "a second of audio", "÷ ONNX Runtime"),
         tuple(
-            _timing_row(report, tokens, threads, engine)
-            for tokens in report.tokens
-            for threads in report.threads
+            _timing_row(benchmark, tokens, threads, engine)
+            for tokens in benchmark.tokens
+            for threads in benchmark.threads
             for engine in ENGINES
-            if report.timing(engine, tokens, threads) is not None
+            if benchmark.timing(engine, tokens, threads) is not None
         ),
         labels=3,
         note="Warm, from phonemes to samples. Medians; the seconds of audio are each engine's own.",
     )
-    yield Table(
+    yield FigureTable(
         "Cold start",
         ("engine", "tokens", "median", "least", "greatest"),
         tuple(
             (NAMES[each.engine], str(each.tokens), *(_s(value) for value in (each.median, min(each.seconds),
              max(each.seconds))))
-            for each in report.cold_starts
+            for each in benchmark.cold_starts
         ),
         note="From process start to a written WAV file, with files in the system's cache; the bundle "
         "verifies all of its files.",
     )  # fmt: skip
-    yield Table(
+    peaks = ((NAMES[each.engine], str(each.tokens), mebibytes(each.bytes)) for each in benchmark.memory)
+    yield FigureTable(
         "Peak memory",
-        ("engine", "tokens", "MiB"),
-        tuple(
-            (NAMES[each.engine], str(each.tokens), f"{each.bytes / goals.MIB:,.0f}") for each in report.memory
-        ),
+        ("engine", "tokens", "peak"),
+        tuple(peaks),
         note="VmHWM of a fresh process that spoke twice, mapped pages included.",
     )
-    yield _streams(report)
-    yield Table(
+    yield from _streams(benchmark)
+    yield FigureTable(
         "Sizes",
         ("what", "MB"),
-        tuple((what, f"{size / 1e6:,.1f}") for what, size in report.sizes.items()),
+        tuple((what, f"{size / 1e6:,.1f}") for what, size in benchmark.sizes.items()),
     )
-    yield Table(
+    yield FigureTable(
         "Multiply-add peak of the machine",
         ("threads", "GFLOP/s"),
-        tuple((str(each.threads), f"{each.gflops:,.0f}") for each in report.peaks),
+        tuple((str(each.threads), f"{each.gflops:,.0f}") for each in benchmark.peaks),
         note="Loops of fused multiply-adds on registers, compiled by TVM, measured in the same run.",
     )
 
 
-def _streams(report: Report) -> Table:
-    found = {each.engine: each for each in report.streams}
-    if not {BUNDLE, KOKORO_ONNX} <= set(found):
-        return Table("", (), ())
+def _goal_row(goal: Goal) -> tuple[str, ...]:
+    values = (goal.written(goal.values[name]) if name in goal.values else "–" for name in ENGINES)
+    limit = goal.written if goal.peer is None else "{:.2f}".format
+    limits = (limit(goal.at_least), limit(goal.goal))
+    return (goal.figure, *values, _ratio(goal.ratio), *limits, goal.reached or "–")
+
+
+def _streams(benchmark: Benchmark) -> Iterator[FigureTable]:
+    found = {each.engine: each for each in benchmark.streams}
+    if not found:
+        return
     ours, theirs = found[BUNDLE], found[KOKORO_ONNX]
-    first, whole = ([statistics.median(times) for times in pair] for pair in (
-        (ours.first, theirs.first), (ours.seconds, theirs.seconds)
-    ))  # fmt: skip
-    return Table(
+    yield FigureTable(
         f"A text of {ours.characters:,} phonemes, piece by piece",
         ("figure", NAMES[BUNDLE], NAMES[KOKORO_ONNX], "ratio", "at most", "reached"),
-        (
-            _stream_row("first audio, warm", first, _s, 0.5),
-            _stream_row("whole text", whole, _s, 0.5),
-            _stream_row("peak memory", (ours.bytes, theirs.bytes), goals.mebibytes, 1.0),
+        tuple(
+            (
+                goal.figure, *(goal.written(goal.values[name]) for name in (BUNDLE, KOKORO_ONNX)),
+                _ratio(goal.ratio), f"{goal.at_least:g}", "no" if goal.reached == "no" else "yes",
+            )
+            for goal in stream_goals(benchmark)
         ),
-        note=f"Both clients stream, on {_count(report.most_threads, 'thread')}, the same weights, voice and "
-        f"phonemes; medians of {len(ours.first)} interleaved rounds. Audio: {ours.audio_seconds:.1f} and "
+        note=f"Both clients stream, on {_count(benchmark.most_threads, 'thread')}, the same weights, voice "
+        f"and phonemes; medians of {len(ours.first)} interleaved rounds. Audio: {ours.audio_seconds:.1f} and "
         f"{theirs.audio_seconds:.1f} s (kokoro-onnx trims silence).",
-    )
-
-
-def _stream_row(figure: str, values: Sequence[float], shown: goals.Format, most: float) -> tuple[str, ...]:
-    over = values[0] / values[1]
-    return (figure, *map(shown, values), f"{over:.2f}", f"{most:g}", "yes" if over <= most else "no")
-
-
-def _timing_row(report: Report, tokens: int, threads: int, engine: str) -> tuple[str, ...]:
-    timing = report.timing(engine, tokens, threads)
-    assert timing is not None
-    peer = report.timing(ONNXRUNTIME, tokens, threads)
-    over = ratio(timing.rate, peer.rate if peer else None)
-    return (
-        str(tokens), str(threads), NAMES[engine], _s(timing.audio_seconds), _s(timing.median),
-        _s(min(timing.seconds)), f"{timing.rate:.4f}", "–" if over is None else f"{over:.2f}",
     )  # fmt: skip
 
 
-def _profile(report: Report) -> Iterator[Table]:
-    profile = report.profile
+def _timing_row(benchmark: Benchmark, tokens: int, threads: int, engine: str) -> tuple[str, ...]:
+    timing = benchmark.timing(engine, tokens, threads)
+    assert timing is not None
+    peer = benchmark.timing(ONNXRUNTIME, tokens, threads)
+    return (
+        str(tokens), str(threads), NAMES[engine], _s(timing.audio_seconds), _s(timing.median),
+        _s(min(timing.seconds)), f"{timing.rate:.4f}",
+        _ratio(ratio(timing.rate, peer.rate if peer else None)),
+    )  # fmt: skip
+
+
+def _profile(benchmark: Benchmark) -> Iterator[FigureTable]:
+    profile = benchmark.profile
     if profile is None:
         return
-    peak = report.peak(profile.threads)
+    peak = benchmark.peak(profile.threads)
     whole = profile.seconds
     hooked = sum(stage.hooked_seconds for stage in profile.stages)
     plain = sum(stage.seconds for stage in profile.stages)
-    timing = report.timing(BUNDLE, profile.tokens, profile.threads)
+    timing = benchmark.timing(BUNDLE, profile.tokens, profile.threads)
     warm = f", {_ms(timing.median)} ms between its peers" if timing else ""
-    yield Table(
+    yield FigureTable(
         f"Stages at {profile.tokens} tokens, {_count(profile.threads, 'thread')}",
         ("stage", "ms", "share", "ms hooked", "ms in kernels", "GFLOP", "GFLOP/s", "of peak"),
         tuple(_stage_row(profile, index, peak) for index in range(len(profile.stages))),
@@ -165,7 +151,7 @@ def _profile(report: Report) -> Iterator[Table]:
     by_family = sorted(profile.kernels, key=lambda kernel: kernel.family)
     families = [list(group) for _, group in groupby(by_family, key=lambda kernel: kernel.family)]
     families.sort(key=lambda group: -sum(kernel.seconds for kernel in group))
-    yield Table(
+    yield FigureTable(
         "Families of kernels",
         ("family", *columns),
         tuple((_family(group), *_work_cells(group, whole, peak)) for group in families),
@@ -178,11 +164,11 @@ def _profile(report: Report) -> Iterator[Table]:
     rows = [(kernel.stage, kernel.kernel, *_work_cells([kernel], whole, peak)) for kernel in shown]
     if rest:
         rows.append(("all", f"{len(rest)} more", *_work_cells(rest, whole, peak)))
-    yield Table("Kernels", ("stage", "kernel", *columns), tuple(rows), labels=2, details=(2, 5, 8, 9))
+    yield FigureTable("Kernels", ("stage", "kernel", *columns), tuple(rows), labels=2, details=(2, 5, 8, 9))
 
 
 def _family(kernels: Sequence[KernelTime]) -> str:
-    """The name of a family, marked where its operations are not those that are made."""
+    """Returns the name of a family, marked if its operations are not those that are made."""
     family = kernels[0].family
     return f"{family}, effective" if family in EFFECTIVE else family
 
@@ -222,6 +208,10 @@ def _work_cells(kernels: Sequence[KernelTime], whole: float, peak: float | None)
 
 def _of(rate: float, peak: float | None) -> str:
     return "–" if peak is None else f"{rate / peak:.0%}"
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
 def _s(seconds: float) -> str:

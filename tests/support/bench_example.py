@@ -1,16 +1,16 @@
-"""A report of the benchmark as a good run would leave it, for tests."""
+"""A benchmark as a good run would leave it, for tests."""
 
 from __future__ import annotations
 
 from exporter.bench.results import (
     ENGINES,
     LIBRARIES,
+    Benchmark,
     ColdStart,
     KernelTime,
     Peak,
     PeakMemory,
     Profile,
-    Report,
     StageTime,
     StreamTiming,
     Timing,
@@ -45,7 +45,7 @@ def kernels() -> tuple[KernelTime, ...]:
     )
 
 
-def report(**changes: object) -> Report:
+def benchmark(**changes: object) -> Benchmark:
     stages = (StageTime("bert", 0.011, 0.012, 0.0101), StageTime("decoder", 0.125, 0.13, 0.120))
     found = {
         "facts": {"date": "2026-01-01", "machine": "a CPU | with a bar, 2 cores"},
@@ -67,4 +67,4 @@ def report(**changes: object) -> Report:
         ),
         "profile": Profile(62, 2, 7, 4.1, 0.14, stages, kernels()),
     }
-    return Report(**(found | changes))  # type: ignore[arg-type]
+    return Benchmark(**(found | changes))  # type: ignore[arg-type]

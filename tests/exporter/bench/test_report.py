@@ -24,16 +24,16 @@ from exporter.bench.report import (
 from exporter.bench.results import ENGINES, NAMES
 from exporter.bench.soak import Resident, Soak
 from exporter.bench.tables import tables
-from tests.support.bench_example import kernels, report, timings
+from tests.support.bench_example import benchmark, kernels, timings
 
 SVG = "{http://www.w3.org/2000/svg}"
-partial = report(
+partial = benchmark(
     timings=tuple(timing for timing in timings() if timing.engine == "bundle"),
     profile=None,
     export_seconds=None,
     streams=(),
 )
-reports = pytest.mark.parametrize("found", [report(), partial], ids=["all", "bundle alone"])
+reports = pytest.mark.parametrize("found", [benchmark(), partial], ids=["all", "bundle alone"])
 
 
 @reports
@@ -54,7 +54,7 @@ def test_markdown_tables_are_well_formed(found):
 
 
 def test_markdown_says_what_was_measured_and_shows_the_plot():
-    text = as_markdown(report())
+    text = as_markdown(benchmark())
     assert "](bench.svg)" in text
     assert "medians of 3 interleaved rounds" in text
     assert all(name in text for name in NAMES.values())
@@ -62,33 +62,33 @@ def test_markdown_says_what_was_measured_and_shows_the_plot():
 
 
 def test_streams_are_compared_with_what_must_be_seen():
-    (table,) = [table for table in tables(report()) if "piece by piece" in table.title]
+    (table,) = [table for table in tables(benchmark()) if "piece by piece" in table.title]
     assert table.title.startswith("A text of 3,000 phonemes")
     assert table.rows == (
         ("first audio, warm", "0.110 s", "8.000 s", "0.01", "0.5", "yes"),
         ("whole text", "30.000 s", "58.000 s", "0.52", "0.5", "no"),
         ("peak memory", "900 MiB", "1,500 MiB", "0.60", "1", "yes"),
     )
-    without = [table.title for table in tables(report(streams=()))]
+    without = [table.title for table in tables(benchmark(streams=()))]
     assert table.title not in without
 
 
 def test_a_kernel_that_nobody_counted_is_named():
-    profile = report().profile
+    profile = benchmark().profile
     unknown = replace(kernels()[0], kernel="mystery_7", family="mystery", gflop=None)
     changed = replace(profile, kernels=(unknown, *kernels()[1:]))
-    assert "Not counted: mystery" in as_markdown(report(profile=changed))
-    assert "Not counted" not in as_markdown(report())
+    assert "Not counted: mystery" in as_markdown(benchmark(profile=changed))
+    assert "Not counted" not in as_markdown(benchmark())
 
 
 def test_engines_that_disturbed_each_other_are_told_of():
-    assert "DISTURBED" in as_markdown(report(idle_share=0.5))
-    assert "DISTURBED" not in as_markdown(report())
+    assert "DISTURBED" in as_markdown(benchmark(idle_share=0.5))
+    assert "DISTURBED" not in as_markdown(benchmark())
 
 
 def test_a_busy_machine_is_told_of():
-    assert "MACHINE WAS BUSY" in as_markdown(report(busy_after=0.9))
-    assert "MACHINE WAS BUSY" not in as_markdown(report())
+    assert "MACHINE WAS BUSY" in as_markdown(benchmark(busy_after=0.9))
+    assert "MACHINE WAS BUSY" not in as_markdown(benchmark())
 
 
 @reports
@@ -115,17 +115,17 @@ def test_the_plot_stands_alone_and_has_a_line_for_each_engine(found):
 @pytest.mark.parametrize("width", [80, 200])
 def test_the_terminal_shows_every_table_and_cuts_no_number(width):
     console = Console(width=width, record=True, file=io.StringIO())
-    console.print(as_terminal(report(facts={"machine": "a [bold] CPU"}), width))
+    console.print(as_terminal(benchmark(facts={"machine": "a [bold] CPU"}), width))
     text = console.export_text()
     assert "a [bold] CPU" in text
-    assert all(table.title in text for table in tables(report()))
+    assert all(table.title in text for table in tables(benchmark()))
     assert "…" not in text
-    numbers = [row[-1] for table in tables(report()) for row in table.rows]
+    numbers = [row[-1] for table in tables(benchmark()) for row in table.rows]
     assert all(number in text for number in numbers)
 
 
 def test_a_report_is_saved_in_three_files(tmp_path):
-    files = save(report(), tmp_path / "new")
+    files = save(benchmark(), tmp_path / "new")
     assert [file.name for file in files] == ["bench.md", "bench.json", "bench.svg"]
     assert all(file.stat().st_size for file in files)
 

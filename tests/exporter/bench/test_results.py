@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import random
 import statistics
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.bench import goals
-from exporter.bench.measure import Idleness, interleave
+from exporter.bench.engine import Spoken
+from exporter.bench.goals import Goal, goals
 from exporter.bench.results import ENGINES, ColdStart, Timing, growth, ratio, rotated
-from tests.support.bench_example import RATES, report
+from exporter.bench.run import Idleness, interleave
+from tests.support.bench_example import RATES, benchmark
 
 positive = st.floats(1e-3, 1e3)
 times = st.lists(positive, min_size=1, max_size=9).map(tuple)
@@ -63,9 +63,9 @@ class FakeEngine:
     def __init__(self, name: str, log: list[str], idling: float) -> None:
         self.name, self.log, self.idling = name, log, idling
 
-    def speak(self, phonemes: str) -> tuple[float, int]:
+    def speak(self, phonemes: str) -> Spoken:
         self.log.append(self.name)
-        return float(len(self.log)), 24_000
+        return Spoken(0.0, float(len(self.log)), 24_000)
 
     def cpu_seconds(self) -> float:
         return self.idling * sum(name != self.name for name in self.log)
@@ -90,29 +90,21 @@ def test_an_engine_that_computes_while_another_one_speaks_is_seen():
 
 
 def test_the_goals_of_a_fast_bundle_are_reached_and_those_of_a_slow_one_are_not():
-    rows = {row.figure: row for row in goals.rows(report())}
-    over_peer = rows["time at 62 tokens ÷ ONNX Runtime"]
+    found = {goal.figure: goal for goal in goals(benchmark())}
+    over_peer = found["time at 62 tokens ÷ ONNX Runtime"]
     assert over_peer.judged == pytest.approx(RATES["bundle"] / RATES["onnxruntime"])
     assert over_peer.reached == "goal"
-    assert rows["peak memory at 62 tokens"].reached == "at least"
-    assert rows["cold start to WAV at 62 tokens"].reached == "no"
+    assert found["peak memory at 62 tokens"].reached == "at least"
+    assert found["cold start to WAV at 62 tokens"].reached == "no"
 
 
 def test_every_figure_of_the_issue_has_a_row_and_what_was_not_measured_reaches_nothing():
-    empty = report(timings=(), cold_starts=(), memory=(), sizes={}, export_seconds=None)
-    rows = goals.rows(empty)
-    assert len(rows) == 12
-    assert [row.reached for row in rows] == [None] * 12
-    assert all(len(row.cells()) == len(goals.HEAD) for row in rows)
-    assert {row.figure for row in rows} == {row.figure for row in goals.rows(report())}
+    empty = benchmark(timings=(), cold_starts=(), memory=(), sizes={}, export_seconds=None)
+    assert [goal.reached for goal in goals(empty)] == [None] * 12
+    assert {goal.figure for goal in goals(empty)} == {goal.figure for goal in goals(benchmark())}
 
 
 @given(st.sampled_from(ENGINES), st.floats(0.01, 10))
 def test_a_goal_is_never_missed_by_what_reaches_less_than_it(engine, value):
-    row = goals.Row("time", {"bundle": value, engine: value}, str, 2.0, 1.0)
-    assert row.reached == ("goal" if value <= 1 else "at least" if value <= 2 else "no")
-
-
-def test_rounds_do_not_depend_on_chance():
-    random.seed(random.random())
-    assert rotated("ab", 3) == (("a", "b"), ("b", "a"), ("a", "b"))
+    goal = Goal("time", {"bundle": value, engine: value}, str, 2.0, 1.0)
+    assert goal.reached == ("goal" if value <= 1 else "at least" if value <= 2 else "no")

@@ -1,24 +1,25 @@
 """kokoro's own ONNX export: `KModelForONNX` without complex numbers, opset 17, any number of tokens.
 
-``python -m exporter.bench.onnx_export CHECKPOINT CONFIG OUTPUT``. The settings are those of kokoro's
-examples/export.py; kokoro is exported by torch's TorchScript exporter.
+The settings are those of kokoro's examples/export.py; kokoro is exported by torch's TorchScript exporter.
 """
 
 from __future__ import annotations
 
 import os
-import sys
+from pathlib import Path
 
 _EXAMPLE_TOKENS = 50
 _STYLE = 256
 
 
-def main(checkpoint: str, config: str, output: str) -> None:
+def export_onnx(checkpoint: Path, config: Path, output: Path) -> None:
     """Writes the file `output`, whole or not at all."""
     import torch
     from kokoro.model import KModel, KModelForONNX
 
-    model = KModel(repo_id="hexgrad/Kokoro-82M", config=config, model=checkpoint, disable_complex=True)
+    model = KModel(
+        repo_id="hexgrad/Kokoro-82M", config=str(config), model=str(checkpoint), disable_complex=True
+    )
     token_ids = torch.arange(_EXAMPLE_TOKENS)[None] % 100
     token_ids[:, -1] = 0
     staging = f"{output}.part"
@@ -35,7 +36,3 @@ def main(checkpoint: str, config: str, output: str) -> None:
             dynamo=False,
         )
     os.replace(staging, output)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

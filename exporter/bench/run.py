@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Protocol
 
-from exporter.bench.engines import (
-    EngineError,
-    EngineProcess,
-    cold_command,
-    environment,
-    export_onnx,
-    versions,
-)
-from exporter.bench.peak import measure_peak
-from exporter.bench.profile import measure_profile
+import psutil
+
+from exporter.bench.competitors.onnx_export import export_onnx
+from exporter.bench.engine import Engine, Spoken
+from exporter.bench.engines import EngineProcess, time_cold_start, versions
+from exporter.bench.fresh_process import call_fresh
+from exporter.bench.options import HEADLINE, LONGEST, Options
+from exporter.bench.peak import multiply_add_rate
+from exporter.bench.profile import profile
 from exporter.bench.results import (
     BUNDLE,
     KOKORO_ONNX,
@@ -31,66 +28,36 @@ from exporter.bench.results import (
     NAMES,
     ONNXRUNTIME,
     PYTORCH,
+    Benchmark,
     ColdStart,
     Peak,
     PeakMemory,
-    Report,
+    Profile,
     StreamTiming,
     Timing,
     rotated,
 )
-from exporter.bench.speakers import Engine
-from exporter.bench.streams import LONG_TEXT, measure_streams
-from exporter.bench.utterances import phonemes_of, text_of
+from exporter.bench.streams import LONG_TEXT, time_streams
+from exporter.bench.utterances import text_of
 from exporter.reference.utterances import default_voice, reference_files
 from runtime_min.engine.vm import usable_cores
-from runtime_min.format.manifest import Manifest
 from runtime_min.format.signatures import SAMPLE_RATE
 
-Told = Callable[[str], None]
-HEADLINE, LONGEST = 62, 450
-"""The lengths that the goals for memory, cold start and growth are about."""
+Step = Callable[[str], None]
+"""Takes a line about a step that begins."""
 _MOST_COLD_STARTS = 5
 _LOOK_SECONDS = 2.0
 """How long to look what else the machine does."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """What to measure."""
-
-    bundle: Path
-    manifest: Manifest
-    level: str
-    tokens: tuple[int, ...]
-    threads: tuple[int, ...]
-    rounds: int
-    engines: tuple[str, ...]
-    profile: bool = False
-    checkpoint: str | None = None
-    config: Path | None = None
-    onnx: Path | None = None
-    """kokoro's ONNX export, written there if there is none; None exports it and keeps nothing."""
-    stream: bool = False
-    """Measure a long text beside kokoro-onnx, too."""
-
-    def phonemes(self, tokens: int) -> str:
-        """What every engine says at this length."""
-        return phonemes_of(tokens, self.manifest.vocabulary)
-
-    def headline(self) -> int:
-        """The length for what is measured at one length only."""
-        return HEADLINE if HEADLINE in self.tokens else self.tokens[0]
-
-
 class Speaking(Protocol):
-    """What is measured: an `EngineProcess`."""
+    """A loaded engine: an `EngineProcess`."""
 
-    def speak(self, phonemes: str) -> tuple[float, int]:
-        """Seconds, and samples."""
+    def speak(self, phonemes: str) -> Spoken:
+        """Speaks, and returns how long it took."""
 
     def cpu_seconds(self) -> float:
-        """CPU time so far."""
+        """Returns the CPU time that the engine has used so far."""
 
 
 @dataclass
@@ -113,7 +80,7 @@ class Idleness:
 
     @property
     def share(self) -> float:
-        """The most of any engine."""
+        """The greatest share of a core that any engine used."""
         return max((self.used[name] / self.watched[name] for name in self.used), default=0.0)
 
 
@@ -125,21 +92,21 @@ def interleave(
     Returns:
         Seconds of each round, and the number of samples, by engine.
     """
-    samples = {name: engine.speak(phonemes)[1] for name, engine in engines.items()}
+    samples = {name: engine.speak(phonemes).samples for name, engine in engines.items()}
     seconds: dict[str, list[float]] = {name: [] for name in engines}
     for order in rotated(tuple(engines), rounds):
         for name in order:
             with idleness.watch({other: engine for other, engine in engines.items() if other != name}):
-                seconds[name].append(engines[name].speak(phonemes)[0])
+                seconds[name].append(engines[name].speak(phonemes).seconds)
     return {name: (tuple(seconds[name]), samples[name]) for name in engines}
 
 
-def measure(options: Options, tell: Told, export_seconds: float | None = None) -> Report:
+def run(options: Options, step: Step, export_seconds: float | None = None) -> Benchmark:
     """Runs the benchmark.
 
     Args:
         options: what to measure; engines and bundle have been checked.
-        tell: shows what is done next.
+        step: takes a line about each step.
         export_seconds: how long the export of this bundle took, where that was measured in the same run.
 
     Raises:
@@ -148,29 +115,28 @@ def measure(options: Options, tell: Told, export_seconds: float | None = None) -
     """
     facts, busy_before = _facts(options), _busy_cores()
     with tempfile.TemporaryDirectory(prefix="kokoro-bench-") as directory:
-        engines = make_engines(options, Path(directory), tell)
-        sizes = _sizes(options, engines)
+        engines = make_engines(options, Path(directory), step)
         idleness = Idleness()
-        timings = tuple(_timings(options, engines, idleness, tell))
-        cold_starts = tuple(_cold_starts(options, engines, Path(directory), tell))
-        memory = tuple(_memory(options, engines, tell))
-        peaks = tuple(_peaks(options, tell))
-        streams: tuple[StreamTiming, ...] = ()
-        if options.stream:
-            text = text_of(LONG_TEXT, options.manifest.vocabulary)
-            streams = tuple(measure_streams(engines[BUNDLE], text, options.rounds, tell))
-        profile = None
-        if options.profile:
-            tell(f"profile of the bundle at {options.headline()} tokens")
-            engine = replace(engines[BUNDLE], threads=max(options.threads))
-            profile = measure_profile(engine, options.phonemes(options.headline()), options.rounds)
-    return Report(
-        facts, options.tokens, options.threads, options.rounds, timings, cold_starts, memory, sizes, peaks,
-        idleness.share, busy_before, _busy_cores(), export_seconds, profile, streams,
-    )  # fmt: skip
+        return Benchmark(
+            facts=facts,
+            tokens=options.tokens,
+            threads=options.threads,
+            rounds=options.rounds,
+            timings=tuple(_timings(options, engines, idleness, step)),
+            cold_starts=tuple(_cold_starts(options, engines, Path(directory), step)),
+            memory=tuple(_memory(options, engines, step)),
+            sizes=_sizes(options, engines),
+            peaks=tuple(_peaks(options, step)),
+            idle_share=idleness.share,
+            streams=_streams(options, engines[BUNDLE], step),
+            profile=_profile(options, engines[BUNDLE], step),
+            busy_before=busy_before,
+            busy_after=_busy_cores(),
+            export_seconds=export_seconds,
+        )
 
 
-def make_engines(options: Options, directory: Path, tell: Told) -> dict[str, Engine]:
+def make_engines(options: Options, directory: Path, step: Step) -> dict[str, Engine]:
     """Describes the engines by name, having made what they load; `directory` is for temporary files."""
     manifest = options.manifest
     voice = default_voice([known.name for known in manifest.voices])
@@ -181,21 +147,21 @@ def make_engines(options: Options, directory: Path, tell: Told) -> dict[str, Eng
     if options.stream or ONNXRUNTIME in options.engines:
         onnx = (options.onnx or directory / "kokoro.onnx").absolute()
         if not onnx.exists():
-            tell("kokoro's own ONNX export")
-            export_onnx(checkpoint, config, onnx)
+            step("kokoro's own ONNX export")
+            call_fresh("kokoro's ONNX export", 1, export_onnx, checkpoint, config, onnx)
     engine = Engine(
         BUNDLE, max(options.threads), str(options.bundle.absolute()), options.level, voice, table.file,
-        table.columns, str(checkpoint), str(config), str(onnx),
+        table.columns, str(checkpoint), str(config), str(onnx), SAMPLE_RATE,
     )  # fmt: skip
     return {name: replace(engine, name=name) for name in options.engines}
 
 
 def _timings(
-    options: Options, engines: Mapping[str, Engine], idleness: Idleness, tell: Told
+    options: Options, engines: Mapping[str, Engine], idleness: Idleness, step: Step
 ) -> Iterator[Timing]:
     for threads in options.threads:
         with ExitStack() as stack:
-            tell(f"load {', '.join(NAMES[name] for name in engines)}; threads: {threads}")
+            step(f"load {', '.join(NAMES[name] for name in engines)}; threads: {threads}")
             processes = {
                 name: stack.enter_context(EngineProcess(replace(engine, threads=threads)))
                 for name, engine in engines.items()
@@ -207,51 +173,58 @@ def _timings(
                     for name, (seconds, samples) in found.items()
                 ]
                 rates = ", ".join(f"{NAMES[timing.engine]} {timing.rate:.3f}" for timing in timings)
-                tell(f"threads: {threads}, {tokens} tokens; s for a second of audio: {rates}")
+                step(f"threads: {threads}, {tokens} tokens; s for a second of audio: {rates}")
                 yield from timings
 
 
 def _cold_starts(
-    options: Options, engines: Mapping[str, Engine], directory: Path, tell: Told
+    options: Options, engines: Mapping[str, Engine], directory: Path, step: Step
 ) -> Iterator[ColdStart]:
     """Whole processes, interleaved, after one of each that brings the files into the system's cache."""
     tokens = options.headline()
-    tell(f"cold starts at {tokens} tokens")
+    step(f"cold starts at {tokens} tokens")
     seconds: dict[str, list[float]] = {name: [] for name in engines}
     for order in rotated(tuple(engines), min(_MOST_COLD_STARTS, options.rounds) + 1):
         for name in order:
-            seconds[name].append(_cold_start(engines[name], options.phonemes(tokens), directory))
+            wav = directory / "speech.wav"
+            seconds[name].append(time_cold_start(engines[name], options.phonemes(tokens), wav))
     for name, times in seconds.items():
         yield ColdStart(name, tokens, tuple(times[1:]))
 
 
-def _cold_start(engine: Engine, phonemes: str, directory: Path) -> float:
-    wav = directory / "speech.wav"
-    wav.unlink(missing_ok=True)
-    command = cold_command(engine, phonemes, wav)
-    started = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(engine.threads))
-    taken = time.perf_counter() - started
-    if done.returncode != 0 or not wav.exists():
-        raise EngineError(f"{NAMES[engine.name]} did not write a WAV file:\n{done.stderr.strip()}")
-    return taken
-
-
-def _memory(options: Options, engines: Mapping[str, Engine], tell: Told) -> Iterator[PeakMemory]:
+def _memory(options: Options, engines: Mapping[str, Engine], step: Step) -> Iterator[PeakMemory]:
     lengths: Collection[int] = [tokens for tokens in (HEADLINE, LONGEST) if tokens in options.tokens]
     for tokens in lengths or options.tokens[:1]:
-        tell(f"peak memory at {tokens} tokens")
+        step(f"peak memory at {tokens} tokens")
         for name, engine in engines.items():
             with EngineProcess(engine) as process:
                 for _ in range(2):
                     process.speak(options.phonemes(tokens))
-                yield PeakMemory(name, tokens, process.memory())
+                yield PeakMemory(name, tokens, process.peak_memory())
 
 
-def _peaks(options: Options, tell: Told) -> Iterator[Peak]:
+def _peaks(options: Options, step: Step) -> Iterator[Peak]:
     for threads in options.threads:
-        tell(f"multiply-add peak; threads: {threads}")
-        yield Peak(threads, measure_peak(options.level, threads))
+        step(f"multiply-add peak; threads: {threads}")
+        rate = call_fresh("The multiply-add loop", threads, multiply_add_rate, options.level, threads)
+        yield Peak(threads, rate)
+
+
+def _streams(options: Options, bundle: Engine, step: Step) -> tuple[StreamTiming, ...]:
+    if not options.stream:
+        return ()
+    text = text_of(LONG_TEXT, options.manifest.vocabulary)
+    return tuple(time_streams(bundle, text, options.rounds, step))
+
+
+def _profile(options: Options, bundle: Engine, step: Step) -> Profile | None:
+    if not options.profile:
+        return None
+    tokens = options.headline()
+    step(f"profile of the bundle at {tokens} tokens")
+    return call_fresh(
+        "The profile", bundle.threads, profile, bundle, options.phonemes(tokens), options.rounds
+    )
 
 
 def _sizes(options: Options, engines: Mapping[str, Engine]) -> dict[str, int]:
@@ -277,7 +250,7 @@ def _sizes(options: Options, engines: Mapping[str, Engine]) -> dict[str, int]:
 def _facts(options: Options) -> dict[str, str]:
     manifest = options.manifest
     weights = "synthetic weights of the full architecture" if manifest.model.synthetic else "trained weights"
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / (1 << 30)
+    memory = psutil.virtual_memory().total / (1 << 30)
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
         "machine": f"{_cpu_model()}, {len(usable_cores())} cores, {memory:.0f} GiB, {platform.system()}",
@@ -289,22 +262,10 @@ def _facts(options: Options) -> dict[str, str]:
 
 def _cpu_model() -> str:
     with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names: Sequence[str] = [
-            line.partition(":")[2].strip() for line in file if line.startswith("model name")
-        ]
-    return names[0] if names else platform.machine()
+        names = (line.partition(":")[2].strip() for line in file if line.startswith("model name"))
+        return next(names, platform.machine())
 
 
 def _busy_cores() -> float:
-    """Cores that compute while the benchmark does nothing."""
-    before, started = _busy_ticks(), time.perf_counter()
-    time.sleep(_LOOK_SECONDS)
-    ticks, seconds = _busy_ticks() - before, time.perf_counter() - started
-    return ticks / os.sysconf("SC_CLK_TCK") / seconds
-
-
-def _busy_ticks() -> int:
-    """Clock ticks of all cores that were neither idle nor waiting for a disk."""
-    with open("/proc/stat", encoding="ascii") as file:
-        user, nice, system, _, _, *interrupts = map(int, file.readline().split()[1:9])
-    return user + nice + system + sum(interrupts)
+    """Returns how many cores compute while the benchmark does nothing."""
+    return float(psutil.cpu_percent(interval=_LOOK_SECONDS)) / 100 * float(psutil.cpu_count())

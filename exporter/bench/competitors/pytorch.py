@@ -1,0 +1,22 @@
+"""kokoro's own model in PyTorch."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from kokoro.model import KModel
+
+from exporter.bench.engine import Engine, Samples, Speak
+
+
+def load(engine: Engine) -> Speak:
+    """Loads the checkpoint."""
+    torch.set_num_threads(engine.threads)
+    voice = engine.voice_rows()
+    model = KModel(repo_id="hexgrad/Kokoro-82M", config=engine.config, model=engine.checkpoint).eval()
+
+    def speak(phonemes: str) -> list[Samples]:
+        audio = model(phonemes, torch.from_numpy(voice[len(phonemes) - 1]))
+        return [np.asarray(audio.numpy(), np.float32)]
+
+    return speak
