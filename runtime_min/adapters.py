@@ -1,4 +1,4 @@
-"""A bundle in the place of the models of kokoro and kokoro-onnx, for apps that are written for these.
+"""Adapters that put a bundle in place of kokoro's or kokoro-onnx's model, in apps written for these.
 
     pipeline = KPipeline("e", model=False)                       # kokoro 0.9
     model = KokoroModel(bundle)
@@ -91,17 +91,15 @@ class OnnxSession:
         self._model_path = str(bundle.directory)
 
     def get_inputs(self) -> list[SimpleNamespace]:
-        """Names and types of the inputs."""
-        types = {"input_ids": "tensor(int64)", "style": "tensor(float)", "speed": "tensor(float)"}
-        return [SimpleNamespace(name=name, type=kind) for name, kind in types.items()]
+        """Returns names and types of the inputs."""
+        return _nodes(input_ids="tensor(int64)", style="tensor(float)", speed="tensor(float)")
 
     def get_outputs(self) -> list[SimpleNamespace]:
-        """Names and types of the outputs."""
-        types = {"waveform": "tensor(float)", "duration": "tensor(int64)"}
-        return [SimpleNamespace(name=name, type=kind) for name, kind in types.items()]
+        """Returns names and types of the outputs."""
+        return _nodes(waveform="tensor(float)", duration="tensor(int64)")
 
     def get_modelmeta(self) -> SimpleNamespace:
-        """The vocabulary, where kokoro-onnx looks for it."""
+        """Returns the vocabulary, where kokoro-onnx looks for it."""
         config = json.dumps({"vocab": dict(self._bundle.manifest.vocabulary)})
         return SimpleNamespace(custom_metadata_map={"kokoro_config": config})
 
@@ -129,6 +127,10 @@ class OnnxSession:
                 f"found {len(tokens)} tokens, unknown among them: {unknown}."
             )
         return "".join(self._phonemes[token] for token in inner)
+
+
+def _nodes(**types: str) -> list[SimpleNamespace]:
+    return [SimpleNamespace(name=name, type=kind) for name, kind in types.items()]
 
 
 def save_voices(bundle: Bundle, path: str | os.PathLike[str]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import DeviceError, ExecutionError, TensorInputError
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import TOKEN_IDS, Library, Stage
-from ..format.signatures import GrowingDim, TensorSignature, offset_of
+from ..format.signatures import offset_of
 from .devices import Device
 from .vm import Instrument, Worker, load_function, to_tvm
 
@@ -128,10 +128,12 @@ class StageRunner:
             )
 
     def _length(self, inputs: Mapping[str, NDArray[Any]]) -> int:
-        """Reads the length off the first input that carries it."""
-        tensor, position, dim = _length_carrier(self.stage.inputs)
-        shape = inputs[tensor.name].shape
-        return (shape[position] - offset_of(dim)) // dim[0] if len(shape) > position else 0
+        """Returns the length of the first input that has one, 0 if no shape is as it should be."""
+        for tensor in self.stage.inputs:
+            for size, dim in zip(inputs[tensor.name].shape, tensor.shape, strict=False):
+                if not isinstance(dim, int):
+                    return int(size - offset_of(dim)) // dim[0]
+        return 0
 
     def _call(
         self,
@@ -175,19 +177,5 @@ class StageRunner:
     def _load(self, bucket: int, instrument: Instrument | None = None) -> Callable[..., Any]:
         library = self._libraries[bucket]
         return load_function(
-            self._worker.tvm_ffi,
-            self._files,
-            library.file,
-            library.function,
-            self._device.types,
-            instrument,
+            self._worker.tvm_ffi, self._files, library.file, library.function, self._device.types, instrument
         )
-
-
-def _length_carrier(tensors: tuple[TensorSignature, ...]) -> tuple[TensorSignature, int, GrowingDim]:
-    """Returns the first tensor with a growing dimension, that dimension's position and the dimension."""
-    for tensor in tensors:
-        for position, dim in enumerate(tensor.shape):
-            if not isinstance(dim, int):
-                return tensor, position, dim
-    raise ValueError("no input carries the length")

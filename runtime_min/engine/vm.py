@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from itertools import chain, cycle, islice
+from itertools import chain, cycle, islice, takewhile
 from typing import Any, TypeVar
 
 import numpy as np
@@ -293,9 +293,4 @@ def _check_tvm_ffi(found: str, built: str) -> None:
 
 def _release(version: str) -> tuple[int, ...]:
     """Returns the numbers of a version before any suffix such as ``.post1``."""
-    numbers: list[int] = []
-    for part in version.split("."):
-        if not part.isdecimal():
-            break
-        numbers.append(int(part))
-    return tuple(numbers)
+    return tuple(map(int, takewhile(str.isdecimal, version.split("."))))

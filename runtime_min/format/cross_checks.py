@@ -30,10 +30,9 @@ def check_consistency(manifest: Manifest) -> None:
     """Refuses a manifest whose parts contradict each other.
 
     Raises:
-        ManifestError: naming the place, what was expected and what was found.
+        ManifestError: naming the place, the expected value and the one found.
     """
-    if manifest.audio != AudioFormat():
-        raise ManifestError("audio", str(AudioFormat()), manifest.audio)
+    _expect(manifest.audio == AudioFormat(), "audio", str(AudioFormat()), manifest.audio)
     _check_paths(manifest.files)
     sizes = {entry.path: entry.bytes for entry in manifest.files}
     _check_runtimes(manifest, sizes)
@@ -42,65 +41,62 @@ def check_consistency(manifest: Manifest) -> None:
     _check_stages(manifest, sizes)
     _check_devices(manifest)
     _check_voices(manifest, sizes)
-    if "" in manifest.vocabulary:
-        raise ManifestError("vocabulary", "phonemes of at least one character", "")
+    _expect("" not in manifest.vocabulary, "vocabulary", "phonemes of at least one character", "")
+
+
+def _expect(holds: bool, place: str, expected: str, found: object) -> None:
+    if not holds:
+        raise ManifestError(place, expected, found)
 
 
 def _check_paths(files: Iterable[FileEntry]) -> None:
     """Paths ascend, and all of them, with their directories, can exist at once on every file system."""
     paths = [entry.path for entry in files]
-    if paths != sorted(set(paths)):
-        raise ManifestError("files", "every path once, in ascending order", paths)
-    if MANIFEST_NAME in paths:
-        raise ManifestError("files", "every file but the manifest", MANIFEST_NAME)
+    _expect(paths == sorted(set(paths)), "files", "every path once, in ascending order", paths)
+    _expect(MANIFEST_NAME not in paths, "files", "every file but the manifest", MANIFEST_NAME)
     spellings: dict[str, str] = {MANIFEST_NAME: MANIFEST_NAME}
+    expected = "paths that differ in more than upper and lower case, and no file that is a directory"
     for path in paths:
         parts = path.split("/")
         directories = ("/".join(parts[:end]) + "/" for end in range(1, len(parts)))
         for name in (*directories, path):
-            if spellings.setdefault(name.lower().rstrip("/"), name) != name:
-                expected = (
-                    "paths that differ in more than upper and lower case, and no file that is a directory"
-                )
-                raise ManifestError("files", expected, name)
+            _expect(spellings.setdefault(name.lower().rstrip("/"), name) == name, "files", expected, name)
 
 
 def _check_runtimes(manifest: Manifest, sizes: Mapping[str, int]) -> None:
     """An app brings all of TVM's runtime or nothing of it."""
     for device, path in manifest.device_libraries.items():
-        if device not in DEVICES:
-            raise ManifestError("device_libraries", f"some of {', '.join(DEVICES)}", device)
+        _expect(device in DEVICES, "device_libraries", f"some of {', '.join(DEVICES)}", device)
         _check_listed(sizes, f"device_libraries[{device!r}]", path)
     if manifest.runtime_library or not manifest.source_apart:
         _check_listed(sizes, "runtime_library", manifest.runtime_library)
-    elif manifest.device_libraries:
-        raise ManifestError("runtime_library", "a path beside those of device_libraries", "")
+    else:
+        expected = "a path beside those of device_libraries"
+        _expect(not manifest.device_libraries, "runtime_library", expected, "")
 
 
 def _check_devices(manifest: Manifest) -> None:
-    """Every device is one for which the bundle, or the app, has a runtime."""
+    """The bundle, or the app, has a runtime for every device."""
     for index, stage in enumerate(manifest.stages):
         brought = (CPU, *(manifest.device_libraries if manifest.runtime_library else DEVICES))
         expected = (CPU,) if stage.name in _ALWAYS_ON_CPU else brought
-        if stage.device not in expected:
-            raise ManifestError(f"stages[{index}].device", f"one of {', '.join(expected)}", stage.device)
+        place = f"stages[{index}].device"
+        _expect(stage.device in expected, place, f"one of {', '.join(expected)}", stage.device)
 
 
 def _check_stages(manifest: Manifest, sizes: Mapping[str, int]) -> None:
     names = [stage.name for stage in manifest.stages]
     known = stage_names(manifest.source_apart)
-    if names != [name for name in known if name in names]:
-        raise ManifestError("stages", f"stages once each, in the order {', '.join(known)}", names)
-    expected = signatures(manifest.model.hidden, manifest.model.style, manifest.source_apart)
+    expected = f"stages once each, in the order {', '.join(known)}"
+    _expect(names == [name for name in known if name in names], "stages", expected, names)
+    expected_signatures = signatures(manifest.model.hidden, manifest.model.style, manifest.source_apart)
     tensors = {tensor.name: tensor for tensor in manifest.parameters.tensors}
     levels = [level.name for level in manifest.target.levels]
     for index, stage in enumerate(manifest.stages):
-        place = f"stages[{index}]"
-        if stage.signature != expected[stage.name]:
-            raise ManifestError(place, str(expected[stage.name]), stage.signature)
+        place, signature = f"stages[{index}]", expected_signatures[stage.name]
+        _expect(stage.signature == signature, place, str(signature), stage.signature)
         for name in stage.parameters:
-            if name not in tensors:
-                raise ManifestError(f"{place}.parameters", "names of the parameter table", name)
+            _expect(name in tensors, f"{place}.parameters", "names of the parameter table", name)
         if TOKEN_IDS in {tensor.name for tensor in stage.inputs}:
             _check_token_table(f"{place}.parameters", stage, tensors, manifest.vocabulary)
         _check_libraries(f"{place}.libraries", stage, levels, sizes)
@@ -112,21 +108,19 @@ def _check_token_table(
     """The library reads the row of each token, wherever that lies; of the table it checks the shape."""
     shape = tensors[stage.parameters[0]].shape if stage.parameters else ()
     most = max(vocabulary.values(), default=0)
-    if len(shape) != 2 or shape[0] <= most:
-        expected = f"first a table of two dimensions with a row for each token up to {most}"
-        raise ManifestError(place, expected, list(shape))
+    expected = f"first a table of two dimensions with a row for each token up to {most}"
+    _expect(len(shape) == 2 and shape[0] > most, place, expected, list(shape))
 
 
 def _check_libraries(place: str, stage: Stage, levels: list[str], sizes: Mapping[str, int]) -> None:
     """Every CPU level has the same buckets, ascending, and none below the stage's minimum."""
     found = {level: [item.bucket for item in stage.libraries if item.level == level] for level in levels}
     buckets = found[levels[0]]
-    if any(other != buckets for other in found.values()) or len(stage.libraries) != len(buckets) * len(
-        levels
-    ):
-        raise ManifestError(place, f"the same buckets for each of the levels {', '.join(levels)}", found)
-    if buckets != sorted(set(buckets)) or buckets[0] < stage.minimum:
-        raise ManifestError(place, f"ascending buckets from {stage.minimum} on", buckets)
+    complete = len(stage.libraries) == len(buckets) * len(levels)
+    same = complete and all(other == buckets for other in found.values())
+    _expect(same, place, f"the same buckets for each of the levels {', '.join(levels)}", found)
+    ascending = buckets == sorted(set(buckets)) and buckets[0] >= stage.minimum
+    _expect(ascending, place, f"ascending buckets from {stage.minimum} on", buckets)
     for library in stage.libraries:
         _check_listed(sizes, place, library.file)
 
@@ -139,41 +133,37 @@ def _check_parameters(parameters: Parameters, sizes: Mapping[str, int]) -> None:
     for index, tensor in enumerate(parameters.tensors):
         place = f"parameters.tensors[{index}]"
         size = math.prod(tensor.shape) * ITEM_SIZES[tensor.dtype]
-        if tensor.bytes != size:
-            raise ManifestError(f"{place}.bytes", f"{size} for {tensor.dtype} {tensor.shape}", tensor.bytes)
+        _expect(
+            tensor.bytes == size, f"{place}.bytes", f"{size} for {tensor.dtype} {tensor.shape}", tensor.bytes
+        )
         start = end + -end % ALIGNMENT
-        if tensor.offset != start:
-            expected = (
-                f"{start}, the first multiple of {ALIGNMENT} from {end} on, where the tensor before it ends"
-            )
-            raise ManifestError(f"{place}.offset", expected, tensor.offset)
+        expected = (
+            f"{start}, the first multiple of {ALIGNMENT} from {end} on, where the tensor before it ends"
+        )
+        _expect(tensor.offset == start, f"{place}.offset", expected, tensor.offset)
         end = tensor.offset + tensor.bytes
-    if end != sizes[parameters.file]:
-        expected = f"tensors that fill the {sizes[parameters.file]} bytes of {parameters.file}"
-        raise ManifestError("parameters.tensors", expected, f"a last one that ends at {end}")
+    expected = f"tensors that fill the {sizes[parameters.file]} bytes of {parameters.file}"
+    _expect(end == sizes[parameters.file], "parameters.tensors", expected, f"a last one that ends at {end}")
 
 
 def _check_voices(manifest: Manifest, sizes: Mapping[str, int]) -> None:
     _check_unique("voices", (voice.name for voice in manifest.voices))
-    columns = 2 * manifest.model.style
+    rows, columns = manifest.max_phonemes, 2 * manifest.model.style
+    size = rows * columns * ITEM_SIZES["float32"]
     for index, voice in enumerate(manifest.voices):
         place = f"voices[{index}]"
-        if (voice.rows, voice.columns) != (manifest.max_phonemes, columns):
-            raise ManifestError(place, f"{manifest.max_phonemes} rows of {columns} columns", voice)
+        shaped = (voice.rows, voice.columns) == (rows, columns)
+        _expect(shaped, place, f"{rows} rows of {columns} columns", voice)
         _check_listed(sizes, f"{place}.file", voice.file)
-        size = voice.rows * voice.columns * ITEM_SIZES["float32"]
-        if sizes[voice.file] != size:
-            raise ManifestError(f"{place}.file", f"a file of {size} bytes", sizes[voice.file])
+        _expect(sizes[voice.file] == size, f"{place}.file", f"a file of {size} bytes", sizes[voice.file])
 
 
 def _check_listed(sizes: Mapping[str, int], place: str, path: str) -> None:
-    if path not in sizes:
-        raise ManifestError(place, "a file of the list 'files'", path)
+    _expect(path in sizes, place, "a file of the list 'files'", path)
 
 
 def _check_unique(place: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
-        if name in seen:
-            raise ManifestError(place, "every name once", name)
+        _expect(name not in seen, place, "every name once", name)
         seen.add(name)

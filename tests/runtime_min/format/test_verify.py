@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -127,35 +128,40 @@ def test_a_linked_directory_is_refused(bundle: Path) -> None:
         verify(bundle)
 
 
-def test_pipes_and_sockets_are_refused_without_waiting_for_them(bundle: Path) -> None:
-    os.mkfifo(bundle / "pipe")
-    with pytest.raises(UnexpectedFileError, match="pipe is a pipe, socket, device or directory"):
+def link(path: Path) -> None:
+    path.symlink_to(path.parent.parent / "original")
+
+
+def bound_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(path))
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, bound_socket], ids=["pipe", "socket"])
+def test_pipes_and_sockets_are_refused_without_waiting_for_them(
+    bundle: Path, make: Callable[[Path], None]
+) -> None:
+    make(bundle / "odd")
+    with pytest.raises(UnexpectedFileError, match="odd is a pipe, socket, device or directory"):
         verify(bundle)
-    (bundle / "pipe").unlink()
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(os.path.relpath(bundle / "socket"))
-        with pytest.raises(UnexpectedFileError, match="socket is a pipe, socket, device or directory"):
-            verify(bundle)
 
 
-def test_a_manifest_that_is_no_regular_file_is_refused(bundle: Path) -> None:
+@pytest.mark.parametrize(
+    ("make", "error", "kind"),
+    [
+        (link, LinkedFileError, "symbolic link"),
+        (os.mkfifo, NotRegularFileError, "pipe"),
+        (bound_socket, NotRegularFileError, "socket"),
+        (os.mkdir, NotRegularFileError, ""),
+    ],
+)
+def test_a_manifest_that_is_no_regular_file_is_refused(
+    bundle: Path, make: Callable[[Path], None], error: type[BundleError], kind: str
+) -> None:
     manifest = bundle / "manifest.msgpack"
-    manifest.rename(bundle.parent / "manifest")
-    manifest.symlink_to(bundle.parent / "manifest")
-    with pytest.raises(LinkedFileError, match=r"manifest\.msgpack is a symbolic link"):
-        read_manifest(bundle)
-    manifest.unlink()
-    os.mkfifo(manifest)
-    with pytest.raises(NotRegularFileError, match=r"manifest\.msgpack is a pipe"):
-        read_manifest(bundle)
-    manifest.unlink()
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(os.path.relpath(manifest))
-        with pytest.raises(NotRegularFileError, match=r"manifest\.msgpack is a socket"):
-            read_manifest(bundle)
-    manifest.unlink()
-    manifest.mkdir()
-    with pytest.raises(NotRegularFileError, match=r"manifest\.msgpack is a"):
+    manifest.rename(bundle.parent / "original")
+    make(manifest)
+    with pytest.raises(error, match=rf"manifest\.msgpack is a {kind}"):
         read_manifest(bundle)
 
 

@@ -61,6 +61,12 @@ def no_threads_left() -> None:
             assert not thread.is_alive()
 
 
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    yield
+    no_threads_left()
+
+
 def test_pieces_come_in_order_and_then_it_ends() -> None:
     stream = Stream(Source(5), "aaaaa")
     assert values(list(stream)) == [1, 2, 3, 4, 5]
@@ -68,7 +74,6 @@ def test_pieces_come_in_order_and_then_it_ends() -> None:
         next(stream)
     stream.close()
     assert list(stream) == [] and stream.phonemes == "aaaaa"
-    no_threads_left()
 
 
 def test_one_piece_is_computed_ahead_and_never_more() -> None:
@@ -112,7 +117,6 @@ def test_closing_from_another_thread_wakes_the_consumer_with_an_error() -> None:
     with pytest.raises(StreamClosedError):
         next(stream)
     closer.join()
-    no_threads_left()
 
 
 def test_an_exception_of_the_consumer_stops_it() -> None:
@@ -139,7 +143,6 @@ def test_an_error_comes_in_its_place_and_ends_the_stream() -> None:
         next(stream)
     with pytest.raises(StopIteration):
         next(stream)
-    no_threads_left()
 
 
 def test_a_child_process_is_told_instead_of_waiting_for_ever() -> None:
@@ -164,7 +167,6 @@ def test_the_loop_of_asyncio_runs_while_a_piece_is_computed() -> None:
             return [found async for found in stream]
 
     assert values(asyncio.run(main())) == [1, 2, 3]
-    no_threads_left()
 
 
 def test_a_cancelled_task_stops_its_stream() -> None:
