@@ -7,16 +7,15 @@ other paths, other orders, compression and anything after the end. `tar -x` read
 
 from __future__ import annotations
 
-import os
 import tarfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from exporter.bundle.sign import ManifestCheck
-from exporter.bundle.staging import check_replaceable, staged
+from exporter.bundle.staging import staged
 from runtime_min.errors import BundleError, OutputError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.manifest import MANIFEST_NAME, FileEntry, Manifest
@@ -50,11 +49,9 @@ def pack_bundle(bundle: Path, archive: Path) -> None:
         files.expect(manifest.files)
         files.check_contents()
         with Output(archive) as output:
-            for path, size, blocks in _members(files, data, manifest):
-                output.write(_header(path, size))
-                for block in blocks:
-                    output.write(block)
-                output.write(_padding(size))
+            _write_member(output, MANIFEST_NAME, len(data), [data])
+            for entry in manifest.files:
+                _write_member(output, entry.path, entry.bytes, files.blocks(entry.path))
             output.write(_END)
             output.synchronise()
     finally:
@@ -75,15 +72,12 @@ def unpack_archive(archive: Path, destination: Path, checks: Iterable[ManifestCh
         NotABundleError: something other than a bundle is at `destination`.
         DiskFullError: there is not enough room.
     """
-    destination = Path(os.path.abspath(destination))
-    check_replaceable(destination)
     with _opened(archive) as file:
         reader = _Reader(archive, file)
         data = reader.manifest()
         for check in checks:
             check(data)
         manifest = parse_manifest(data)
-        destination.parent.mkdir(parents=True, exist_ok=True)
         with staged(destination, sum(entry.bytes for entry in manifest.files) + _HEADROOM) as staging:
             (staging / MANIFEST_NAME).write_bytes(data)
             for entry in manifest.files:
@@ -148,12 +142,9 @@ class _Reader:
             raise self.error(f"expected {len(_END)} zeros and its end after the last file")
 
 
-def _members(
-    files: BundleFiles, data: bytes, manifest: Manifest
-) -> Iterator[tuple[str, int, Iterable[bytes]]]:
-    yield MANIFEST_NAME, len(data), [data]
-    for entry in manifest.files:
-        yield entry.path, entry.bytes, files.blocks(entry.path)
+def _write_member(output: Output, path: str, size: int, blocks: Iterable[bytes]) -> None:
+    for block in chain([_header(path, size)], blocks, [_padding(size)]):
+        output.write(block)
 
 
 def _header(path: str, size: int) -> bytes:
@@ -171,14 +162,11 @@ def _padding(size: int) -> bytes:
     return bytes(-size % _BLOCK)
 
 
-@contextmanager
-def _opened(archive: Path) -> Iterator[BinaryIO]:
+def _opened(archive: Path) -> BinaryIO:
     try:
         # A pipe has no size and cannot be trusted to end.
-        if not archive.is_file():
-            raise ArchiveError(f"{archive} is not an archive of a bundle: expected a file.")
-        file = archive.open("rb")
+        if archive.is_file():
+            return archive.open("rb")
     except (OSError, ValueError) as error:
         raise ArchiveError(f"{archive} cannot be read: {error}.") from None
-    with file:
-        yield file
+    raise ArchiveError(f"{archive} is not an archive of a bundle: expected a file.")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from exporter.errors import ExportError
 from runtime_min.errors import BundleError
@@ -64,9 +65,7 @@ def sign_bundle(bundle: Path, key: Path, signature: Path) -> None:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    private = _read_key(key, "private", lambda data: load_pem_private_key(data, None))
-    if not isinstance(private, Ed25519PrivateKey):
-        raise _not_a_key(key, "private", type(private).__name__)
+    private = _read_key(key, lambda data: load_pem_private_key(data, None), Ed25519PrivateKey)
     made: list[bytes] = []
     # What is signed is what was checked: the same bytes.
     verify_bundle(bundle, lambda manifest: made.append(private.sign(manifest)))
@@ -117,9 +116,7 @@ def signed_by(key: Path, signature: Path) -> ManifestCheck:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
 
-    public = _read_key(key, "public", load_pem_public_key)
-    if not isinstance(public, Ed25519PublicKey):
-        raise _not_a_key(key, "public", type(public).__name__)
+    public = _read_key(key, load_pem_public_key, Ed25519PublicKey)
     signed = _read_signature(signature)
 
     def check(manifest: bytes) -> None:
@@ -150,12 +147,12 @@ def _read_signature(path: Path) -> bytes:
     return data
 
 
-def _read_key(path: Path, kind: str, load: Callable[[bytes], object]) -> object:
+def _read_key(path: Path, load: Callable[[bytes], object], expected: Any) -> Any:
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
         with path.open("rb") as file:
-            return load(file.read(_LARGEST_KEY))
+            key = load(file.read(_LARGEST_KEY))
     except OSError as error:
         raise KeyFileError(f"The key {path} cannot be read: {error.strerror}.") from None
     except TypeError:
@@ -163,12 +160,10 @@ def _read_key(path: Path, kind: str, load: Callable[[bytes], object]) -> object:
             f"The key {path} is encrypted: expected a plain one, as 'openssl pkey -in {path}' writes it."
         ) from None
     except (ValueError, UnsupportedAlgorithm):
-        raise _not_a_key(path, kind, "something else") from None
-
-
-def _not_a_key(path: Path, kind: str, found: str) -> KeyFileError:
-    return KeyFileError(
-        f"{path} is not an Ed25519 {kind} key in PEM: found {found}. Make one with "
-        "'openssl genpkey -algorithm ed25519 -out private.pem', and its public half with "
-        "'openssl pkey -in private.pem -pubout -out public.pem'."
+        key = None
+    if isinstance(key, expected):
+        return key
+    raise KeyFileError(
+        f"{path} is not an {expected.__name__} in PEM. Make a pair of keys with 'openssl genpkey -algorithm "
+        "ed25519 -out private.pem' and 'openssl pkey -in private.pem -pubout -out public.pem'."
     )

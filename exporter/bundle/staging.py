@@ -64,18 +64,23 @@ def staged(destination: Path, needed: int) -> Iterator[Path]:
     """Yields a directory that takes the place of `destination` if the context ends without an error.
 
     Args:
-        destination: an absolute path whose parent exists.
+        destination: the directory to create, or an earlier bundle to replace.
         needed: bytes that will be written.
 
     Raises:
+        NotABundleError: something other than a bundle or an empty directory is there.
         BusyDestinationError: another process is writing there.
         DiskFullError: there is not enough room.
     """
+    destination = Path(os.path.abspath(destination))
+    check_replaceable(destination)
+    destination.parent.mkdir(parents=True, exist_ok=True)
     staging = destination.with_name(f".{destination.name}.staging")
     with _disk_full_named(destination, needed), locked(destination):
         # A process that was killed may have left one, which takes room.
         _remove(staging)
-        check_room(destination, needed)
+        if needed > shutil.disk_usage(destination.parent).free:
+            raise OSError(errno.ENOSPC, "too little room")
         staging.mkdir()
         try:
             yield staging
@@ -106,17 +111,6 @@ def locked(destination: Path) -> Iterator[None]:
         with suppress(PermissionError):
             Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
-
-
-def check_room(destination: Path, needed: int) -> None:
-    """Checks that `needed` bytes are free beside `destination`.
-
-    Raises:
-        DiskFullError: fewer are free.
-    """
-    free = shutil.disk_usage(destination.parent).free
-    if needed > free:
-        raise DiskFullError(destination, needed, free)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ A failure leaves an earlier bundle at the destination unchanged, and nothing els
 
 from __future__ import annotations
 
-import os
 import shutil
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import runtime_min
-from exporter.bundle.staging import check_replaceable, staged
+from exporter.bundle.staging import staged
 from exporter.compiler.library import CompiledLibrary, Weight
 from runtime_min.format.manifest import (
     ALIGNMENT,
@@ -135,9 +134,6 @@ def write_bundle(
         DiskFullError: there is not enough room.
         BundleError: `contents` contradict themselves, so that no reader would accept the bundle.
     """
-    destination = Path(os.path.abspath(destination))
-    check_replaceable(destination)
-    destination.parent.mkdir(parents=True, exist_ok=True)
     with staged(destination, _needed_bytes(contents)) as staging:
         manifest = _write_files(staging, contents)
         write_manifest(staging, manifest)

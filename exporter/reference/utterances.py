@@ -307,9 +307,7 @@ def reference_files(
     Raises:
         CheckpointError: they cannot be had, or are other ones than the bundle's.
     """
-    from exporter.model.config import OFFICIAL_CONFIG
-    from exporter.model.hub import download
-    from exporter.model.synthetic import ensure_file
+    from exporter.model.checkpoint import checkpoint_files
 
     source = checkpoint or manifest.model.source
     if source == "file" and checkpoint is None:
@@ -317,19 +315,8 @@ def reference_files(
             f"The bundle was made from a file ({manifest.model.name}.pth): name it and its configuration "
             "with --checkpoint PATH --config PATH, so that it can be compared."
         )
-    if source == "hub":
-        config_path = config or download("config.json")
-    elif source == "synthetic":
-        config_path = config or OFFICIAL_CONFIG
-    elif config is None:
-        raise CheckpointError(f"The checkpoint {source} needs its configuration: add --config PATH.")
-    else:
-        config_path = config
+    path, config_path = checkpoint_files(source, config)
     _check_digest("configuration", "--config", config_path, manifest.model.config_sha256)
-    if source == "hub":
-        path = download("kokoro-v1_0.pth")
-    else:
-        path = ensure_file(config_path) if source == "synthetic" else Path(source)
     _check_digest("checkpoint", "--checkpoint", path, manifest.model.sha256)
     return path, config_path
 

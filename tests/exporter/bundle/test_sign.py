@@ -187,4 +187,4 @@ def test_the_commands_sign_and_verify_as_openssl_does(tmp_path: Path) -> None:
     code, said = run("verify", bundle, "--key", keys[1], "--sha256", "0" * 64)
     assert code == 4 and "0" * 64 in said
     code, said = run("sign", bundle, "--key", keys[1])
-    assert code == 3 and "is not an Ed25519 private key" in " ".join(said.split())
+    assert code == 3 and "is not an Ed25519PrivateKey in PEM" in " ".join(said.split())

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from exporter.bundle.write import write_bundle
 from exporter.errors import CheckpointError
-from exporter.model import config, hub, synthetic
+from exporter.model import checkpoint, hub, synthetic
 from exporter.reference import utterances as inputs
 from exporter.reference.utterances import (
     BUILT_IN,
@@ -364,8 +364,8 @@ class TestReferenceFiles:
         manifest: tuple[Path, Manifest],
         source: str,
     ) -> None:
-        monkeypatch.setattr(config, "OFFICIAL_CONFIG", files[1])
-        monkeypatch.setattr(synthetic, "ensure_file", lambda config: files[0])
+        monkeypatch.setattr(checkpoint, "OFFICIAL_CONFIG", files[1])
+        monkeypatch.setattr(synthetic, "ensure_file", lambda config, cache: files[0])
         by_name = {"kokoro-v1_0.pth": files[0], "config.json": files[1]}
         monkeypatch.setattr(hub, "download", by_name.__getitem__)
         assert reference_files(self.made_from(source, files, manifest)) == files
