@@ -1,4 +1,4 @@
-"""The kernels as torch operators: what the exporter's stage modules are made of.
+"""The kernels as torch operators, of which the exporter's stage modules are made.
 
 Each operator has a plain torch implementation, so that a stage can be run and compared with kokoro's own
 module before anything is compiled, and a shape rule for torch.export. `converters` maps them to TIR kernels;
@@ -8,7 +8,8 @@ where an operator says that channels are last.
 """
 
 import math
-from typing import Optional
+from collections.abc import Callable
+from typing import Any, Optional
 
 import numpy as np
 import torch
@@ -23,8 +24,23 @@ from exporter.compiler.kernels.winograd import BLOCK
 NAMESPACE = "kokoro_export"
 
 
+def _operator(shape: Callable[..., tuple[Any, ...]]) -> Callable[[Callable[..., Tensor]], Any]:
+    """Registers a function as the operator of its name; `shape` returns its output's shape, without data."""
+
+    def register(compute: Callable[..., Tensor]) -> Any:
+        operator = torch.library.custom_op(f"{NAMESPACE}::{compute.__name__}", compute, mutates_args=())
+
+        def without_data(first: Tensor, *arguments: Any, **options: Any) -> Tensor:
+            return first.new_empty(shape(first, *arguments, **options), dtype=torch.float32)
+
+        operator.register_fake(without_data)
+        return operator
+
+    return register
+
+
 def _unpack(weight: Tensor) -> Tensor:
-    """[out/8, in, taps, 8] to [out, in, taps]."""
+    """Returns a weight [out/8, in, taps, 8] as [out, in, taps]."""
     return weight.permute(0, 3, 1, 2).flatten(0, 1)
 
 
@@ -37,7 +53,16 @@ def _activate(x: Tensor, affine: Tensor | None, alpha: Tensor | None, slope: flo
     return x if slope is None else F.leaky_relu(x, slope)
 
 
-@torch.library.custom_op(f"{NAMESPACE}::fused_conv1d", mutates_args=())
+def _convolved(
+    x: Tensor, weight: Tensor, bias: Tensor, padding: int, dilation: int, *_: Any,
+    reads_channels_last: bool = False, writes_channels_last: bool = False, **__: Any,
+) -> tuple[int, ...]:  # fmt: skip
+    length = x.shape[1 if reads_channels_last else 2] + 2 * padding - dilation * (weight.shape[2] - 1)
+    channels = weight.shape[0] * CHANNEL_BLOCK
+    return (1, length, channels) if writes_channels_last else (1, channels, length)
+
+
+@_operator(_convolved)
 def fused_conv1d(
     x: Tensor,
     weight: Tensor,
@@ -68,14 +93,11 @@ def fused_conv1d(
     return y * scale
 
 
-@fused_conv1d.register_fake
-def _(x, weight, bias, padding, dilation, *_, reads_channels_last=False, writes_channels_last=False, **__):  # type: ignore[no-untyped-def]
-    length = x.shape[1 if reads_channels_last else 2] + 2 * padding - dilation * (weight.shape[2] - 1)
-    channels = weight.shape[0] * CHANNEL_BLOCK
-    return x.new_empty((1, length, channels) if writes_channels_last else (1, channels, length))
-
-
-@torch.library.custom_op(f"{NAMESPACE}::winograd_conv1d", mutates_args=())
+@_operator(
+    lambda x, weight, bias, taps, padding, dilation, *_, **__: (
+        *(1, x.shape[1] + 2 * padding - dilation * (taps - 1), weight.shape[0] * BLOCK),
+    )
+)
 def winograd_conv1d(
     x: Tensor,
     weight: Tensor,
@@ -102,12 +124,7 @@ def winograd_conv1d(
     return y * scale
 
 
-@winograd_conv1d.register_fake
-def _(x, weight, bias, taps, padding, dilation, *_, **__):  # type: ignore[no-untyped-def]
-    return x.new_empty(1, x.shape[1] + 2 * padding - dilation * (taps - 1), weight.shape[0] * BLOCK)
-
-
-@torch.library.custom_op(f"{NAMESPACE}::adain_affine", mutates_args=())
+@_operator(lambda x, style, fc_weight, fc_bias, weight, *_, **__: (3, weight.shape[0]))
 def adain_affine(
     x: Tensor,
     style: Tensor,
@@ -126,12 +143,7 @@ def adain_affine(
     return torch.stack([mean, scale, (1 + gamma) * bias + beta])
 
 
-@adain_affine.register_fake
-def _(x, style, fc_weight, fc_bias, weight, *_, **__):  # type: ignore[no-untyped-def]
-    return x.new_empty(3, weight.shape[0])
-
-
-@torch.library.custom_op(f"{NAMESPACE}::interleave", mutates_args=())
+@_operator(lambda phases, addend, *_: addend.shape)
 def interleave(phases: Tensor, addend: Tensor, stride: int, padding: int, reflect: bool) -> Tensor:
     """See `kernels.phases.interleave`; channels are last."""
     signal = phases.reshape(1, -1, addend.shape[2])
@@ -139,12 +151,7 @@ def interleave(phases: Tensor, addend: Tensor, stride: int, padding: int, reflec
     return torch.cat([signal[:, 1:2], signal], dim=1) + addend if reflect else signal + addend
 
 
-@interleave.register_fake
-def _(phases, addend, *_):  # type: ignore[no-untyped-def]
-    return torch.empty_like(addend)
-
-
-@torch.library.custom_op(f"{NAMESPACE}::fold", mutates_args=())
+@_operator(lambda x, stride, padding: (1, x.shape[1] * stride, (x.shape[2] - 1) // stride + 1))
 def fold(x: Tensor, stride: int, padding: int) -> Tensor:
     """See `kernels.phases.fold`."""
     columns = x.shape[2] // stride + 1
@@ -152,12 +159,7 @@ def fold(x: Tensor, stride: int, padding: int) -> Tensor:
     return padded.reshape(1, x.shape[1], columns, stride).permute(0, 3, 1, 2).flatten(1, 2)
 
 
-@fold.register_fake
-def _(x, stride, padding):  # type: ignore[no-untyped-def]
-    return x.new_empty(1, x.shape[1] * stride, (x.shape[2] - 1) // stride + 1)
-
-
-@torch.library.custom_op(f"{NAMESPACE}::upsample_pool", mutates_args=())
+@_operator(lambda x, *_: (1, x.shape[1], x.shape[2] * 2))
 def upsample_pool(x: Tensor, affine: Tensor, weight: Tensor, bias: Tensor, slope: float) -> Tensor:
     """See `kernels.phases.upsample_pool`."""
     return F.conv_transpose1d(
@@ -165,23 +167,13 @@ def upsample_pool(x: Tensor, affine: Tensor, weight: Tensor, bias: Tensor, slope
     )
 
 
-@upsample_pool.register_fake
-def _(x, *_):  # type: ignore[no-untyped-def]
-    return x.new_empty(1, x.shape[1], x.shape[2] * 2)
-
-
-@torch.library.custom_op(f"{NAMESPACE}::halve", mutates_args=())
+@_operator(lambda x, *_: (1, 1, x.shape[1] // 2))
 def halve(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """See `kernels.phases.halve`; x is [1, 2 * n]."""
     return F.conv1d(x[:, None], weight[None, None], bias, 2, 1)
 
 
-@halve.register_fake
-def _(x, weight, bias):  # type: ignore[no-untyped-def]
-    return x.new_empty(1, 1, x.shape[1] // 2)
-
-
-@torch.library.custom_op(f"{NAMESPACE}::token_embedding", mutates_args=())
+@_operator(lambda token_ids, table, *_: (1, table.shape[1], token_ids.shape[1]))
 def token_embedding(token_ids: Tensor, table: Tensor, positions: Optional[Tensor] = None) -> Tensor:  # noqa: UP045
     """See `kernels.embedding.embedding`."""
     rows = table[token_ids]
@@ -190,12 +182,7 @@ def token_embedding(token_ids: Tensor, table: Tensor, positions: Optional[Tensor
     return rows.transpose(1, 2).contiguous()
 
 
-@token_embedding.register_fake
-def _(token_ids, table, positions=None):  # type: ignore[no-untyped-def]
-    return table.new_empty(1, table.shape[1], token_ids.shape[1])
-
-
-@torch.library.custom_op(f"{NAMESPACE}::bidirectional_lstm", mutates_args=())
+@_operator(lambda gates, _: (1, gates.shape[1] // 4, gates.shape[2]))
 def bidirectional_lstm(gates: Tensor, recurrent: Tensor) -> Tensor:
     """See `kernels.lstm.bidirectional_lstm`."""
     hidden = recurrent.shape[2]
@@ -216,12 +203,7 @@ def bidirectional_lstm(gates: Tensor, recurrent: Tensor) -> Tensor:
     return torch.cat(directions)[None]
 
 
-@bidirectional_lstm.register_fake
-def _(gates, recurrent):  # type: ignore[no-untyped-def]
-    return gates.new_empty(1, gates.shape[1] // 4, gates.shape[2])
-
-
-@torch.library.custom_op(f"{NAMESPACE}::self_attention", mutates_args=())
+@_operator(lambda projections, _: (1, projections.shape[1] // 3, projections.shape[2]))
 def self_attention(projections: Tensor, heads: int) -> Tensor:
     """See `kernels.attention.self_attention`; `projections` holds query, key and value in this order."""
     query, key, value = projections.reshape(3, heads, -1, projections.shape[2]).transpose(2, 3)
@@ -229,12 +211,7 @@ def self_attention(projections: Tensor, heads: int) -> Tensor:
     return context.transpose(1, 2).reshape(1, -1, projections.shape[2])
 
 
-@self_attention.register_fake
-def _(projections, heads):  # type: ignore[no-untyped-def]
-    return projections.new_empty(1, projections.shape[1] // 3, projections.shape[2])
-
-
-@torch.library.custom_op(f"{NAMESPACE}::channel_norm", mutates_args=())
+@_operator(lambda x, *_: x.shape)
 def channel_norm(
     x: Tensor,
     weight: Tensor,
@@ -247,12 +224,7 @@ def channel_norm(
     return (y if slope is None else F.leaky_relu(y, slope)).contiguous()
 
 
-@channel_norm.register_fake
-def _(x, *_, **__):  # type: ignore[no-untyped-def]
-    return torch.empty_like(x)
-
-
-@torch.library.custom_op(f"{NAMESPACE}::adaptive_channel_norm", mutates_args=())
+@_operator(lambda x, *_: x.shape)
 def adaptive_channel_norm(x: Tensor, style: Tensor, epsilon: float) -> Tensor:
     """See `kernels.layer_norm.adaptive_layer_norm`; style is [1, 2 * channels]."""
     gamma, beta = style[:, :, None].chunk(2, dim=1)
@@ -260,12 +232,7 @@ def adaptive_channel_norm(x: Tensor, style: Tensor, epsilon: float) -> Tensor:
     return (1 + gamma) * y + beta
 
 
-@adaptive_channel_norm.register_fake
-def _(x, style, epsilon):  # type: ignore[no-untyped-def]
-    return torch.empty_like(x)
-
-
-@torch.library.custom_op(f"{NAMESPACE}::harmonic_source", mutates_args=())
+@_operator(lambda f0, *_: (1, 22, f0.shape[1] * 60 + 1))
 def harmonic_source(f0: Tensor, weight: Tensor, bias: Tensor, noise: Tensor) -> Tensor:
     """Spectrum of the harmonic source; the steps of `kernels.harmonic_source`, which round the same way."""
     wave = torch.arange(1, weight.shape[0] + 1, dtype=torch.float32)
@@ -282,21 +249,11 @@ def harmonic_source(f0: Tensor, weight: Tensor, bias: Tensor, noise: Tensor) -> 
     return torch.cat([spectrum.abs(), spectrum.angle()])[None]
 
 
-@harmonic_source.register_fake
-def _(f0, weight, bias, noise):  # type: ignore[no-untyped-def]
-    return f0.new_empty(1, 22, f0.shape[1] * 60 + 1)
-
-
-@torch.library.custom_op(f"{NAMESPACE}::inverse_stft", mutates_args=())
+@_operator(lambda x: (1, (x.shape[2] - 1) * 5))
 def inverse_stft(x: Tensor) -> Tensor:
     """See `kernels.spectrum`; x is [1, 22 or more, 120 * frames + 1]."""
     spectrum = torch.exp(x[:, :11]) * torch.exp(1j * torch.sin(x[:, 11:22]))
     return torch.istft(spectrum, 20, 5, 20, torch.hann_window(20))
-
-
-@inverse_stft.register_fake
-def _(x):  # type: ignore[no-untyped-def]
-    return x.new_empty(1, (x.shape[2] - 1) * 5)
 
 
 HALF_POWER = 1 / math.sqrt(2.0)

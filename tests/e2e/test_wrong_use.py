@@ -92,7 +92,6 @@ def damaged(bundle: Path) -> None:
     path.write_bytes(content)
 
 
-
 def assert_one_line(done: subprocess.CompletedProcess[str], code: int, message: str) -> None:
     assert done.returncode == code, done.stderr
     assert message in " ".join(done.stderr.split())
@@ -101,9 +100,7 @@ def assert_one_line(done: subprocess.CompletedProcess[str], code: int, message: 
 
 
 @pytest.mark.parametrize("command", ["runtime_min", "verify", "inspect"])
-def test_every_command_refuses_what_is_no_sound_bundle(
-    directory: Path, tmp_path: Path, command: str
-) -> None:
+def test_every_command_refuses_what_is_no_sound_bundle(directory: Path, tmp_path: Path, command: str) -> None:
     arguments = ("runtime_min", "--phonemes", "ə") if command == "runtime_min" else ("exporter", command)
     bundle = copied(directory, tmp_path)
     if command != "inspect":

@@ -60,6 +60,4 @@ class Gpu:
         return path
 
     def _start(self, device: str) -> Ask:
-        return self._stack.enter_context(
-            stand_in.calling(stand_in.build(device, fast_math=DEVICES[device]))
-        )
+        return self._stack.enter_context(stand_in.calling(stand_in.build(device, fast_math=DEVICES[device])))
