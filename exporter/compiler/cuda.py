@@ -22,7 +22,7 @@ from exporter.errors import ExportError
 ARCHITECTURES = (80, 86, 89, 90, 100, 120)
 """Compute capabilities, times ten, that get machine code; it runs on later ones of the same major version."""
 PTX_ARCHITECTURE = ARCHITECTURES[-1]
-"""What the driver translates PTX from, on GPUs that are newer than all of these."""
+"""Compute capability, times ten, of the PTX that a driver translates for GPUs newer than all of these."""
 
 # PTX of CUDA 13.1 or newer is refused by a driver for 13.0, the oldest that TVM's CUDA runtime works with.
 _NVRTC_RELEASE = "13.0."
@@ -35,7 +35,7 @@ _PACKING = ("-64", "-compress=false")
 # 256 threads run on a multiprocessor instead of one, and next to nothing is spilled.
 _BOUNDS = re.compile(r"__launch_bounds__\((\d+)\)")
 _RESIDENT_THREADS = 512
-# The headers that TVM's source begins with, as far as it uses them.
+# The parts that are used of the headers with which TVM's source begins.
 _HEADERS = {
     "cuda/std/cstdint": """namespace cuda { namespace std {
 using int8_t = signed char; using int16_t = short; using int32_t = int; using int64_t = long long;
@@ -92,7 +92,7 @@ def fatbin(source: str) -> bytes:
     """Compiles CUDA source for every architecture.
 
     Args:
-        source: what TVM's code generator writes, or any CUDA C++ that includes nothing else.
+        source: the output of TVM's code generator, or any CUDA C++ that includes no other headers.
 
     Returns:
         A fatbin: a cubin for each of `ARCHITECTURES` and PTX for later ones.
@@ -111,7 +111,7 @@ def fatbin(source: str) -> bytes:
 
 @lru_cache(maxsize=4)
 def compiled_once(source: str) -> bytes:
-    """`fatbin`, but the libraries of another bucket or CPU level have the same kernels."""
+    """Returns `fatbin(source)`, once: libraries of other buckets and CPU levels have the same kernels."""
     return fatbin(source)
 
 
@@ -121,7 +121,7 @@ def _resident(threads: int) -> str:
 
 @contextmanager
 def fatbins() -> Iterator[None]:
-    """Within the context, the CUDA modules that TVM builds hold fatbins where they would hold source.
+    """Compiles the CUDA modules that TVM builds within the context: they hold fatbins instead of source.
 
     Raises:
         CudaCompilerMissingError: the compiler is not installed.
@@ -148,7 +148,7 @@ def fatbins() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # What TVM passes on is a RuntimeError.
+        # TVM passes it on as a RuntimeError.
         if failures:
             raise failures[0] from error
         raise
@@ -161,7 +161,7 @@ def fatbins() -> Iterator[None]:
 
 
 def mark_compiled(objects: Iterable[str | Path]) -> None:
-    """Says in object files whose CUDA modules were built within `fatbins` that these are no source.
+    """Marks the CUDA modules of object files that were built within `fatbins` as machine code.
 
     TVM's code generator marks every module as source, which the runtime would compile when it loads it. Any
     other mark lets it hand the code to the driver, which knows a fatbin by its first bytes.
@@ -264,7 +264,7 @@ def _strings(values: Iterable[str]) -> ctypes.Array[ctypes.c_char_p]:
 
 
 def _filled(ask_size: Any, fill: Any, handle: ctypes.c_void_p) -> bytes:
-    """Returns what one of NVIDIA's libraries fills into a buffer of the size that it asks for."""
+    """Returns a result of one of NVIDIA's libraries, which first gives its size."""
     size = ctypes.c_size_t()
     _check(ask_size(handle, ctypes.byref(size)), ask_size.__name__)
     buffer = ctypes.create_string_buffer(size.value)

@@ -27,7 +27,7 @@ class Job:
     target: Target
     level: CpuLevel
     device: str = "cpu"
-    """Where the stage computes: ``cpu``, ``metal`` or ``cuda``."""
+    """Device of the stage: ``cpu``, ``metal`` or ``cuda``."""
 
     @property
     def stage(self) -> str:

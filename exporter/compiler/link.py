@@ -3,10 +3,10 @@
 The same objects and name give the same bytes on every run: no build id, no symbol table (TVM names its object
 files after temporary directories), no time stamps.
 
-What a library needs of TVM it finds in the process that loads it. ELF and Mach-O libraries name no other file
-for that; a DLL must, so it names the one of apache-tvm-ffi. An Apple library also names its system's C
-library, of which zig knows that of macOS; of that of iOS only a few functions are needed. zig signs for macOS
-ad hoc; for iOS the app signs.
+A library finds TVM's functions in the process that loads it. ELF and Mach-O libraries name no other file for
+them; a DLL must name one, that of apache-tvm-ffi. An Apple library also names its system's C library: zig
+brings that of macOS, and a stub with a few functions stands for that of iOS. zig signs for macOS ad hoc; for
+iOS the app signs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TVMFFIErrorSetRaisedFromCStr
 TVMFFIErrorSetRaisedFromCStrParts
 TVMFFIFunctionCall
 """
-"""What compiled code may call in apache-tvm-ffi, as ``dlltool`` reads it."""
+"""The functions of apache-tvm-ffi that compiled code calls, in the format of ``dlltool``."""
 _IOS_SYSTEM = """--- !tapi-tbd
 tbd-version: 4
 targets: [ arm64-ios ]
@@ -49,7 +49,7 @@ exports:
     symbols: [ dyld_stub_binder, _bzero, _memcpy, _memmove, _memset, _expf, _fmodf, _powf ]
 ...
 """
-"""What compiled code may call in the C library of iOS, as linkers read it."""
+"""The functions of the C library of iOS that compiled code calls, in the format of linkers."""
 _ZIG = (sys.executable, "-m", "ziglang")
 _GLIBC = re.compile(rb"GLIBC_(\d+)\.(\d+)")
 
@@ -97,8 +97,8 @@ def link_library(executable: Any, path: Path, target: Target) -> None:
     """Writes a compiled Relax module to `path` as a shared library.
 
     Args:
-        executable: what `relax.build` returned (a `tvm.runtime.Executable`).
-        path: file to write; a Mach-O library or DLL also bears its name.
+        executable: the result of `relax.build` (a `tvm.runtime.Executable`).
+        path: file to write; a Mach-O library or DLL also contains its name.
         target: the system to link for.
 
     Raises:
@@ -139,7 +139,7 @@ def _arguments(target: Target, name: str, place: Path) -> Sequence[str]:
 
 
 def required_libc(libraries: Iterable[Path]) -> tuple[int, int]:
-    """Returns the newest glibc whose symbols one of `libraries` asks for; (0, 0) where none does.
+    """Returns the newest glibc whose symbols `libraries` import; (0, 0) where they import none.
 
     A system's own linker binds to the newest version of a function that its glibc has, so a library
     linked on a recent system may need more than the target's table says.

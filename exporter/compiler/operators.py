@@ -24,10 +24,12 @@ from exporter.compiler.kernels.winograd import BLOCK
 NAMESPACE = "kokoro_export"
 
 
-def _operator(shape: Callable[..., tuple[Any, ...]]) -> Callable[[Callable[..., Tensor]], Any]:
+def _operator(
+    shape: Callable[..., tuple[Any, ...]],
+) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
     """Registers a function as the operator of its name; `shape` returns its output's shape, without data."""
 
-    def register(compute: Callable[..., Tensor]) -> Any:
+    def register(compute: Callable[..., Tensor]) -> Callable[..., Tensor]:
         operator = torch.library.custom_op(f"{NAMESPACE}::{compute.__name__}", compute, mutates_args=())
 
         def without_data(first: Tensor, *arguments: Any, **options: Any) -> Tensor:

@@ -17,7 +17,7 @@ from exporter.errors import ExportError
 
 @tvm.transform.module_pass(opt_level=0, name="mark_noalias")  # type: ignore[untyped-decorator]
 def _mark_noalias(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """Says of every kernel, also of the one that computes lengths, that its buffers do not overlap.
+    """Marks every kernel, also the one that computes lengths, as free of overlapping buffers.
 
     TVM's code generator takes the absence of this mark in one function for others too; LLVM then keeps no sum
     in a register, and linear layers run at 43 instead of 92 GFLOP/s (docs/upstream.md).
@@ -31,9 +31,9 @@ def _mark_noalias(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
 
 @tvm.transform.module_pass(opt_level=0, name="order_shapes")  # type: ignore[untyped-decorator]
 def _order_shapes(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """Sorts what the shape functions compute, which VMShapeLower orders by addresses in memory.
+    """Sorts the results of shape functions, which VMShapeLower orders by addresses in memory.
 
-    Without it the same stage gives other bytes each time.
+    Without this pass each compilation of a stage gives other bytes.
     """
     ordered = module.clone()
     for variable, function in module.functions_items():
@@ -45,9 +45,9 @@ def _order_shapes(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
 
 @tvm.transform.module_pass(opt_level=0, name="bind_threads")  # type: ignore[untyped-decorator]
 def _bind_threads(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """Spreads what TVM has generated itself over a GPU's threads; kernels are, as they are written.
+    """Spreads functions that TVM has generated itself over a GPU's threads; our kernels are written so.
 
-    Without it TVM builds such a function for the host without a word, and the host reads device memory.
+    Without this pass TVM builds them for the host, with no error, and the host reads device memory.
     """
     kernels = {
         variable: function

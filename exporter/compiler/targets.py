@@ -43,7 +43,7 @@ class CpuLevel:
     name: str
     """Name in the manifest and directory under ``lib``."""
     features: tuple[str, ...]
-    """What the processor must offer, in the names of /proc/cpuinfo."""
+    """Features that the processor must have, in the names of /proc/cpuinfo."""
     mcpu: str
     """LLVM's name of the level."""
     lanes: int
@@ -67,15 +67,15 @@ class Target:
     triple: str
     """LLVM's name of the system, for the code that runs on its CPU."""
     system: str
-    """As `runtime_min.engine.machine` names it."""
+    """Operating system, in the words of `runtime_min.engine.machine`."""
     machine: str
-    """As `runtime_min.engine.machine` names it."""
+    """Processor family, likewise."""
     minimum_os: str
     """Oldest system on which the wheels of apache-tvm-ffi and numpy and the runtime library load."""
     wheel_platform: str
     """Platform tag of the wheels; empty where there are none."""
     device: str
-    """Where the decoder computes: ``cpu``, ``metal`` or ``cuda``."""
+    """Device of the decoder: ``cpu``, ``metal`` or ``cuda``."""
     levels: tuple[CpuLevel, ...]
     """Best first: the runtime takes the first that the machine has."""
     runtime: RuntimeFile | None
@@ -84,15 +84,15 @@ class Target:
     """TVM's runtime of the device, in the same wheel; None where the device is the CPU or no wheel has it."""
     library_suffix: str
     zig_target: str
-    """The system in the words of ``zig cc -target``."""
+    """The system's name for ``zig cc -target``."""
     verified: str
-    """What has been run or checked, and how."""
+    """The proof that the target works: runs and checks."""
     needs: str = ""
-    """What the machine must have besides numpy and apache-tvm-ffi."""
+    """Requirements of the machine besides numpy and apache-tvm-ffi."""
 
     @property
     def runs(self) -> bool:
-        """Whether `runtime_min` speaks there: False for libraries alone, which an app brings to life."""
+        """True if `runtime_min` runs there; otherwise an app calls the libraries itself."""
         return self.runtime is not None
 
     @property
@@ -102,26 +102,26 @@ class Target:
 
     @property
     def source_apart(self) -> bool:
-        """Whether the harmonic source is a stage of its own, on the CPU (its phase is a contract)."""
+        """True if the harmonic source is a stage of its own, on the CPU, whose phase rounds as PyTorch's."""
         return self.device != "cpu"
 
     def device_of(self, stage: str, lstm_device: str = "cpu") -> str:
-        """Returns where a stage computes.
+        """Returns the device of a stage.
 
         Args:
             stage: its name.
-            lstm_device: where the encoders' LSTMs compute, ``cpu`` or the target's device.
+            lstm_device: the device of the encoders' LSTMs, ``cpu`` or the target's device.
         """
         moved = stage == "decoder" or (stage in LSTM_STAGES and lstm_device == self.device)
         return self.device if moved else "cpu"
 
     def fits(self, machine: Machine) -> bool:
-        """Tells whether `machine` is such a system."""
+        """Returns whether `machine` is such a system."""
         return (self.system, self.machine) == (machine.system, machine.machine)
 
 
 LSTM_STAGES = ("duration", "text_encoder")
-"""The stages that ``--lstm-device`` moves."""
+"""Stages with the encoders' LSTMs, whose device ``--lstm-device`` names."""
 
 _X86_64_LEVELS = (
     CpuLevel("x86-64-v4", _X86_64_V4, mcpu="x86-64-v4", lanes=16),

@@ -20,7 +20,7 @@ from exporter.compiler.targets import RuntimeFile
 from exporter.errors import ExportError
 from exporter.export.bill_of_materials import materials
 from exporter.export.jobs import StageError
-from exporter.export.plan import Plan
+from exporter.export.plan import Plan, positions
 from exporter.model.checkpoint import Checkpoint
 from runtime_min.format import manifest
 
@@ -58,7 +58,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         vocabulary=plan.checkpoint.vocabulary,
         runtime_library=_runtime(plan, plan.target.runtime),
         device_libraries=_device_libraries(plan),
-        max_phonemes=plan.positions - _BOUNDARY_TOKENS,
+        max_phonemes=positions(plan.checkpoint) - _BOUNDARY_TOKENS,
     )
 
 

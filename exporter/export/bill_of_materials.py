@@ -44,7 +44,7 @@ def sources_digest(root: Path) -> str:
 def commit(root: Path) -> str:
     """Returns the commit that is checked out at `root`; nothing where that is no checkout of its own.
 
-    An environment may lie within the checkout of another project, whose commit says nothing.
+    An environment may lie within the checkout of another project, whose commit is of no interest.
     """
     if not (root / ".git").exists():
         return ""

@@ -43,14 +43,14 @@ class ExportDiskFullError(ExportError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a worker could not compile, in a form that any process can read."""
+    """A worker's error, in a form that any process can read."""
 
     reason: str
     disk_full: bool
 
 
 def default_workers() -> int:
-    """Returns how many libraries are compiled at a time unless the user says otherwise."""
+    """Returns the default of ``--jobs``, the number of libraries compiled at a time."""
     return min(_MOST_WORKERS, len(usable_cores()))
 
 
@@ -84,7 +84,7 @@ def compile_libraries(
     """Compiles every library that the cache does not have, and stores each as soon as it is done.
 
     Args:
-        jobs: what to compile, in the order in which to start.
+        jobs: the libraries to compile, in the order in which to start.
         directory: place of the libraries' files.
         build: compiles one library; runs in a worker process, so it must be importable by its name.
         workers: how many run at a time.
@@ -160,7 +160,7 @@ def _result(future: Attempt, running: Mapping[Attempt, Job]) -> CompiledLibrary:
         result = future.result()
     except BrokenExecutor as error:
         raise StageError(
-            f"A worker process ended without a word while these were compiled: "
+            f"A worker process ended without an error message while these were compiled: "
             f"{'; '.join(map(str, running.values()))}. The system may have run out of memory: try --jobs 1."
         ) from error
     if isinstance(result, Failure):

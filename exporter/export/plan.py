@@ -48,7 +48,7 @@ class OptionError(ExportError):
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """What to export, and where to."""
+    """The options of an export."""
 
     output: Path
     checkpoint: str = "hub"
@@ -59,12 +59,12 @@ class ExportOptions:
     """A directory of packs, ``hub`` or ``synthetic``; None takes those that belong to the checkpoint."""
     target: str = "host"
     lstm_device: str = CPU
-    """Where the encoders' LSTMs compute: on the CPU, or on the target's device."""
+    """Device of the encoders' LSTMs: ``cpu``, or the target's."""
     cpu_level: str = "all"
     stages: tuple[str, ...] = STAGE_NAMES
     text_buckets: tuple[int, ...] = TEXT_BUCKETS
     frame_buckets: tuple[int, ...] | None = None
-    """None takes `FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` where the decoder is on one."""
+    """None takes `FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` for a decoder on a GPU."""
     runtime_library: Path | None = None
     """TVM's runtime for the target, or the wheel that holds it; None takes this machine's, or fetches it."""
     jobs: int = 1
@@ -125,17 +125,12 @@ class Plan:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the bundle has all stages, so that it speaks."""
+        """True if the bundle has all stages, so that it can synthesise."""
         return self.stages == stage_names(self.target.source_apart)
 
     def device_of(self, stage: str) -> str:
-        """Returns where a stage computes."""
+        """Returns the device of a stage."""
         return self.target.device_of(stage, self.options.lstm_device)
-
-    @property
-    def positions(self) -> int:
-        """Most tokens that the model was trained with, the two boundary tokens among them."""
-        return _positions(self.checkpoint)
 
 
 def make_plan(options: ExportOptions, progress: Progress) -> Plan:
@@ -161,7 +156,7 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
 
     progress.step(f"load the checkpoint: {options.checkpoint}")
     checkpoint = load(options.checkpoint, options.config)
-    _check_buckets("--text-buckets", options.text_buckets, _positions(checkpoint))
+    _check_buckets("--text-buckets", options.text_buckets, positions(checkpoint))
     if checkpoint.synthetic:
         progress.warning(
             "These weights are synthetic: the bundle babbles. It is for tests, not for listeners."
@@ -204,6 +199,7 @@ def _check_buckets(option: str, buckets: Sequence[int], largest: int | None = No
         )
 
 
-def _positions(checkpoint: Checkpoint) -> int:
-    positions: int = checkpoint.config["plbert"]["max_position_embeddings"]
-    return positions
+def positions(checkpoint: Checkpoint) -> int:
+    """Returns the most tokens that a model was trained with, the two boundary tokens among them."""
+    found: int = checkpoint.config["plbert"]["max_position_embeddings"]
+    return found

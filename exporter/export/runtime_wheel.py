@@ -1,6 +1,6 @@
-"""TVM's runtime for another machine: from the wheel of apache-tvm for that platform, and no other file.
+"""TVM's runtime for another machine, from the wheel of apache-tvm for that platform.
 
-The table of targets has the SHA-256 of each library. What was fetched once is kept in the user's cache.
+The table of targets has the SHA-256 of each library. Fetched libraries are kept in the user's cache.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PACKAGE = "apache-tvm"
 
 
 class RuntimeLibraryError(ExportError):
-    """TVM's runtime for the target cannot be had, or is not the one of the table."""
+    """TVM's runtime for the target cannot be fetched, or is not the one of the table."""
 
     exit_code = 5
 
@@ -33,12 +33,12 @@ def runtime_libraries(target: Target, given: Path | None = None) -> dict[str, Pa
 
     Args:
         target: the row of the table.
-        given: the wheel of apache-tvm that holds them, or, where there is but one, the library itself; None
-            takes them from the cache, and if they are not there from the package registry.
+        given: the wheel of apache-tvm that holds them, or the library itself if there is only one; None
+            takes them from the cache or else from the package registry.
 
     Raises:
         RuntimeLibraryError: a file cannot be fetched or read, or its SHA-256 is another one.
-        OutputError: it cannot be kept.
+        OutputError: a file cannot be written into the cache.
     """
     files = target.runtime_files
     kept = {file.name: _place(file) for file in files}
@@ -90,7 +90,7 @@ def _fetch(target: Target) -> Sequence[bytes]:
 
 
 def _read(path: Path, target: Target) -> Sequence[bytes]:
-    """Returns the libraries that `path` holds as a wheel, or the one that it is."""
+    """Returns the libraries in the wheel `path`, or the one library that `path` is."""
     files = target.runtime_files
     try:
         if len(files) == 1 and not zipfile.is_zipfile(path):

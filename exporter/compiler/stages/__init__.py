@@ -26,7 +26,7 @@ _SOURCE_APART: dict[str, Callable[[Any], nn.Module]] = {
 
 
 def make_stage(name: str, model: nn.Module, source_apart: bool = False) -> nn.Module:
-    """The stage `name` with the weights of `model` (a `kokoro.KModel`).
+    """Returns the stage `name` with the weights of `model` (a `kokoro.KModel`).
 
     With `source_apart` the harmonic source is a stage of its own, and the decoder is one for a GPU.
     """

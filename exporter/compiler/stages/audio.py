@@ -29,7 +29,7 @@ class F0N(nn.Module):
         self.f0_project, self.energy_project = Conv.of(predictor.F0_proj), Conv.of(predictor.N_proj)
 
     def forward(self, aligned_encoding: Tensor, prosody_style: Tensor) -> tuple[Tensor, Tensor]:
-        """F0 in Hz, and kokoro's N."""
+        """Returns F0 in Hz, and kokoro's N."""
         f0 = energy = self.shared(aligned_encoding)
         for block in self.f0_blocks:
             f0 = block(f0, prosody_style)
@@ -62,7 +62,7 @@ class GeneratorBlock(nn.Module):
         self.snakes2 = nn.ModuleList(map(Snake, block.alpha2))
 
     def forward(self, x: Tensor, style: Tensor, other: Tensor | None = None, scale: float = 1.0) -> Tensor:
-        """[1, n, channels] to (block(x) + other) * scale."""
+        """Maps [1, n, channels] to (block(x) + other) * scale."""
         last = len(self.convs1) - 1
         for index, conv1 in enumerate(self.convs1):
             h = conv1(x, self.norms1[index](x, style), self.snakes1[index].alpha)
@@ -109,11 +109,10 @@ class Upsampler(nn.Module):
             self.conv = Conv(dense, bias, padding=1, **axes)
 
     def forward(self, x: Tensor, source: Tensor, slope: float) -> Tensor:
-        """[1, in, n] or [1, n, in], and source [1, stride * n (+ 1), out], to the latter's shape."""
-        result: Tensor = operators.interleave(
+        """Maps [1, in, n] or [1, n, in], and source [1, stride * n (+ 1), out], to the latter's shape."""
+        return operators.interleave(
             self.conv(x, slope=slope), source, self.stride, self.padding, self.reflect
         )
-        return result
 
 
 class SourceDownsampler(nn.Module):
@@ -130,13 +129,13 @@ class SourceDownsampler(nn.Module):
         self.conv = Conv(phases, conv.bias, writes_channels_last=True)
 
     def forward(self, spectrum: Tensor) -> Tensor:
-        """[1, in, stride * n + 1] to [1, n, out]."""
+        """Maps [1, in, stride * n + 1] to [1, n, out]."""
         result: Tensor = self.conv(operators.fold(spectrum, self.stride, self.padding))
         return result
 
 
 class Generator(nn.Module):
-    """kokoro's `Generator` behind the source: hidden [1, 512, 2 * m], spectrum to audio [1, 600 * m].
+    """kokoro's `Generator` after the source: hidden [1, 512, 2 * m], spectrum to audio [1, 600 * m].
 
     Between the first upsampler and the last convolution the channels are last: see `kernels.winograd`.
     """
@@ -172,8 +171,7 @@ class Generator(nn.Module):
                 total = self.blocks[index * self.kernels + kernel](x, style, total, scale)
             assert total is not None
             x = total
-        result: Tensor = operators.inverse_stft(self.last(x, slope=self.LAST_SLOPE))
-        return result
+        return operators.inverse_stft(self.last(x, slope=self.LAST_SLOPE))
 
 
 class DecoderBody(nn.Module):
@@ -190,7 +188,7 @@ class DecoderBody(nn.Module):
         self.decode = nn.ModuleList(map(ResidualBlock, decoder.decode))
 
     def forward(self, asr: Tensor, f0: Tensor, energy: Tensor, style: Tensor) -> Tensor:
-        """F0 and N [1, 2 * m]."""
+        """Takes F0 and N [1, 2 * m]."""
         f0 = operators.halve(f0, self.f0_weight, self.f0_bias)
         energy = operators.halve(energy, self.energy_weight, self.energy_bias)
         x: Tensor = self.encode(torch.cat([asr, f0, energy], dim=1), style)
@@ -210,8 +208,7 @@ class HarmonicSource(nn.Module):
 
     def forward(self, f0: Tensor, noise: Tensor) -> Tensor:
         """Noise is one unit Gaussian a sample: the merged noise of the harmonics."""
-        result: Tensor = operators.harmonic_source(f0, self.weight, self.bias, noise)
-        return result
+        return operators.harmonic_source(f0, self.weight, self.bias, noise)
 
 
 class Decoder(nn.Module):
@@ -227,14 +224,14 @@ class Decoder(nn.Module):
     def forward(
         self, asr: Tensor, f0: Tensor, energy: Tensor, decoder_style: Tensor, noise: Tensor
     ) -> Tensor:
-        """24 kHz samples."""
+        """Returns samples at 24 kHz."""
         hidden = self.body(asr, f0, energy, decoder_style)
         result: Tensor = self.generator(hidden, decoder_style, self.source(f0, noise))
         return result
 
 
 class SpectrumDecoder(nn.Module):
-    """The decoder behind its harmonic source, for a GPU: the source's spectrum takes the place of noise."""
+    """The decoder after its harmonic source, for a GPU: the source's spectrum takes the place of noise."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
@@ -244,7 +241,7 @@ class SpectrumDecoder(nn.Module):
     def forward(
         self, asr: Tensor, f0: Tensor, energy: Tensor, decoder_style: Tensor, spectrum: Tensor
     ) -> Tensor:
-        """24 kHz samples of asr [1, 512, m] and a spectrum [1, 22, 120 * m + 1]."""
+        """Returns samples at 24 kHz of asr [1, 512, m] and a spectrum [1, 22, 120 * m + 1]."""
         hidden = self.body(asr, f0, energy, decoder_style)
         result: Tensor = self.generator(hidden, decoder_style, spectrum)
         return result

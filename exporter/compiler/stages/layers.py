@@ -17,14 +17,14 @@ LSTM_LAYOUT = f"lstm[direction,hidden/{lstm.UNITS},hidden,4*{lstm.UNITS}]"
 
 
 def parameter(value: Tensor, layout: str = ROW_MAJOR) -> nn.Parameter:
-    """A contiguous float32 copy of `value`, marked with the name of its layout for the manifest."""
+    """Returns a contiguous float32 copy of `value`, marked with the name of its layout for the manifest."""
     made = nn.Parameter(value.detach().to(torch.float32).contiguous().clone(), requires_grad=False)
     made.weight_layout = layout  # type: ignore[attr-defined]
     return made
 
 
 def packed(pack: Callable[..., NDArray[np.float32]], layout: str, *weights: Tensor) -> nn.Parameter:
-    """Returns the parameter that `pack` makes of weights; of weights without values one without values."""
+    """Returns weights in a kernel's layout; weights on the device ``meta`` give a parameter there."""
     arrays = [
         (torch.zeros_like(weight, device="cpu") if weight.is_meta else weight.detach()).numpy()
         for weight in weights
@@ -33,12 +33,12 @@ def packed(pack: Callable[..., NDArray[np.float32]], layout: str, *weights: Tens
 
 
 def layout_of(value: nn.Parameter) -> str:
-    """The layout that `parameter` gave."""
+    """Returns the name of a parameter's layout."""
     return str(getattr(value, "weight_layout", ROW_MAJOR))
 
 
 def effective_weight(module: Any) -> Tensor:
-    """The weight of a layer, from direction and magnitude where kokoro uses `weight_norm`."""
+    """Returns the weight of a layer, from direction and magnitude where kokoro uses `weight_norm`."""
     if hasattr(module, "weight_v"):
         weight: Tensor = torch._weight_norm(module.weight_v, module.weight_g, 0)
     else:
@@ -72,7 +72,7 @@ class Conv(nn.Module):
 
     @classmethod
     def of(cls, module: nn.Module, **axes: bool) -> "Conv":
-        """From torch's `Conv1d` (stride 1) or `Linear`."""
+        """Returns the same as torch's `Conv1d` (stride 1) or `Linear`."""
         if isinstance(module, nn.Linear):
             return cls(module.weight[:, :, None], module.bias, **axes)
         if not isinstance(module, nn.Conv1d) or module.stride != (1,) or module.groups != 1:
@@ -91,13 +91,12 @@ class Conv(nn.Module):
         other: Tensor | None = None,
         scale: float = 1.0,
     ) -> Tensor:
-        """[1, in, n] to [1, out rounded up, n + growth]; each with the channels last where they are."""
-        result: Tensor = operators.fused_conv1d(
+        """Maps [1, in, n] to [1, out rounded up, n + growth]; each with the channels last where they are."""
+        return operators.fused_conv1d(
             x, self.weight, self.bias, self.padding, self.dilation,
             affine, alpha, slope, gelu, residual, other, scale,
             reads_channels_last=self.reads_channels_last, writes_channels_last=self.writes_channels_last,
         )  # fmt: skip
-        return result
 
 
 class WinogradConv(nn.Module):
@@ -112,7 +111,7 @@ class WinogradConv(nn.Module):
 
     @classmethod
     def of(cls, module: nn.Conv1d) -> "WinogradConv":
-        """From torch's `Conv1d` that keeps the length, as residual blocks need."""
+        """Returns the same as a `Conv1d` of torch that keeps the length, as residual blocks need."""
         if module.groups != 1 or module.bias is None:
             raise TypeError(f"expected a dense Conv1d of stride 1 with a bias, found {module}")
         padding, dilation = int(module.padding[0]), module.dilation[0]
@@ -131,15 +130,14 @@ class WinogradConv(nn.Module):
         scale: float = 1.0,
         in_place: bool = False,
     ) -> Tensor:
-        """[1, n, in] to [1, n + growth, out]: AdaIN's affine, activation, convolution, residuals, scale.
+        """Maps [1, n, in] to [1, n + growth, out]: AdaIN's affine, activation, convolution, residuals, scale.
 
         With `in_place` nothing may read the residual afterwards.
         """
-        result: Tensor = operators.winograd_conv1d(
+        return operators.winograd_conv1d(
             x, self.weight, self.bias, self.taps, self.padding, self.dilation,
             affine, alpha, slope, residual, other, scale, in_place=in_place,
         )  # fmt: skip
-        return result
 
 
 class AdaIN(nn.Module):
@@ -153,12 +151,11 @@ class AdaIN(nn.Module):
         self.epsilon = float(module.norm.eps)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
-        """[1, channels, n], or with the channels last, and [1, style] to [3, channels]."""
-        result: Tensor = operators.adain_affine(
+        """Maps [1, channels, n], or with the channels last, and [1, style] to [3, channels]."""
+        return operators.adain_affine(
             x, style, self.fc_weight, self.fc_bias, self.weight, self.bias, self.epsilon,
             channels_last=self.channels_last,
         )  # fmt: skip
-        return result
 
 
 class BidirectionalLstm(nn.Module):
@@ -174,9 +171,8 @@ class BidirectionalLstm(nn.Module):
         self.recurrent = packed(lstm.pack_recurrent, LSTM_LAYOUT, *recurrent)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[1, in, n] to [1, 2 * hidden, n]."""
-        result: Tensor = operators.bidirectional_lstm(self.project(x), self.recurrent)
-        return result
+        """Maps [1, in, n] to [1, 2 * hidden, n]."""
+        return operators.bidirectional_lstm(self.project(x), self.recurrent)
 
 
 class ResidualBlock(nn.Module):
@@ -195,7 +191,7 @@ class ResidualBlock(nn.Module):
             self.pool_bias = parameter(block.pool.bias)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
-        """[1, in, n] to [1, out, n], or 2 * n where the block upsamples."""
+        """Maps [1, in, n] to [1, out, n], or 2 * n where the block upsamples."""
         affine = self.norm1(x, style)
         if self.upsamples:
             h = operators.upsample_pool(x, affine, self.pool_weight, self.pool_bias, self.SLOPE)

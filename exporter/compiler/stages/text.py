@@ -47,7 +47,7 @@ class Bert(nn.Module):
         self.heads, self.depth = int(config.num_attention_heads), int(config.num_hidden_layers)
 
     def forward(self, token_ids: Tensor) -> Tensor:
-        """token_ids int64 [1, n] to hidden float32 [1, 512, n]."""
+        """Maps token_ids int64 [1, n] to hidden float32 [1, 512, n]."""
         x = self.widen(self.embedding_norm(operators.token_embedding(token_ids, self.words, self.positions)))
         for _ in range(self.depth):
             context = operators.self_attention(self.project(x), self.heads)
@@ -58,7 +58,7 @@ class Bert(nn.Module):
 
 
 class LayerNorm(nn.Module):
-    """Layer norm over channels, with leaky_relu behind it where `slope` is given."""
+    """Layer norm over channels, then leaky_relu where `slope` is given."""
 
     def __init__(self, weight: Tensor, bias: Tensor, epsilon: float, slope: float | None = None) -> None:
         super().__init__()
@@ -66,9 +66,8 @@ class LayerNorm(nn.Module):
         self.epsilon, self.slope = float(epsilon), slope
 
     def forward(self, x: Tensor) -> Tensor:
-        """[1, channels, n] to the same shape."""
-        result: Tensor = operators.channel_norm(x, self.weight, self.bias, self.epsilon, self.slope)
-        return result
+        """Maps [1, channels, n] to the same shape."""
+        return operators.channel_norm(x, self.weight, self.bias, self.epsilon, self.slope)
 
 
 class AdaptiveLayerNorm(nn.Module):
@@ -80,10 +79,9 @@ class AdaptiveLayerNorm(nn.Module):
         self.epsilon = float(module.eps)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
-        """[1, channels, n] and [1, style] to [1, channels, n]."""
+        """Maps [1, channels, n] and [1, style] to [1, channels, n]."""
         condition = self.fc(style[:, :, None]).squeeze(2)
-        result: Tensor = operators.adaptive_channel_norm(x, condition, self.epsilon)
-        return result
+        return operators.adaptive_channel_norm(x, condition, self.epsilon)
 
 
 class Duration(nn.Module):
@@ -125,7 +123,7 @@ class TextEncoder(nn.Module):
         self.lstm = BidirectionalLstm(encoder.lstm)
 
     def forward(self, token_ids: Tensor) -> Tensor:
-        """token_ids int64 [1, n] to text float32 [1, 512, n]."""
+        """Maps token_ids int64 [1, n] to text float32 [1, 512, n]."""
         x = operators.token_embedding(token_ids, self.table)
         for conv, norm in zip(self.convs, self.norms, strict=True):
             x = norm(conv(x))
