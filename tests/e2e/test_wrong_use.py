@@ -109,7 +109,7 @@ def test_every_command_refuses_what_is_no_sound_bundle(directory: Path, tmp_path
     of_a_newer_version(bundle)
     assert_one_line(run_python("-m", *arguments, bundle), 4, "format version 2")
     for path in (tmp_path / "nothing", "x" * 5_000):
-        assert_one_line(run_python("-m", *arguments, path), 4, "is no bundle")
+        assert_one_line(run_python("-m", *arguments, path), 4, "is not a bundle")
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
