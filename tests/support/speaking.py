@@ -63,3 +63,22 @@ def expected(phonemes: str, voice: str, speed: float, seed: int) -> tuple[np.nda
     tokens = np.array([0, *(VOCABULARY[phoneme] for phoneme in phonemes), 0])
     row = voices()[voice][len(phonemes) - 1]
     return reference(tokens, row, speed, lambda count: gaussian_noise(seed, count))
+
+
+def assert_speaks_as_the_format_specifies(bundle: Path) -> None:
+    found = run_alone(
+        bundle,
+        f"""
+        from runtime_min import Bundle
+        spoken = Bundle.load(sys.argv[1])
+        result = []
+        for utterance in {UTTERANCES!r}:
+            audio = spoken.synthesize(*utterance)
+            assert audio.samples.dtype == "float32" and audio.durations.dtype == "int64"
+            result.append((audio.sample_rate, audio.durations.tolist(), audio.samples.tolist()))
+        """,
+    )
+    for utterance, (rate, durations, samples) in zip(UTTERANCES, found, strict=True):
+        expected_durations, expected_samples = expected(*utterance)
+        assert (rate, durations) == (24_000, expected_durations.tolist())
+        np.testing.assert_allclose(samples, expected_samples, rtol=1e-5, atol=1e-5)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import platform
+import subprocess
+from types import SimpleNamespace
 
 import pytest
 
@@ -113,6 +115,8 @@ def test_other_systems_are_described_in_the_formats_words(
     monkeypatch.setattr(platform, "machine", lambda: "AMD64")
     monkeypatch.setattr(platform, "mac_ver", lambda: ("14.1", ("", "", ""), "arm64"))
     monkeypatch.setattr(platform, "version", lambda: "10.0.19045")
-    monkeypatch.setattr("runtime_min.engine.machine._cpu_features", lambda system: frozenset({"one"}))
+    listed = SimpleNamespace(stdout="hw.optional.one: 1\n")
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: listed)
     version = {"macos": "macos 14.1", "windows": "windows 10.0.19045"}[name]
-    assert this_machine() == Machine(name, "x86_64", version, frozenset({"one"}))
+    features = {"macos": frozenset({"one"}), "windows": _cpu_features("windows")}[name]
+    assert this_machine() == Machine(name, "x86_64", version, features)

@@ -51,7 +51,7 @@ def test_a_copy_that_cannot_be_removed_stops_nothing(tmp_path: Path, monkeypatch
 def test_a_copy_lies_where_forgotten_ones_are_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(native, "_memory", lambda path: None)
+    monkeypatch.delattr(os, "memfd_create")
     monkeypatch.setattr(native.tempfile, "tempdir", str(tmp_path))
     with library_file("lib/x.dll", [b"MZ"]) as path:
         remove_forgotten(tmp_path, time.time() + 2 * DAY)
