@@ -1,4 +1,4 @@
-"""A loaded bundle: what an app uses."""
+"""The facade of the package: a loaded bundle, which apps use."""
 
 from __future__ import annotations
 
@@ -204,8 +204,8 @@ class Bundle:
             InputError: as in `synthesize`, or an array or bucket does not fit.
             MissingStagesError: this is a partial bundle.
         """
-        synthesiser = self._synthesiser()
-        utterance = check_utterance(self._capabilities(), phonemes, voice, speed, seed)
+        capabilities, synthesiser = self._capabilities(), self._synthesiser()
+        utterance = check_utterance(capabilities, phonemes, voice, speed, seed)
         return synthesiser.trace(utterance, Choices(durations, noise, buckets))
 
     def stage(self, name: str) -> StageRunner:
@@ -245,8 +245,9 @@ class Bundle:
 
     def _speak(self, request: Request, *, whole: bool) -> tuple[Iterator[Audio], str]:
         """Returns the pieces of the speech, each computed when it is asked for, and all phonemes."""
-        synthesiser = self._synthesiser()
-        plan = plan_speech(self._capabilities(), request, whole=whole)
+        # In this order, so that closing in between is found.
+        capabilities, synthesiser = self._capabilities(), self._synthesiser()
+        plan = plan_speech(capabilities, request, whole=whole)
         return speak(plan, synthesiser), plan.phonemes
 
     def _capabilities(self) -> Capabilities:
