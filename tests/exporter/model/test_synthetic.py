@@ -96,10 +96,6 @@ def test_the_numbers_of_a_name_never_change() -> None:
         synthetic.uniform("name", (4,)),
         np.array(GOLDEN_UNIFORM, np.float32),
     )
-    assert not np.array_equal(synthetic.uniform("another", (4,)), synthetic.uniform("name", (4,)))
-
-
-def test_uniform_numbers_fill_their_range() -> None:
     values = synthetic.uniform("range", (100_001,))
     assert -1 <= values.min() < -0.999 and 0.999 < values.max() < 1
     assert abs(values.mean()) < 0.01 and abs(values.std() - 3**-0.5) < 0.01
@@ -127,19 +123,20 @@ def test_the_file_has_the_official_layout(tmp_path: Path) -> None:
     assert synthetic.ensure_file(OFFICIAL_CONFIG, tmp_path) == path
     assert path.stat().st_mtime_ns == before
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+    other = tmp_path / "config.json"
+    other.write_text(OFFICIAL_CONFIG.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    assert synthetic.file_name(other) != path.name
 
 
-def test_another_configuration_gets_another_file(tmp_path: Path) -> None:
-    config = tmp_path / "config.json"
-    config.write_text(OFFICIAL_CONFIG.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    names = {synthetic.file_name(path) for path in (config, OFFICIAL_CONFIG)}
-    assert len(names) == 2
-
-
-def test_durations_are_those_of_speech(speak: Speaker) -> None:
+def test_prosody_is_that_of_speech(speak: Speaker) -> None:
     voices = [synthetic_voice(name) for name in ("af_heart", "am_michael", "bf_emma")]
     said = [speak(speak.random_ids(60, seed), voice, aloud=False) for seed, voice in enumerate(voices)]
     _check_durations(np.concatenate([utterance.durations for utterance in said]))
+    _check_f0(said[0].f0)
+    energy = said[0].energy
+    assert -13 < energy.min() < -7  # the real model: -9.6
+    assert 6 < energy.max() < 13  # 8.1
+    assert 4 < energy.std() < 7  # 5.4
 
 
 def _check_durations(durations: np.ndarray) -> None:
@@ -152,10 +149,6 @@ def _check_durations(durations: np.ndarray) -> None:
     assert np.mean(np.abs(durations - np.rint(durations)) > 0.1) > 0.4
 
 
-def test_f0_switches_between_unvoiced_and_voiced(speak: Speaker) -> None:
-    _check_f0(speak(speak.random_ids(60), synthetic_voice("af_heart"), aloud=False).f0)
-
-
 def _check_f0(f0: np.ndarray) -> None:
     voiced = f0 > 10
     assert 0.4 < voiced.mean() < 0.8  # the real model: 0.58
@@ -166,13 +159,6 @@ def _check_f0(f0: np.ndarray) -> None:
     assert -2.5 < np.median(f0[~voiced]) < -0.3  # -1.8 at the least
     switches = np.count_nonzero(voiced[1:] != voiced[:-1])
     assert 4 < len(f0) / switches < 40  # stretches of frames, no flicker
-
-
-def test_energy_spans_silence_and_speech(speak: Speaker) -> None:
-    energy = speak(speak.random_ids(60), synthetic_voice("af_heart"), aloud=False).energy
-    assert -13 < energy.min() < -7  # the real model: -9.6
-    assert 6 < energy.max() < 13  # 8.1
-    assert 4 < energy.std() < 7  # 5.4
 
 
 def test_audio_is_as_loud_as_speech_and_does_not_clip(plain: Utterance) -> None:
@@ -224,13 +210,9 @@ def test_the_longest_input_at_a_quarter_of_the_speed_exceeds_the_largest_frame_b
     speak: Speaker,
 ) -> None:
     ids, voice = speak.random_ids(510), synthetic_voice("af_heart")
-    durations = _durations(speak, ids, voice)
+    durations = speak(ids, voice, aloud=False).durations
     assert 1000 < np.maximum(np.rint(durations), 1).sum() < 2500
     assert np.rint(durations * 4).sum() > 5120
-
-
-def _durations(speak: Speaker, ids: list[int], voice: np.ndarray) -> np.ndarray:
-    return speak(ids, voice, aloud=False).durations
 
 
 @pytest.mark.slow
