@@ -67,10 +67,6 @@ def test_a_library_holds_no_source_and_needs_nothing_of_cuda(library):
     assert not [symbol.name for symbol in parsed.imported_symbols if str(symbol.name).startswith("cu")]
 
 
-def test_two_exports_give_the_same_bytes(library, tmp_path):
-    assert export(tmp_path / "again.so") == library.read_bytes()
-
-
 def test_the_cuda_runtime_of_tvm_hands_the_fatbin_to_the_driver(library, tmp_path):
     runtime = TVM_LIBRARIES / "libtvm_runtime_cuda.so"
     source = (ROOT / "tests" / "support" / "cuda_driver.c").read_text()
@@ -118,24 +114,23 @@ def test_there_is_no_fast_math():
     assert b".ftz" not in ptx and b".approx" not in ptx
 
 
-def test_the_fatbin_of_a_source_is_always_the_same_and_names_no_directory(tmp_path, monkeypatch):
-    fatbin = cuda.fatbin(DIVISION)
+def test_the_same_source_gives_the_same_library_which_names_no_directory(library, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert cuda.fatbin(DIVISION) == fatbin
+    cuda.compiled_once.cache_clear()
+    content = export(tmp_path / "again.so")
+    assert content == library.read_bytes()
     for directory in (Path.cwd(), Path(__file__).parent, Path.home()):
-        assert f"{directory}/".encode() not in fatbin
+        assert f"{directory}/".encode() not in content
 
 
-def test_a_refused_kernel_is_an_error_with_the_compilers_log():
-    with pytest.raises(CudaCompileError, match='identifier "banana" is undefined') as caught:
-        cuda.fatbin("__global__ void kernel() { banana(); }")
+def test_a_refused_kernel_is_an_error_with_the_compilers_log(monkeypatch):
+    fatbin, message = cuda.fatbin, 'identifier "banana" is undefined'
+    with pytest.raises(CudaCompileError, match=message) as caught:
+        fatbin("__global__ void kernel() { banana(); }")
     assert caught.value.exit_code == 7
-
-
-def test_a_kernel_refused_while_tvm_builds_is_the_same_error(monkeypatch):
-    fatbin = cuda.fatbin
+    # The same error comes out of TVM's build.
     monkeypatch.setattr(cuda, "compiled_once", lambda source: fatbin(source.replace("expf", "banana")))
-    with pytest.raises(CudaCompileError, match='identifier "banana" is undefined'), cuda.fatbins():
+    with pytest.raises(CudaCompileError, match=message), cuda.fatbins():
         compile_module(scaled(), TARGET)
 
 
@@ -164,14 +159,11 @@ def test_a_missing_compiler_is_an_error_that_names_the_package_and_the_remedy(mi
 
 
 def test_a_compiler_whose_ptx_older_drivers_refuse_is_an_error(monkeypatch):
+    assert cuda.versions("cpu") == cuda.versions("metal") == {}
+    assert set(cuda.versions("cuda")) == {"nvidia-cuda-nvrtc", "nvidia-nvfatbin"}
     monkeypatch.setattr(importlib.metadata, "distribution", lambda _: SimpleNamespace(version="13.1.80"))
     with pytest.raises(CudaCompilerMissingError, match=r"nvidia-cuda-nvrtc is 13\.1\.80, expected 13\.0\."):
         cuda.versions("cuda")
-
-
-def test_only_cuda_has_a_compiler_of_its_own():
-    assert cuda.versions("cpu") == cuda.versions("metal") == {}
-    assert set(cuda.versions("cuda")) == {"nvidia-cuda-nvrtc", "nvidia-nvfatbin"}
 
 
 def test_objects_without_cuda_modules_stay_as_they_are(tmp_path):

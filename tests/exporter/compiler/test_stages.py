@@ -1,5 +1,6 @@
 """The stages as torch modules compute what kokoro's own modules compute, before anything is compiled."""
 
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 
@@ -110,19 +111,31 @@ def test_a_source_apart_changes_nothing_but_rounding(loaded: Checkpoint, trace: 
     assert snr(audio.numpy(), trace.audio) >= 60
 
 
-def test_a_decoder_for_a_gpu_has_no_winograd(loaded: Checkpoint) -> None:
-    decoder = make_stage("decoder", loaded.model, source_apart=True)
-    assert {layout_of(value) for value in decoder.parameters()} == {"row-major", "conv[out/8,in,taps,8]"}
-    assert not any(name.startswith("source.") for name, _ in decoder.named_parameters())
-
-
-def test_every_parameter_of_a_stage_is_a_contiguous_float32_array(stages: Stages) -> None:
+def test_parameters_are_contiguous_float32_copies_of_the_checkpoint(
+    loaded: Checkpoint, stages: Stages
+) -> None:
+    of_model = {value.data_ptr() for value in loaded.model.state_dict().values()}
     for stage in stages.values():
-        for name, value in stage.named_parameters():
-            assert value.dtype == torch.float32, name
-            assert value.is_contiguous(), name
-            assert not value.requires_grad, name
         assert not dict(stage.named_buffers())
+        for name, value in stage.named_parameters():
+            assert value.dtype == torch.float32 and value.is_contiguous(), name
+            assert not value.requires_grad and value.data_ptr() not in of_model, name
+
+
+def test_layouts_are_named_after_their_kernels_and_a_gpus_decoder_has_no_winograd(
+    loaded: Checkpoint, stages: Stages
+) -> None:
+    direct = {"row-major", "conv[out/8,in,taps,8]"}
+    assert {layout_of(value) for stage in stages.values() for value in stage.parameters()} == direct | {
+        "lstm[direction,hidden/16,hidden,4*16]",
+        "toom-cook-f(5,2)[out/32,6,in,32]",
+        "toom-cook-f(6,3)[out/32,8,in,32]",
+        "toom-cook-f(8,7)[out/32,15,in,32]",
+        "toom-cook-f(14,11)[out/32,30,in,32]",
+    }
+    decoder = make_stage("decoder", loaded.model, source_apart=True)
+    assert {layout_of(value) for value in decoder.parameters()} == direct
+    assert not any(name.startswith("source.") for name, _ in decoder.named_parameters())
 
 
 @pytest.mark.parametrize("source_apart", [False, True])
@@ -138,25 +151,6 @@ def test_stages_without_weights_have_the_parameters_of_those_with_weights(
             for stage in (with_weights, without)
         )
         assert found == expected
-
-
-def test_a_stage_is_a_copy_of_the_checkpoint(loaded: Checkpoint, stages: Stages) -> None:
-    of_model = {value.data_ptr() for value in loaded.model.state_dict().values()}
-    of_stages = {value.data_ptr() for stage in stages.values() for value in stage.parameters()}
-    assert not of_model & of_stages
-
-
-def test_layouts_are_named_after_what_the_kernels_read(stages: Stages) -> None:
-    layouts = {layout_of(value) for stage in stages.values() for value in stage.parameters()}
-    assert layouts == {
-        "row-major",
-        "conv[out/8,in,taps,8]",
-        "lstm[direction,hidden/16,hidden,4*16]",
-        "toom-cook-f(5,2)[out/32,6,in,32]",
-        "toom-cook-f(6,3)[out/32,8,in,32]",
-        "toom-cook-f(8,7)[out/32,15,in,32]",
-        "toom-cook-f(14,11)[out/32,30,in,32]",
-    }
 
 
 def test_effective_weights_are_those_of_weight_norm() -> None:
@@ -191,48 +185,40 @@ def test_convolutions_and_linear_layers_keep_their_meaning(
         assert not value[:, out:].any()
 
 
-@pytest.mark.parametrize(
-    "layer",
-    [nn.Conv1d(8, 8, 3, stride=2), nn.Conv1d(8, 8, 3, groups=2), nn.ConvTranspose1d(8, 8, 3), nn.Identity()],
-)
-def test_layers_that_are_no_dense_convolution_of_stride_1_are_refused(layer: nn.Module) -> None:
-    with pytest.raises(TypeError, match=r"expected Linear or a dense Conv1d of stride 1, found \w+\("):
-        Conv.of(layer)
+def upsampler(layer: nn.ConvTranspose1d) -> Upsampler:
+    return Upsampler(layer, reflect=False, reads_channels_last=False)
 
 
-@pytest.mark.parametrize("layer", [nn.Conv1d(8, 8, 3, groups=2), nn.Conv1d(8, 8, 3, bias=False)])
-def test_what_winograd_does_not_compute_is_refused(layer: nn.Conv1d) -> None:
-    with pytest.raises(TypeError, match="expected a dense Conv1d of stride 1 with a bias, found Conv1d"):
-        WinogradConv.of(layer)
+DENSE = r"expected Linear or a dense Conv1d of stride 1, found \w+\("
+WITH_BIAS = "expected a dense Conv1d of stride 1 with a bias, found Conv1d"
+SAME_LENGTH = "expected a convolution that keeps the length, found Conv1d"
+TWICE = "expected a kernel of twice the stride"
 
 
 @pytest.mark.parametrize(
-    "layer", [nn.Conv1d(8, 8, 3, padding=1, stride=2), nn.Conv1d(8, 8, 3), nn.Conv1d(8, 8, 3, padding=2)]
-)
-def test_residual_convolutions_that_change_the_length_are_refused(layer: nn.Conv1d) -> None:
-    with pytest.raises(ValueError, match="expected a convolution that keeps the length, found Conv1d"):
-        WinogradConv.of(layer)
-
-
-@pytest.mark.parametrize(
-    "layer",
+    ("make", "layer", "message"),
     [
-        nn.ConvTranspose1d(8, 8, 12, stride=5, padding=3),
-        nn.ConvTranspose1d(8, 8, 12, stride=6, padding=2),
-        nn.ConvTranspose1d(8, 8, 12, stride=6, padding=3, output_padding=1),
+        (Conv.of, nn.Conv1d(8, 8, 3, stride=2), DENSE),
+        (Conv.of, nn.Conv1d(8, 8, 3, groups=2), DENSE),
+        (Conv.of, nn.ConvTranspose1d(8, 8, 3), DENSE),
+        (Conv.of, nn.Identity(), DENSE),
+        (WinogradConv.of, nn.Conv1d(8, 8, 3, groups=2), WITH_BIAS),
+        (WinogradConv.of, nn.Conv1d(8, 8, 3, bias=False), WITH_BIAS),
+        (WinogradConv.of, nn.Conv1d(8, 8, 3, padding=1, stride=2), SAME_LENGTH),
+        (WinogradConv.of, nn.Conv1d(8, 8, 3), SAME_LENGTH),
+        (WinogradConv.of, nn.Conv1d(8, 8, 3, padding=2), SAME_LENGTH),
+        (upsampler, nn.ConvTranspose1d(8, 8, 12, stride=5, padding=3), TWICE),
+        (upsampler, nn.ConvTranspose1d(8, 8, 12, stride=6, padding=2), TWICE),
+        (upsampler, nn.ConvTranspose1d(8, 8, 12, stride=6, padding=3, output_padding=1), TWICE),
+        (SourceDownsampler, nn.Conv1d(8, 8, 12, stride=5, padding=3), TWICE),
+        (SourceDownsampler, nn.Conv1d(8, 8, 12, stride=6, padding=2), TWICE),
     ],
 )
-def test_upsamplers_of_another_kind_are_refused(layer: nn.ConvTranspose1d) -> None:
-    with pytest.raises(ValueError, match="expected a kernel of twice the stride"):
-        Upsampler(layer, reflect=False, reads_channels_last=False)
-
-
-@pytest.mark.parametrize(
-    "layer", [nn.Conv1d(8, 8, 12, stride=5, padding=3), nn.Conv1d(8, 8, 12, stride=6, padding=2)]
-)
-def test_source_convolutions_of_another_kind_are_refused(layer: nn.Conv1d) -> None:
-    with pytest.raises(ValueError, match="expected a kernel of twice the stride"):
-        SourceDownsampler(layer)
+def test_layers_that_no_kernel_computes_are_refused(
+    make: Callable[[nn.Module], nn.Module], layer: nn.Module, message: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        make(layer)
 
 
 @pytest.mark.parametrize(
