@@ -24,6 +24,7 @@ from runtime_min.engine.machine import Machine
 from runtime_min.format.signatures import stage_names
 
 LINUX = find_target("linux-x86_64")
+PLAN9 = Machine("plan9", "mips", "", frozenset())
 # What every processor on which the target's system runs has, in LLVM's words.
 BASELINES = {
     "linux-x86_64": "x86-64",
@@ -67,20 +68,19 @@ def test_every_target_has_a_name_of_its_own():
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 class TestRow:
-    def test_levels_go_from_the_best_to_the_most_common(self, target):
+    def test_levels_go_from_the_best_to_the_most_common_and_have_tiles(self, target):
         for better, common in pairwise(target.levels):
             assert set(better.features) > set(common.features)
             assert better.lanes >= common.lanes
+        for level in target.levels:
+            assert tiles_of(level).lanes == level.lanes
+            assert level.name.replace("-", "").isalnum(), "it is a directory of a bundle"
 
     def test_levels_ask_for_exactly_the_instructions_that_llvm_may_emit(self, target):
         baseline = llvm_features(target, BASELINES[target.name])
         for level in target.levels:
             added = llvm_features(target, level.mcpu) - baseline
             assert {CPUINFO_NAMES[name] for name in added & CPUINFO_NAMES.keys()} == set(level.features)
-
-    def test_names_can_be_directories_of_a_bundle(self, target):
-        for level in target.levels:
-            assert level.name.replace("-", "").isalnum()
 
     def test_zig_links_for_the_machine_and_the_oldest_system_that_is_promised(self, target):
         machine, system, *version = target.zig_target.replace("-gnu", "").replace(".", "-", 1).split("-")
@@ -106,18 +106,12 @@ class TestRow:
     def test_only_the_decoder_leaves_the_cpu_unless_the_lstms_are_asked_to(self, target):
         device = target.device
         assert target.source_apart == (device != "cpu")
+        assert (target.device_runtime is not None) == (target.runs and device != "cpu")
+        assert all(len(file.sha256) == 64 for file in target.runtime_files)
         for stage in stage_names(target.source_apart):
             assert target.device_of(stage) == (device if stage == "decoder" else "cpu")
             moved = ("decoder", "duration", "text_encoder")
             assert target.device_of(stage, device) == (device if stage in moved else "cpu")
-
-    def test_a_device_has_a_runtime_of_its_own_where_there_is_a_runtime(self, target):
-        assert (target.device_runtime is not None) == (target.runs and target.device != "cpu")
-        assert all(len(file.sha256) == 64 for file in target.runtime_files)
-
-    def test_every_level_has_register_tiles_of_its_vectors(self, target):
-        for level in target.levels:
-            assert tiles_of(level).lanes == level.lanes
 
     def test_it_is_shown_with_all_that_is_known_of_it(self, target, capsys):
         Console(width=80).print(as_tables(machine(target)))
@@ -129,10 +123,8 @@ class TestRow:
         assert f"{target.minimum_os} or newer" in shown
         assert ("of this machine's TVM" in shown) == target.runs
 
-    def test_it_is_found_by_its_name_on_every_machine(self, target):
-        assert find_target(target.name, Machine("plan9", "mips", "", frozenset())) is target
-
-    def test_the_host_of_its_own_machines_computes_on_the_cpu(self, target):
+    def test_it_is_found_by_its_name_and_the_host_computes_on_the_cpu(self, target):
+        assert find_target(target.name, PLAN9) is target
         if target.system == "ios":
             with pytest.raises(UnknownTargetError):
                 find_target("host", machine(target))
@@ -142,18 +134,11 @@ class TestRow:
         assert host is target or target.device != "cpu"
 
 
-def test_an_unknown_target_names_all_and_the_nearest():
+def test_an_unknown_target_names_all_and_the_nearest_a_host_without_one_the_machine():
     with pytest.raises(UnknownTargetError, match=r"'linux-x86-64'.*Did you mean linux-x86_64\?.*'host'"):
         find_target("linux-x86-64")
-
-
-def test_a_host_without_a_target_names_the_machine_and_the_targets():
     with pytest.raises(UnknownTargetError, match=r"plan9-mips.*linux-x86_64.*--target"):
-        find_target("host", Machine("plan9", "mips", "", frozenset()))
-
-
-def test_all_levels_are_the_row_itself():
-    assert choose_levels(LINUX, "all", Machine("plan9", "mips", "", frozenset())) == LINUX.levels
+        find_target("host", PLAN9)
 
 
 @given(st.sets(st.sampled_from([*LINUX.levels[0].features, "sha_ni"])))
@@ -166,18 +151,16 @@ def test_the_host_level_is_the_first_whose_features_are_all_there(features):
             choose_levels(LINUX, "host", machine(LINUX, *features))
 
 
-def test_another_system_runs_no_host_level():
-    arm = Machine("linux", "aarch64", "glibc 2.36", frozenset(LINUX.levels[0].features))
-    with pytest.raises(UnknownCpuLevelError):
-        choose_levels(LINUX, "host", arm)
-
-
 @given(st.permutations([level.name for level in LINUX.levels]))
 def test_named_levels_come_best_first_in_whatever_order_they_are_named(names):
     assert choose_levels(LINUX, ", ".join(names), machine(LINUX)) == LINUX.levels
+    assert choose_levels(LINUX, "all", PLAN9) == LINUX.levels
     assert choose_levels(LINUX, names[0], machine(LINUX))[0].name == names[0]
 
 
-def test_an_unknown_level_is_named_with_those_that_exist():
+def test_a_level_that_does_not_exist_or_fit_is_named_with_those_that_exist():
     with pytest.raises(UnknownCpuLevelError, match=r"'x86-64-v9'.*x86-64-v4, x86-64-v3"):
         choose_levels(LINUX, "x86-64-v3,x86-64-v9", machine(LINUX))
+    arm = Machine("linux", "aarch64", "glibc 2.36", frozenset(LINUX.levels[0].features))
+    with pytest.raises(UnknownCpuLevelError):
+        choose_levels(LINUX, "host", arm)

@@ -55,19 +55,14 @@ def make_wheel(path: Path, content: bytes = CONTENT, **more: bytes) -> Path:
     return path
 
 
-def test_what_was_fetched_once_is_kept(tmp_path, registry):
+def test_what_was_fetched_once_is_kept_and_fetched_again_when_it_is_damaged(tmp_path, registry):
     wheels, asked = registry
     wheels.append(make_wheel(tmp_path / "tvm.whl"))
     first, second = runtime_library(), runtime_library()
     assert first == second and first.name == "libtvm_runtime.so" and first.read_bytes() == CONTENT
     assert len(asked) == 1 and "manylinux_2_28_aarch64" in asked[0]
     assert [path.name for path in first.parent.iterdir()] == [first.name]
-
-
-def test_what_was_damaged_since_is_fetched_again(tmp_path, registry):
-    wheels, asked = registry
-    wheels.append(make_wheel(tmp_path / "tvm.whl"))
-    runtime_library().write_bytes(b"damaged")
+    first.write_bytes(b"damaged")
     assert runtime_library().read_bytes() == CONTENT
     assert len(asked) == 2
 
@@ -101,19 +96,15 @@ def test_of_two_libraries_a_single_one_is_not_enough(tmp_path):
         runtime_libraries(WITH_DEVICE, tmp_path / NAME)
 
 
-def test_a_wrong_runtime_of_the_device_is_refused_and_nothing_is_kept(tmp_path, cache):
-    wheel = make_wheel(tmp_path / "tvm.whl", **{DEVICE.name: b"another"})
-    with pytest.raises(RuntimeLibraryError, match=r"libtvm_runtime_gpu\.so of .* is not the runtime"):
-        runtime_libraries(WITH_DEVICE, wheel)
-    assert not cache.exists()
-
-
 @pytest.mark.parametrize("named", [False, True])
 def test_another_file_than_the_tables_is_refused_and_not_kept(tmp_path, cache, registry, named):
     wheel = make_wheel(tmp_path / "tvm.whl", b"another")
     registry[0].append(wheel)
     with pytest.raises(RuntimeLibraryError, match=r"linux-aarch64: expected SHA-256 \w{64}, found \w{64}"):
         runtime_library(wheel if named else None)
+    wheel = make_wheel(tmp_path / "device.whl", **{DEVICE.name: b"another"})
+    with pytest.raises(RuntimeLibraryError, match=r"libtvm_runtime_gpu\.so of .* is not the runtime"):
+        runtime_libraries(WITH_DEVICE, wheel)
     assert not cache.exists()
 
 
