@@ -37,6 +37,7 @@ class SharedFixtures(LoadScopeScheduling):
         return "tests/e2e" if file.startswith("tests/e2e/") else file
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedFixtures:
     """Replaces the groups of pytest-xdist, whose release 3.8 cannot set them under pytest 9.2."""
     return SharedFixtures(config, log)

@@ -1,4 +1,4 @@
-"""One export for all tests of this directory, loaded bundles, and kokoro to compare them with.
+"""Fixtures of the whole model: one export for all tests, loaded bundles, and kokoro's answers.
 
 The process of the tests never imports TVM's compiler: everything that compiles runs in a process of its own.
 """
@@ -46,7 +46,7 @@ def run_python(*arguments: str | Path, **changes: str) -> subprocess.CompletedPr
 
 
 def assert_refused_here(bundle: Path, target: Target, output: Path) -> None:
-    """This machine says in one sentence that a bundle for `target` is for another, and writes nothing."""
+    """Asserts that this machine refuses a bundle for `target` in one sentence and writes nothing."""
     done = run_python("-m", "runtime_min", bundle, "--phonemes", HELLO, "-o", output)
     assert done.returncode == 5
     (line,) = done.stderr.splitlines()

@@ -1,4 +1,4 @@
-"""The benchmark runs from end to end on a real bundle; what it finds depends on the machine."""
+"""The benchmark runs from end to end on a real bundle; its figures depend on the machine."""
 
 from __future__ import annotations
 

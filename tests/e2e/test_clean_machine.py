@@ -69,7 +69,7 @@ class Machine:
 
 
 def _without_network() -> list[str]:
-    """The command under which there is no network; nothing where namespaces are not allowed."""
+    """Start of a command that runs without network; empty where namespaces are not allowed."""
     command = ["unshare", "--user", "--map-root-user", "--net"]
     try:
         allowed = subprocess.run([*command, "true"], capture_output=True).returncode == 0
@@ -82,7 +82,7 @@ WITHOUT_NETWORK = _without_network()
 
 
 def requirements(bundle: Bundle, version: str) -> list[str]:
-    """What pip is asked for: our pins, or on a Python that they are not for what the bundle's README says."""
+    """Arguments of pip: our pins, or the bundle's own versions on a Python that the pins exclude."""
     if version == THIS:
         return ["--constraint", str(ROOT / "constraints.txt"), "numpy", "apache-tvm-ffi"]
     return ["numpy", f"apache-tvm-ffi=={bundle.manifest.versions.tvm_ffi}"]

@@ -1,4 +1,4 @@
-"""The runtime's command with a real bundle: what it writes, when, and what stays when it is stopped."""
+"""The runtime's command with a real bundle: its files and streams, also when it is interrupted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bundles for Metal and CUDA speak on a GPU that the CPU plays, with this machine as their host.
+"""Bundles for Metal and CUDA speak on the CPU's stand-in for a GPU, with this machine as their host.
 
 The stand-in runs the kernels' own source: for Metal with functions and divisions off by what its fast math
 allows, for CUDA what the fatbin is compiled from.

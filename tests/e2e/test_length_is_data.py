@@ -42,7 +42,7 @@ def assert_same_bits(one: Mapping[str, NDArray[Any]], other: Mapping[str, NDArra
 
 
 def inputs_of(stage: str, trace: Trace) -> dict[str, NDArray[Any]]:
-    """What the chain gave `stage`."""
+    """Inputs of `stage` in the chain."""
     inputs: dict[str, dict[str, NDArray[Any]]] = {
         "bert": {"token_ids": trace.token_ids},
         "duration": {"hidden": trace.hidden, "prosody_style": trace.style.prosody},
@@ -90,7 +90,7 @@ def spoken_alone(directory: Path, **environment: str) -> Any:
 
 @pytest.fixture(scope="module")
 def untouched(directory: Path) -> Any:
-    """What is spoken from memory as the system gives it."""
+    """Digests without a changed allocator."""
     return spoken_alone(directory)
 
 

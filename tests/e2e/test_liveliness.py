@@ -1,4 +1,4 @@
-"""The bundle's weights are alive: whatever is said differently sounds different, and by how much."""
+"""The synthetic weights react: another token, voice or speed changes durations, F0 and audio."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def nehalem(x86_64: EmulatedMachine) -> EmulatedMachine:
 
 
 def refusal(machine: EmulatedMachine, bundle: Path, output: Path, *options: str) -> str:
-    """What a machine that cannot speak says: one sentence and an exit code, and it writes nothing."""
+    """Returns the one line of error of a machine that cannot speak; asserts the exit code and no output."""
     done = machine.run(bundle / "runtime_min.pyz", "--phonemes", SHORTEST, "-o", output, *options)
     assert done.returncode == 5, done.stderr
     # qemu itself names features that have nothing to do with the levels and that it does not emulate.

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.e2e
 def tested(
     directory: Path, kokoro_said: SelfTestFiles, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
-    """The bundle with a self-test; who damages it repairs it."""
+    """The bundle with a self-test; a test that damages it repairs it."""
     place = tmp_path_factory.mktemp("tested")
     bundle = Path(shutil.copytree(directory, place / "bundle"))
     give(bundle, kokoro_said)

@@ -1,4 +1,4 @@
-"""`validate steps` finds nothing in a good bundle, and in a defective one the step that is defective."""
+"""`validate steps` passes a good bundle and names the step and the block of a seeded defect."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def calls(checkpoint_file: Path) -> dict[str, StageCalls]:
 
 @pytest.fixture(scope="module")
 def asking(calls: dict[str, StageCalls], kokoro: Kokoro) -> Asking:
-    """A small bucket for pt.static, which otherwise takes a minute."""
+    """Executions with a small bucket for pt.static, which otherwise takes a minute."""
     return lambda bundle: Executions(bundle, kokoro, calls, static_tokens=64, static_frames=128)
 
 

@@ -1,4 +1,4 @@
-"""Whatever is asked for wrongly ends with a typed error that says what to do, and never with a traceback."""
+"""Wrong requests end with a typed error that says what to do, never with a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `make test` runs of the tests of GPUs: a kernel with barriers and one with fast math's functions."""
+"""The part of the GPU tests in `make test`: a kernel with barriers and one with fast math's functions."""
 
 from tests.machines import test_gpu_adain, test_gpu_kernels
 from tests.support.gpu_testing import Gpu, every_device

@@ -1,4 +1,4 @@
-"""Libraries for systems that are not this one: their files, held against what that system's wheels export."""
+"""Libraries for other systems: headers and symbols, compared with the exports of the wheels there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bundle on an emulated machine: the script that loads it there, and what stands for it here."""
+"""A bundle on an emulated machine: the script that loads it there, and its proxy here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def answers(bundle: str) -> Callable[[Any], Any]:
-    """Returns what calls the methods of a bundle, loaded by the runtime that it carries."""
+    """Returns a function that calls the methods of a bundle, loaded by the bundle's own runtime."""
     sys.path.insert(0, f"{bundle}/runtime_min.pyz")
     from runtime_min import Bundle
 
@@ -40,7 +40,7 @@ class EmulatedBundle:
         return self.ask((None, "trace", arguments, options))
 
     def modules(self) -> list[str]:
-        """Names of all that is imported there."""
+        """Names of all modules imported there."""
         names: list[str] = self.ask((None, "modules", (), {}))
         return names
 

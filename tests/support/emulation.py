@@ -37,11 +37,11 @@ class EmulatedMachine:
     """A Python of another processor, with the two packages that a bundle needs."""
 
     family: str
-    """As Linux names it."""
+    """Linux's name of it."""
     place: Path
     """Holds qemu, the machine's packages and its file system."""
     processor: str = ""
-    """As qemu names it; empty for qemu's own choice."""
+    """qemu's name of it; empty for qemu's default."""
 
     @property
     def system(self) -> Path:
@@ -71,7 +71,7 @@ class EmulatedMachine:
         return subprocess.run(command, env=self.environment, cwd=self.place, capture_output=True, text=True)
 
     def serving(self, script: Path, *arguments: str | Path) -> AbstractContextManager[Ask]:
-        """Starts a process that answers with the function `answers` of `script`, and gives how to ask it."""
+        """Starts a process with the function `answers` of `script`, and yields a function that asks it."""
         return serve.asking(self.command, script, *arguments, env=self.environment, cwd=self.place)
 
     def with_processor(self, processor: str) -> EmulatedMachine:

@@ -1,4 +1,4 @@
-"""Gives a bundle that was exported without validation the self-test that it would have got."""
+"""Adds the self-test to a bundle that was exported without validation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ANSWERS = None if "KOKORO_EXPORT_PROOF" in os.environ else directories.answers()
 
 
 def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]) -> SelfTestFiles:
-    """What a bundle for `target` with synthetic weights and voices gets."""
+    """Returns the self-test of a bundle for `target` with synthetic weights and voices."""
     checkpoint, found = load("synthetic"), find_target(target)
     options = ExportOptions(
         Path(),
@@ -41,7 +41,7 @@ def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[
 
 
 def give(bundle: Path, said: SelfTestFiles) -> None:
-    """Puts it into a bundle."""
+    """Writes a self-test into a bundle."""
     for path, data in said.files.items():
         (bundle / path).write_bytes(data)
     rewrite(bundle, replace(read_manifest(bundle), extensions=said.extensions))

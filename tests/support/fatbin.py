@@ -19,7 +19,7 @@ class Entry:
 
 
 def entries(fatbin: bytes) -> list[Entry]:
-    """What a fatbin holds; its header says how long it is."""
+    """Returns the entries of a fatbin, whose header holds its length."""
     magic, version, position, size = struct.unpack_from("<4sHHQ", fatbin)
     assert (magic, version) == (MAGIC, 1)
     end = position + size

@@ -1,4 +1,4 @@
-"""What can be known of another system's library without that system: its file, held against the wheels."""
+"""Checks of another system's library without that system: its file, compared with the wheels' exports."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _check_mach_o(path: Path, target: Target, wheels: Mapping[str, set[str]]) ->
 
 
 def _imports(library: lief.MachO.Binary) -> tuple[set[str], set[str]]:
-    """Returns what is looked for in all libraries of the process, and what in the system's."""
+    """Returns the symbols that are looked for in all libraries of the process, and those of the system's."""
     flat, of_system = set(), set()
     for binding in library.bindings:
         name = str(binding.symbol.name)

@@ -1,4 +1,4 @@
-"""Where the project stands, and the recordings of the real model, which not every machine has."""
+"""Paths of the project and of the recordings of the real model, which not every machine has."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the fidelity tests of this session measured, as the table that `make prove` writes."""
+"""The figures of this session's fidelity tests, as the table that `make prove` writes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Answers questions over a pipe, on a machine that has nothing of this project.
 
 ``python serve.py SCRIPT ARGUMENTS...`` calls the script's function ``answers`` with the arguments, and what
-that returns with every question. It tells with each answer whether it is one, or the text of an error.
+that returns with every question. Each answer says whether it is one, or the text of an error.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def receive(stream: BinaryIO) -> Any:
 
 @contextmanager
 def asking(python: Sequence[str], *arguments: object, **options: Any) -> Iterator[Callable[[Any], Any]]:
-    """Starts a process that answers, and yields how to ask it.
+    """Starts a process that answers, and yields a function that asks it.
 
     Args:
         python: starts the process's Python.

@@ -32,7 +32,7 @@ def digests(trace: Trace) -> dict[str, str]:
 
 
 def main(directory: str, *utterances: str) -> None:
-    """Prints what it did."""
+    """Prints the digests."""
     spoken: dict[str, dict[str, dict[str, str]]] = {}
     with Bundle.load(directory, threads=2) as bundle:
         text_buckets, frame_buckets = bundle.stage("bert").buckets, bundle.stage("decoder").buckets

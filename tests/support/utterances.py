@@ -1,4 +1,4 @@
-"""Things to say, of any number of tokens, and where the recorded inputs and the real voices stand."""
+"""Utterances of any number of tokens, and the paths of the recorded inputs of the real model."""
 
 from __future__ import annotations
 

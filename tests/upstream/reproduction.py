@@ -1,4 +1,4 @@
-"""What the reproductions share: importing a torch function, building, calling, asserting an obstacle."""
+"""Helpers of the reproductions: importing a torch function, building, calling, asserting an obstacle."""
 
 import contextlib
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Plays TVM's devices `metal` and `cuda` on a CPU, so that what is shipped to a GPU runs in tests.
+"""Stands in for TVM's devices `metal` and `cuda` on a CPU, so that kernels for GPUs run in tests.
 
 `build("metal")` compiles a library that takes the place of TVM's `libtvm_runtime_metal`. A process
 that has loaded `libtvm_runtime.so` loads it before it first asks for the device (`load`, or ctypes, or as
