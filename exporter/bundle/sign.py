@@ -67,7 +67,7 @@ def sign_bundle(bundle: Path, key: Path, signature: Path) -> None:
 
     private = _read_key(key, lambda data: load_pem_private_key(data, None), Ed25519PrivateKey)
     made: list[bytes] = []
-    # What is signed is what was checked: the same bytes.
+    # The signed bytes are the checked ones.
     verify_bundle(bundle, lambda manifest: made.append(private.sign(manifest)))
     write_file(signature, made[0])
 

@@ -61,7 +61,8 @@ def bundle(
     no_validate: Annotated[
         bool,
         typer.Option(
-            "--no-validate", help="Publish without comparing with kokoro (minutes); the manifest says so."
+            "--no-validate",
+            help="Publish without the comparison with kokoro, which takes minutes; the manifest records it.",
         ),
     ] = False,
     dump_ir: Annotated[

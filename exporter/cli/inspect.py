@@ -155,7 +155,7 @@ def _sizes(manifest: Manifest) -> Table:
 
 
 def _group(path: str) -> str:
-    """Returns the directory of a file, or its name where it stands at the top."""
+    """Returns the directory of a file, or its name if it has none."""
     return path.rpartition("/")[0] or path
 
 

@@ -129,7 +129,7 @@ class ConsoleProgress:
         self._print(f"WARNING: {text}", style="bold yellow")
 
     def _print(self, text: str, style: str | None = None) -> None:
-        self._console.print(text, style=style, markup=False, highlight=False)
+        self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
 
     def _show_libraries(self, latest: str) -> None:
         description = f"{self._done} of {self._planned} libraries; {latest}"

@@ -1,1 +1,1 @@
-"""What goes into an export: checkpoints, configurations and voice packs, loaded whole or refused."""
+"""Inputs of an export: checkpoint, configuration and voice packs, each loaded whole or refused."""

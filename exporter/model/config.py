@@ -61,7 +61,7 @@ class BertConfig(BaseModel):
 
 
 class KokoroConfig(BaseModel):
-    """What kokoro's modules are built from; other entries are ignored."""
+    """Entries from which kokoro's modules are built; others are ignored."""
 
     dim_in: _Size
     dropout: Annotated[float, Field(strict=True, ge=0, lt=1)]
@@ -101,20 +101,16 @@ def read_config(path: Path) -> Config:
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
     except ValidationError as error:
-        raise ConfigError(f"{path} is not the configuration of a Kokoro model: {_problems(error)}") from error
+        problems = "; ".join(map(_problem, error.errors(include_url=False)))
+        raise ConfigError(f"{path} is not the configuration of a Kokoro model: {problems}") from error
     except ValueError as error:
         raise ConfigError(f"the configuration {path} is not JSON: {error}") from error
     return dict(config)
 
 
-def _problems(error: ValidationError) -> str:
-    """Returns each wrong entry by its path in the file, with what is expected and what was found."""
-    return "; ".join(
-        ": ".join(filter(None, (".".join(map(str, problem["loc"])), _problem(problem["type"], problem))))
-        for problem in error.errors(include_url=False)
-    )
-
-
-def _problem(kind: str, problem: Any) -> str:
-    message = str(problem["msg"]).removeprefix("Value error, ")
-    return message if kind in ("missing", "value_error") else f"{message}, found {problem['input']!r:.60}"
+def _problem(problem: Any) -> str:
+    """Returns the path of a wrong entry in the file, with what is expected and what was found."""
+    where = ".".join(map(str, problem["loc"]))
+    message = problem["msg"].removeprefix("Value error, ")
+    found = "" if problem["type"] in ("missing", "value_error") else f", found {problem['input']!r:.60}"
+    return f"{where}: {message}{found}".removeprefix(": ")

@@ -276,8 +276,9 @@ def test_version_is_the_distributions():
     assert run("version").stdout == "0.1.0\n"
 
 
-def test_the_command_of_an_app_that_has_only_the_runtime_says_what_is_missing():
-    program = "import sys; sys.modules['typer'] = None; import exporter.cli.main"
+@pytest.mark.parametrize("missing", ["typer", "rich", "msgpack", "filelock"])
+def test_the_command_of_an_app_that_has_only_the_runtime_says_what_is_missing(missing):
+    program = f"import sys; sys.modules[{missing!r}] = None; import exporter.cli.main"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 5
-    assert "pip install 'kokoro-export[export]'" in done.stderr and "Traceback" not in done.stderr
+    assert f"error: {missing}" in done.stderr and "pip install 'kokoro-export[export]'" in done.stderr
