@@ -24,7 +24,7 @@ def chapters_of(text: str, heading: str) -> list[str]:
 
 
 def speak(bundle: Bundle, chapter: str, path: Path, options: argparse.Namespace) -> None:
-    """Writes a chapter's WAV file and subtitles. The WAV file, which comes last, says that both are whole."""
+    """Writes a chapter's WAV file and subtitles. The WAV file comes last: if it exists, both are whole."""
     _, g2p = find_g2p(options.language or VoiceName(options.voice).language or "en-US")
     paragraphs = [Segment(part) for part in re.split(r"\n\s*\n", chapter) if part.strip()]
     words: list[Timing] = []

@@ -30,7 +30,7 @@ g2p_for = lru_cache(maxsize=None)(lambda language: find_g2p(language)[1])
 
 
 class RequestError(Exception):
-    """What is wrong with a request, and the status that says so."""
+    """A request that is refused, with the status of the answer."""
 
     def __init__(self, status: int, message: str, parameter: str | None = None) -> None:
         super().__init__(message)
@@ -58,7 +58,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_POST(self) -> None:
-        """Speaks, or says why not."""
+        """Answers with speech, or with an error."""
         try:
             self._speak()
         except RequestError as error:
@@ -68,7 +68,7 @@ class Handler(BaseHTTPRequestHandler):
             self.log_error("broken off: %s", error)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Says what is wrong with a request that has not reached `do_POST`."""
+        """Answers a request that has not reached `do_POST` with an error."""
         self._refuse(code, message or str(code))
 
     def _speak(self) -> None:

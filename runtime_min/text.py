@@ -240,7 +240,7 @@ def _espeak_backend(code: str, language: str) -> Callable[[list[str]], list[str]
     languages = EspeakBackend.supported_languages()
     if code not in languages:
         raise LanguageError(language, languages)
-    # The marks are told apart already; phonemizer wants one at least.
+    # The marks are separated already; phonemizer wants at least one.
     backend = EspeakBackend(
         code, punctuation_marks="…", with_stress=True, tie=_TIE, language_switch="remove-flags"
     )
