@@ -117,6 +117,19 @@ class BundleContents:
         return (*own, *(self.device_libraries or {}).values())
 
 
+@dataclass(frozen=True)
+class SelfTestFiles:
+    """A self-test: its entry among the manifest's extensions, and the contents of its files by path."""
+
+    extensions: dict[str, Any]
+    files: dict[str, bytes]
+
+
+def not_validated(why: str) -> dict[str, str | int | float | bool]:
+    """Returns the manifest's parity figures of a bundle that is published without validation."""
+    return {"validated": False, "why not": why}
+
+
 def write_bundle(
     destination: Path, contents: BundleContents, measure: Callable[[Path], Parity] | None = None
 ) -> Path:

@@ -10,19 +10,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from exporter.bundle.staging import check_destination
+from exporter.bundle.write import Parity, SelfTestFiles, not_validated, write_bundle
 from exporter.compiler.library import CompiledLibrary
 from exporter.errors import ExportError
 from exporter.export.jobs import Build, ExportDiskFullError, Pool, compile_libraries, worker_processes
 from exporter.export.library_cache import LibraryCache, compiler_facts
 from exporter.export.plan import ExportOptions, Plan, make_plan
 from exporter.progress import Progress
-
-if TYPE_CHECKING:
-    from exporter.bundle.write import Parity
-    from exporter.parity.make_self_test import SelfTestFiles
 
 
 class UnwritableError(ExportError):
@@ -60,9 +56,7 @@ def export_bundle(
     check_destination(Path(os.path.abspath(options.output)))
     plan = make_plan(options, progress)
     # TVM takes seconds to import.
-    from exporter.bundle.write import write_bundle
     from exporter.export.assemble import bundle_contents
-    from exporter.parity.publish import not_validated
 
     with _named_write_errors(options.output), tempfile.TemporaryDirectory(prefix="kokoro-export-") as work:
         libraries = _compile(plan, Path(work), progress, build, pool)

@@ -6,11 +6,11 @@ It is done for every target, since only kokoro runs; `runtime_min.model.self_tes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
 
 import numpy as np
 
+from exporter.bundle.write import SelfTestFiles
 from exporter.export.plan import Plan
 from exporter.parity import thresholds
 from exporter.parity.answers import Kokoro
@@ -33,14 +33,6 @@ _OWN_PHONEMES = 12
 """Of a vocabulary that has none of those."""
 _EXACT = ".exact"
 """After the name of what was computed in float64."""
-
-
-@dataclass(frozen=True)
-class SelfTestFiles:
-    """What goes into a bundle."""
-
-    extensions: dict[str, Any]
-    files: dict[str, bytes]
 
 
 def make_self_test(plan: Plan, progress: Progress) -> SelfTestFiles | None:

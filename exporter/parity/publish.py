@@ -16,6 +16,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from exporter.bundle.write import not_validated
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
 from exporter.parity.answers import Kokoro
@@ -37,11 +38,6 @@ Measured = tuple[Comparison, ...] | str
 _MOST_DECIBELS = 200.0
 """Recorded for equal signals, which have no finite number of decibels."""
 _OTHER_MACHINE = "it was made on a machine that cannot run it"
-
-
-def not_validated(why: str) -> Numbers:
-    """What the manifest of a bundle says that was published without validation."""
-    return {"validated": False, "why not": why}
 
 
 def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from exporter import directories
+from exporter.bundle.write import SelfTestFiles
 from exporter.compiler.targets import Target
 from exporter.model.config import OFFICIAL_CONFIG
 from exporter.model.synthetic import ensure_file
 from exporter.parity.answers import Kokoro
-from exporter.parity.make_self_test import SelfTestFiles
 from exporter.reference.process import Reference
 from runtime_min import Bundle
 from tests.support.exported_self_test import ANSWERS, self_test

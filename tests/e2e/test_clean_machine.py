@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.parity.make_self_test import SelfTestFiles
+from exporter.bundle.write import SelfTestFiles
 from runtime_min import Bundle
 from runtime_min.format.signatures import STAGE_NAMES
 from tests.e2e.conftest import ROOT, environment, run_python

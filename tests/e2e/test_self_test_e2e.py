@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.bundle.write import SelfTestFiles
 from exporter.compiler.targets import find_target
 from exporter.parity import publish as measure
-from exporter.parity.make_self_test import SelfTestFiles
 from runtime_min import Bundle
 from runtime_min.engine.machine import this_machine
 from runtime_min.format.manifest import Manifest, Tensor

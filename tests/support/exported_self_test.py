@@ -10,11 +10,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from exporter import directories
+from exporter.bundle.write import SelfTestFiles
 from exporter.compiler.targets import find_target
 from exporter.export.plan import ExportOptions, Plan
 from exporter.model.checkpoint import load
 from exporter.model.voice_packs import load_voices
-from exporter.parity.make_self_test import SelfTestFiles, make_self_test
+from exporter.parity.make_self_test import make_self_test
 from runtime_min.format.verify import read_manifest
 from tests.support.rewritten import rewrite
 

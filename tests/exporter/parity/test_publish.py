@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.bundle.write import not_validated
 from exporter.compiler.targets import TARGETS
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.parity import publish as measure
 from exporter.parity.figures import Comparison
-from exporter.parity.publish import measure_bundle, not_validated, numbers_of
+from exporter.parity.publish import measure_bundle, numbers_of
 from exporter.reference.utterances import Utterance
 from runtime_min.engine.machine import Machine
 from tests.support.comparisons import waveform
