@@ -44,7 +44,7 @@ align = alignment.align
 
 
 @pytest.fixture(scope="module")
-def calls(checkpoint_file: Path) -> dict[str, StageCalls]:
+def calls() -> dict[str, StageCalls]:
     return stage_calls(OFFICIAL_CONFIG)
 
 
@@ -100,7 +100,7 @@ def test_padding_is_what_pt_static_suffers_from(good: SpokenSteps, asking: Askin
 
 
 @pytest.fixture(scope="module")
-def libraries(checkpoint_file: Path, bundle: Bundle) -> Path:
+def libraries(bundle: Bundle) -> Path:
     """A library for each defect that must be compiled, from the user's cache where it has them."""
     script = ROOT / "tests" / "support" / "defective_libraries.py"
     recipe = f"{compiler_facts(find_target('host'))}{bundle.level.name}{script.read_text(encoding='utf-8')}"
@@ -109,7 +109,7 @@ def libraries(checkpoint_file: Path, bundle: Bundle) -> Path:
     if not libraries.exists():
         libraries.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=".compiling-", dir=libraries.parent))
-        given = (checkpoint_file, OFFICIAL_CONFIG, bundle.level.name, unfinished)
+        given = (OFFICIAL_CONFIG, bundle.level.name, unfinished)
         done = run_python("-m", "tests.support.defective_libraries", *given)
         assert done.returncode == 0, done.stderr
         unfinished.rename(libraries)

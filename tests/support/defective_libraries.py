@@ -1,4 +1,4 @@
-"""Compiles stages with a seeded defect each, in a process of its own: CHECKPOINT CONFIG LEVEL DIRECTORY."""
+"""Compiles stages with a seeded defect each, in a process of its own: CONFIG LEVEL DIRECTORY."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ DEFECTS: dict[str, tuple[str, Any, str, Callable[..., Any] | float]] = {
 """Stage, and what is replaced in whom by what."""
 
 
-def main(checkpoint: str, config: str, level: str, directory: str) -> None:
+def main(config: str, level: str, directory: str) -> None:
     """Writes a library for each defect, named after it."""
     target, text = find_target("host"), Path(config).read_text()
     row = next(row for row in target.levels if row.name == level)
