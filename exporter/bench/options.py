@@ -1,4 +1,4 @@
-"""What a run of the benchmark measures, checked before anything slow begins."""
+"""The options of a benchmark, checked before anything slow begins."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LengthError(ExportError):
 
 @dataclass(frozen=True)
 class Options:
-    """What to measure."""
+    """The bundle, the engines and the figures to measure."""
 
     bundle: Path
     manifest: Manifest
@@ -38,9 +38,9 @@ class Options:
     checkpoint: str | None = None
     config: Path | None = None
     onnx: Path | None = None
-    """kokoro's ONNX export, written there if there is none; None exports it and keeps nothing."""
+    """kokoro's ONNX export, written there if missing; None for a temporary one."""
     stream: bool = False
-    """Measure a long text beside kokoro-onnx, too."""
+    """Also measure a long text beside kokoro-onnx."""
 
     def phonemes(self, tokens: int) -> str:
         """Returns what every engine speaks at this length."""

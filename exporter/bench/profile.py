@@ -1,4 +1,4 @@
-"""Where the time of an utterance goes: stage by stage, kernel by kernel, in the library that is shipped.
+"""The time of an utterance by stage and kernel, in the libraries of the bundle.
 
 TVM calls a hook before and after each kernel.
 """
@@ -40,7 +40,7 @@ class Watch:
     _started: float = 0.0
 
     def __call__(self, function: Any, name: str, before: bool, result: Any, *arguments: Any) -> int:
-        """TVM's hook; the clock is read as close to the kernel as can be."""
+        """Reads the clock as close to a kernel as possible, called by TVM before and after it."""
         if not before:
             self.last = time.perf_counter()
             self.seconds.append(self.last - self._started)
@@ -82,7 +82,7 @@ def profile_stage(
 
 
 def by_kernel(stage: str, calls: Sequence[Call], seconds: Sequence[float]) -> tuple[KernelTime, ...]:
-    """Adds up the calls of each kernel, the slowest kernel first."""
+    """Returns the calls of each kernel added up, the slowest kernel first."""
     found: dict[str, list[tuple[float, Call]]] = {}
     for call, taken in zip(calls, seconds, strict=True):
         found.setdefault(call[0], []).append((taken, call))
@@ -106,7 +106,7 @@ def by_kernel(stage: str, calls: Sequence[Call], seconds: Sequence[float]) -> tu
 
 
 def profile(engine: Engine, phonemes: str, rounds: int) -> Profile:
-    """Profiles one utterance in this process."""
+    """Returns the profile of one utterance, measured in this process."""
     with Bundle.load(engine.bundle, threads=engine.threads, level=engine.level, verify=False) as bundle:
         trace = bundle.trace(phonemes, engine.voice)
         whole = []

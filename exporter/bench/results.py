@@ -1,4 +1,4 @@
-"""What a benchmark has found, and the statistics of it."""
+"""The figures of a benchmark, and their statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Timing:
     threads: int
     tokens: int
     audio_seconds: float
-    """What came out of it."""
+    """Length of the audio."""
     seconds: tuple[float, ...]
     """From phonemes to samples, warm, one for each round."""
 
@@ -58,7 +58,7 @@ class ColdStart:
 
 @dataclass(frozen=True)
 class PeakMemory:
-    """The most memory that a fresh process of an engine had when it had spoken twice."""
+    """The greatest resident memory of a fresh process of an engine that has spoken twice."""
 
     engine: str
     tokens: int
@@ -68,18 +68,18 @@ class PeakMemory:
 
 @dataclass(frozen=True)
 class StreamTiming:
-    """One client that speaks a long text piece by piece, again and again in one process."""
+    """One client that speaks a long text piece by piece, in each round in the same process."""
 
     engine: str
     characters: int
-    """Of phonemes."""
+    """Phonemes of the text."""
     audio_seconds: float
     first: tuple[float, ...]
     """Seconds until the first audio, warm, one for each round."""
     seconds: tuple[float, ...]
-    """Seconds until the last."""
+    """Seconds until the last audio."""
     bytes: int
-    """VmHWM of the process when it had spoken everything."""
+    """VmHWM of the process after all rounds."""
 
 
 @dataclass(frozen=True)
@@ -100,16 +100,16 @@ class KernelTime:
     calls: int
     seconds: float
     gflop: float | None
-    """What PyTorch would compute directly; None where nobody has counted this kernel."""
+    """Operations of the direct computation in PyTorch; None if they are not counted for this kernel."""
     real_gmul: float
-    """Multiplications that are really made, in 1e9; half of `gflop` unless a transform saves some."""
+    """Multiplications that the kernel makes, in 1e9; half of `gflop` unless a transform saves some."""
     gb: float
     """Arguments, each counted once, in 1e9 bytes."""
 
 
 @dataclass(frozen=True)
 class StageTime:
-    """One stage, with and without the hook that looks between its kernels."""
+    """One stage, with and without the hook between its kernels."""
 
     stage: str
     seconds: float
@@ -136,7 +136,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Everything that one run of the benchmark has found."""
+    """All figures of one run of the benchmark."""
 
     facts: dict[str, str]
     """Machine, versions, date, and how it was measured."""
@@ -147,7 +147,7 @@ class Benchmark:
     cold_starts: tuple[ColdStart, ...]
     memory: tuple[PeakMemory, ...]
     sizes: dict[str, int]
-    """Bytes of what an app ships, by what it is."""
+    """Bytes of the files that an app ships, by kind."""
     peaks: tuple[Peak, ...]
     idle_share: float
     """The most CPU time that any engine used while another one ran, over that time."""
@@ -164,31 +164,31 @@ class Benchmark:
         return max(self.threads)
 
     def timing(self, engine: str, tokens: int, threads: int | None = None) -> Timing | None:
-        """What was measured of an engine at a length, by default on the most threads."""
+        """Returns the timing of an engine at a length, by default on the most threads."""
         wanted = (engine, tokens, threads or self.most_threads)
         found = (each for each in self.timings if (each.engine, each.tokens, each.threads) == wanted)
         return next(found, None)
 
     def peak(self, threads: int | None = None) -> float | None:
-        """GFLOP/s of the machine, by default on the most threads."""
+        """Returns the GFLOP/s of the machine, by default on the most threads."""
         wanted = threads or self.most_threads
         return next((each.gflops for each in self.peaks if each.threads == wanted), None)
 
 
 def ratio(numerator: float | None, denominator: float | None) -> float | None:
-    """The quotient, or None where one of the two was not measured."""
+    """Returns the quotient, or None if one of the two was not measured."""
     return None if numerator is None or denominator is None else numerator / denominator
 
 
 def growth(short: Timing | None, long: Timing | None) -> float | None:
-    """How much faster than the audio the time grows: 1 says that a second costs the same at both lengths."""
+    """Returns the growth of time over that of audio: 1 if a second of audio takes as long at both lengths."""
     if short is None or long is None:
         return None
     return (long.median / short.median) / (long.audio_seconds / short.audio_seconds)
 
 
 def rotated(names: Sequence[str], rounds: int) -> tuple[tuple[str, ...], ...]:
-    """The order of each round: every name once, each round beginning with the next name."""
+    """Returns the order of each round: every name once, each round beginning with the next name."""
     return tuple(
         tuple(names[(start + place) % len(names)] for place in range(len(names))) for start in range(rounds)
     )

@@ -47,7 +47,7 @@ Step = Callable[[str], None]
 """Takes a line about a step that begins."""
 _MOST_COLD_STARTS = 5
 _LOOK_SECONDS = 2.0
-"""How long to look what else the machine does."""
+"""How long to observe the load of the machine."""
 
 
 class Speaking(Protocol):
@@ -87,7 +87,7 @@ class Idleness:
 def interleave(
     engines: Mapping[str, Speaking], phonemes: str, rounds: int, idleness: Idleness
 ) -> dict[str, tuple[tuple[float, ...], int]]:
-    """Lets every engine speak once to warm up and then once in each round, in rotated order.
+    """Makes every engine speak once to warm up and then once in each round, in rotated order.
 
     Returns:
         Seconds of each round, and the number of samples, by engine.
@@ -137,7 +137,7 @@ def run(options: Options, step: Step, export_seconds: float | None = None) -> Be
 
 
 def make_engines(options: Options, directory: Path, step: Step) -> dict[str, Engine]:
-    """Describes the engines by name, having made what they load; `directory` is for temporary files."""
+    """Returns the engines by name, with an ONNX export in `directory` if one of them needs it."""
     manifest = options.manifest
     voice = default_voice([known.name for known in manifest.voices])
     table = next(known for known in manifest.voices if known.name == voice)
@@ -180,7 +180,7 @@ def _timings(
 def _cold_starts(
     options: Options, engines: Mapping[str, Engine], directory: Path, step: Step
 ) -> Iterator[ColdStart]:
-    """Whole processes, interleaved, after one of each that brings the files into the system's cache."""
+    """Times whole processes, interleaved, after one of each that fills the system's cache of files."""
     tokens = options.headline()
     step(f"cold starts at {tokens} tokens")
     seconds: dict[str, list[float]] = {name: [] for name in engines}

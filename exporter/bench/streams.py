@@ -1,4 +1,4 @@
-"""A long text, spoken piece by piece: the bundle's stream beside that of kokoro-onnx.
+"""A long text in pieces: the bundle's stream beside that of kokoro-onnx.
 
 Both run in processes of their own, on the same weights, voice and phonemes, interleaved.
 """
@@ -22,7 +22,7 @@ _MOST_ROUNDS = 3
 def time_streams(
     bundle: Engine, text: str, rounds: int, step: Callable[[str], None]
 ) -> Iterator[StreamTiming]:
-    """Lets both clients speak a text several times.
+    """Makes both clients speak a text several times.
 
     Args:
         bundle: the engine of the bundle, with all that its competitor needs.

@@ -35,7 +35,7 @@ def goals_table(benchmark: Benchmark) -> FigureTable:
     """Returns the table of the goals."""
     threads = _count(benchmark.most_threads, "thread")
     return FigureTable(
-        "What must be seen",
+        "Goals",
         GOALS_HEAD,
         tuple(map(_goal_row, goals(benchmark))),
         note=f"Times are seconds of computing for a second of audio, on {threads}, medians of "

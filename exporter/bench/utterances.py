@@ -1,4 +1,4 @@
-"""What the engines say: pseudo-English of an exact number of tokens, always the same."""
+"""Utterances of the benchmark: pseudo-English of an exact number of tokens, always the same."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STRESSES = ("ˈ", "", "ˌ")
 
 
 class NothingToSayError(ExportError):
-    """The vocabulary has none of the phonemes that the benchmark speaks."""
+    """The vocabulary has no vowel of English."""
 
     exit_code = 3
 
@@ -40,12 +40,12 @@ def text_of(characters: int, vocabulary: Collection[str]) -> str:
 
 
 def phonemes_of(tokens: int, vocabulary: Collection[str], seed: int = 0) -> str:
-    """Returns something to say.
+    """Returns pseudo-English phonemes.
 
     Args:
         tokens: how many, the two boundary tokens counted; 3 or more.
-        vocabulary: the model's phonemes; all that is said is of them.
-        seed: another seed says something else.
+        vocabulary: the model's phonemes; only these are used.
+        seed: another seed gives another utterance.
 
     Raises:
         NothingToSayError: the vocabulary has no vowel of English.

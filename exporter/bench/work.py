@@ -1,4 +1,4 @@
-"""How much work a call of a kernel is, counted from the shapes of its arguments.
+"""The operations and bytes of a call of a kernel, counted from the shapes of its arguments.
 
 A multiply-add is two operations, an elementary function is one. Convolutions, matrix products, attention and
 the recurrence are counted as torch's FlopCounter counts them: products and their sums, nothing for bias,
@@ -27,7 +27,7 @@ RUNTIME = "TVM's virtual machine"
 
 @dataclass(frozen=True)
 class Work:
-    """What one call of a kernel does."""
+    """The work of one call of a kernel."""
 
     family: str
     flop: float | None
@@ -35,11 +35,11 @@ class Work:
     real_multiplications: float
     """Half of `flop` unless a transform saves some."""
     bytes: float
-    """Every argument once, but of a table only the rows that are looked up."""
+    """Every argument once; of a table only the rows that are looked up."""
 
 
 def work_of(name: str, arguments: Sequence[tuple[Shape, int]]) -> Work:
-    """The work of a call.
+    """Returns the work of a call.
 
     Args:
         name: of the kernel within its library.

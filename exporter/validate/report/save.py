@@ -1,4 +1,4 @@
-"""Keeps a report: a page for people, JSON for machines, every tensor, and audio that nothing has clipped.
+"""Saves a report: a page for people, JSON for programs, every tensor, and audio without clipping.
 
 REPORT/report.html            self-contained
 REPORT/report.json            everything but the arrays
@@ -34,12 +34,12 @@ from runtime_min.output.wav import write_wav
 FORMAT = "kokoro-validate-report"
 VERSION = 1
 AUDIO = "audio"
-"""The step that can be heard."""
+"""The step whose values are audio."""
 _PAGE, _JSON = "report.html", "report.json"
 
 
 class NotAReportError(ExportError):
-    """The destination exists and is no report, so it is not ours to replace."""
+    """The destination exists and is no report, so it must not be replaced."""
 
     exit_code = 6
 
@@ -52,7 +52,7 @@ def save(report: Report, directory: Path) -> None:
         directory: the directory to create, or an earlier report to replace.
 
     Raises:
-        NotAReportError: something else than a report is at `directory`.
+        NotAReportError: `directory` is something else than a report.
         OutputError: it cannot be written; an earlier report stays as it was.
     """
     check_replaceable(directory)
@@ -71,10 +71,10 @@ def save(report: Report, directory: Path) -> None:
 
 
 def check_replaceable(directory: Path) -> None:
-    """Refuses a place that is not ours to replace; worth asking before minutes of validation.
+    """Refuses a place that must not be replaced, before minutes of validation.
 
     Raises:
-        NotAReportError: something else than a report or an empty directory is there.
+        NotAReportError: it is neither a report nor an empty directory.
     """
     if not os.path.lexists(directory) or _is_report(directory):
         return
@@ -87,7 +87,7 @@ def check_replaceable(directory: Path) -> None:
 
 
 def as_json(report: Report) -> str:
-    """Everything but the arrays; what is no finite number stands as a string that `float` reads."""
+    """Returns everything but the arrays; a number that is not finite is a string that `float` reads."""
     entries = {
         "format": FORMAT,
         "version": VERSION,
@@ -101,7 +101,7 @@ def as_json(report: Report) -> str:
 
 
 def audio_files(index: int, spoken: SpokenSteps) -> dict[str, str]:
-    """Paths within the report of what can be heard of an utterance, by execution."""
+    """Returns the paths of an utterance's audio files within the report, by execution."""
     executions = [name for step in spoken.steps if step.name == AUDIO for name in _arrays(step)]
     return {name: f"audio/{index}-{re.sub(r'[^a-z0-9.]+', '-', name.lower())}.wav" for name in executions}
 
@@ -123,7 +123,7 @@ def _write(report: Report, staging: Path) -> None:
 
 
 def _arrays(step: Step) -> dict[str, Array]:
-    """pt.dynamic's array and all others, by execution."""
+    """Returns pt.dynamic's array and all others, by execution."""
     return {DYNAMIC: step.reference, **step.values}
 
 
@@ -169,7 +169,7 @@ def _figure_entries(figures: Iterable[Figure]) -> list[dict[str, Any]]:
 
 
 def _jsonable(value: Any) -> Any:
-    """The same in JSON's types."""
+    """Returns a value in JSON's types."""
     if isinstance(value, Mapping):
         return {str(name): _jsonable(entry) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):

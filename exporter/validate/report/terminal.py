@@ -1,4 +1,4 @@
-"""What ``kokoro-export validate steps`` prints: tables that a terminal of 100 columns holds."""
+"""The output of ``kokoro-export validate steps``: tables for a terminal of 80 columns or more."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _utterance(spoken: SpokenSteps, wide: bool) -> Iterator[RenderableType]:
 
 
 def _steps(spoken: SpokenSteps, wide: bool) -> Grid:
-    """Each step on pt.dynamic's inputs; a narrow terminal leaves out what the verdict says as well."""
+    """Returns each step on pt.dynamic's inputs; a narrow terminal leaves out what the last column implies."""
     grid = _grid("Each step on pt.dynamic's inputs", "  step")
     extra = ("corr.", "finite") if wide else ()
     for heading in ("dB", "max abs", "rel.", *extra, "judged"):
@@ -65,7 +65,7 @@ def _steps(spoken: SpokenSteps, wide: bool) -> Grid:
 
 
 def _decibels(spoken: SpokenSteps, wide: bool) -> Grid:
-    """All executions beside pt.dynamic's distances from itself; a narrow terminal moves them together."""
+    """Returns all executions beside pt.dynamic's distances from itself."""
     changes = words.own_changes(spoken)
     grid = _grid(
         "Against pt.dynamic, in dB; at the right pt.dynamic against itself",
@@ -131,7 +131,7 @@ def _style(step: Step, spoken: SpokenSteps) -> str:
 
 
 def _verdict(step: Step) -> Text:
-    """The verdict in words, so that it also shows without colour."""
+    """Returns the verdict in words, so that it also shows without colour."""
     nan = "" if words.is_finite(step) else "not finite"
     if not step.holds:
         place = words.first_over(step)

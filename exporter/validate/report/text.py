@@ -1,4 +1,4 @@
-"""How a report says its numbers and its verdict, the same in the terminal, on the page and in the JSON."""
+"""Texts of a report, the same in a terminal, on the page and in the JSON."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from exporter.validate.results import EQUAL, Report, SpokenSteps, Step, share
 from runtime_min.model.distances import Figure
 
 NONE = "–"
-"""Stands where there is nothing to say."""
+"""Written in place of a missing value."""
 _LONGEST_QUOTE = 32
 _OPPOSITES = str.maketrans("≥≤", "<>")
 
 
 def decibels(value: float | None) -> str:
-    """A signal-to-noise ratio to a tenth of a decibel."""
+    """Returns a signal-to-noise ratio, to a tenth of a decibel."""
     if value is None:
         return NONE
     return "equal" if value == np.inf else f"{value:.1f}"
@@ -29,35 +29,35 @@ def decibels_with_unit(value: float) -> str:
 
 
 def small(value: float) -> str:
-    """An error: two digits, however small."""
+    """Returns an error with two digits, however small it is."""
     return "0" if value == 0 else f"{value:.1e}"
 
 
 def correlation(value: float) -> str:
-    """Six digits, cut and not rounded: 1 is written only where it is 1."""
+    """Returns six digits, cut and not rounded, so that only 1 is written as 1."""
     return "1" if value == 1 else f"{np.trunc(value * 1e6) / 1e6:.6f}"
 
 
 def cell(value: str | int | float) -> str:
-    """A cell of an experiment's table."""
+    """Returns the text of a cell of an experiment's table."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.4g}" if isinstance(value, float) else one_line(str(value))
 
 
 def one_line(text: str) -> str:
-    """Without line breaks and control characters, which a terminal would obey."""
+    """Returns a text without line breaks and control characters, which a terminal would obey."""
     return "".join("�" if unicodedata.category(char) == "Cc" else char for char in " ".join(text.split()))
 
 
 def quote(phonemes: str) -> str:
-    """The phonemes, or their beginning, in quotes."""
+    """Returns the phonemes, or their beginning, in quotes."""
     line = one_line(phonemes)
     return f"'{line}'" if len(line) <= _LONGEST_QUOTE else f"'{line[: _LONGEST_QUOTE - 1]}…'"
 
 
 def speaker(spoken: SpokenSteps) -> str:
-    """Who says an utterance, how, and how long it is."""
+    """Returns the voice, speed, seed and length of an utterance."""
     said = spoken.utterance
     return (
         f"{one_line(said.voice)}, speed {said.speed:g}, seed {said.seed}: "
@@ -66,51 +66,50 @@ def speaker(spoken: SpokenSteps) -> str:
 
 
 def bound(figure: Figure) -> str:
-    """What a number had to be."""
+    """Returns the limit of a number, with its relation."""
     return f"≥ {figure.limit:.1f}" if figure.at_least else f"≤ {figure.limit:.2g}"
 
 
 def found(figure: Figure) -> str:
-    """A judged number."""
+    """Returns a judged number."""
     return decibels(figure.value) if figure.at_least else f"{figure.value:.2g}"
 
 
 def judged(figure: Figure) -> str:
-    """A number and how it stands to what it had to be."""
+    """Returns a number and its true relation to its limit."""
     if figure.holds or np.isnan(figure.value):
         return f"{found(figure)}{',' if np.isnan(figure.value) else ''} {bound(figure)}"
-    # The relation that is true.
     return f"{found(figure)} {bound(figure).translate(_OPPOSITES)}"
 
 
 def share_text(used: float) -> str:
-    """A share of a limit, to a hundredth of it."""
+    """Returns a share of a limit, to a hundredth of it."""
     return f"{used:.2f}" if used < 10 else f"{used:.2g}"
 
 
 def deciding(step: Step) -> Figure | None:
-    """The number of a step that misses its limit, or is nearest to it."""
+    """Returns the number of a step that misses its limit, or is nearest to it."""
     return max(step.figures, key=lambda figure: (not figure.holds, share(figure)), default=None)
 
 
 def is_finite(step: Step) -> bool:
-    """Whether the step itself, on equal inputs, gave numbers only."""
+    """Returns whether all values of the step itself, on equal inputs, are finite."""
     return EQUAL not in step.differences or step.differences[EQUAL].finite
 
 
 def first_over(step: Step) -> str:
-    """Where a step that misses its limit first does so; empty otherwise."""
+    """Returns where a step first misses its limit, or an empty text."""
     first = step.differences[EQUAL].first_over if EQUAL in step.differences else None
     return "" if step.holds or first is None else f"{step.axis[:-1]} {first}"
 
 
 def own_changes(spoken: SpokenSteps) -> tuple[str, ...]:
-    """What was changed to compare pt.dynamic with itself, in the order of its first appearance."""
+    """Returns the changes by which pt.dynamic was compared with itself, in order of appearance."""
     return tuple(dict.fromkeys(name for step in spoken.steps for name in step.own))
 
 
 def verdict(report: Report) -> str:
-    """One line: that all is within its limits, and what is nearest to one; or what was missed first."""
+    """Returns one line: the first limit that is missed, or the step that is nearest to its limit."""
     missed = [line for spoken in report.utterances for line in _missed(spoken)]
     if missed:
         more = f" (and {len(missed) - 1} more)" if len(missed) > 1 else ""
@@ -118,17 +117,17 @@ def verdict(report: Report) -> str:
     counts = {len(spoken.steps) for spoken in report.utterances}
     steps = counts.pop() if len(counts) == 1 else sum(len(spoken.steps) for spoken in report.utterances)
     spoken_count = _count(len(report.utterances), "utterance")
-    line = f"all {_count(steps, 'step')} of {spoken_count} are within their limits"
+    line = f"all {_count(steps, 'step')} of {spoken_count} match kokoro within their limits"
     judgements = [(deciding(step), step) for spoken in report.utterances for step in spoken.steps]
     shares = [(share(figure), step.name) for figure, step in judgements if figure is not None]
     if shares:
         used, name = max(shares)
-        line += f"; nearest to its limit: {name} ({share_text(used)} of it)"
+        line += f"; {name} is nearest to its limit ({share_text(used)} of it)"
     return line
 
 
 def _missed(spoken: SpokenSteps) -> Iterator[str]:
-    """Everything that an utterance missed: steps first, in their order, then the chain, then experiments."""
+    """Yields every limit that an utterance misses: of its steps in order, of the chain, of experiments."""
     said = f"of {quote(spoken.utterance.phonemes)} ({one_line(spoken.utterance.voice)})"
     for step in spoken.steps:
         figure = deciding(step)
@@ -146,8 +145,8 @@ def _missed(spoken: SpokenSteps) -> Iterator[str]:
 
 def _expected(figure: Figure) -> str:
     if figure.at_least:
-        return f"{found(figure)} dB, at least {figure.limit:.1f} expected"
-    return f"{found(figure)}, at most {figure.limit:.2g} expected"
+        return f"expected at least {figure.limit:.1f} dB, found {found(figure)}"
+    return f"expected at most {figure.limit:.2g}, found {found(figure)}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -81,14 +81,12 @@ def test_a_kernel_that_nobody_counted_is_named():
     assert "Not counted" not in as_markdown(benchmark())
 
 
-def test_engines_that_disturbed_each_other_are_told_of():
-    assert "DISTURBED" in as_markdown(benchmark(idle_share=0.5))
-    assert "DISTURBED" not in as_markdown(benchmark())
-
-
-def test_a_busy_machine_is_told_of():
-    assert "MACHINE WAS BUSY" in as_markdown(benchmark(busy_after=0.9))
-    assert "MACHINE WAS BUSY" not in as_markdown(benchmark())
+@pytest.mark.parametrize(
+    ("change", "warning"), [({"idle_share": 0.5}, "DISTURBED"), ({"busy_after": 0.9}, "MACHINE WAS BUSY")]
+)
+def test_a_disturbed_measurement_is_marked(change, warning):
+    assert warning in as_markdown(benchmark(**change))
+    assert warning not in as_markdown(benchmark())
 
 
 @reports
