@@ -33,7 +33,7 @@ prove: $(INSTALLED)
 # Takes about half an hour on an idle machine, and means nothing on a busy one; writes docs/bench.*.
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
-	$(BIN)/python -m exporter.bench
+	$(BIN)/python -m exporter.cli.make_bench
 
 # A file in the environment stands for it, so that a second run starts at once.
 $(INSTALLED): pyproject.toml constraints.txt
