@@ -1,7 +1,7 @@
-"""Choice of kernels' sizes by measurement: every candidate beside the present one, on this machine.
+"""Sizes of kernels' jobs and register tiles, chosen by measuring all candidates on this machine.
 
-No size changes a bit of a result. A candidate takes the place of the present one only where it is clearly
-faster in utterances of both lengths: noise must not rewrite the table.
+No size changes a bit of a result. A candidate replaces the present sizes only if it is clearly faster for
+utterances of both lengths, so that noise does not rewrite the table.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from exporter.export.jobs import worker_processes
 from runtime_min.engine.machine import Machine
 
 MARGIN = 0.02
-"""By how much less time a candidate must take."""
+"""Part of the present time that a candidate must save."""
 ROUNDS = 11
 FRAMES = {"62 tokens": (97, 119, 143), "12 tokens": (13, 17, 23)}
-"""Frames of utterances; several, because a job's size suits one length more than the next by chance."""
+"""Frames of utterances; several for each length, because a job's size may suit one of them by chance."""
 _CANDIDATES = {"columns": (16, 32, 48, 64), "rows": (4, 6, 8, 12), "span": (64, 128, 256, 512)}
 
 
@@ -55,12 +55,12 @@ class TableNotWrittenError(ExportError):
 
 @dataclass(frozen=True)
 class Case:
-    """What stands for all kernels of a row of the table.
+    """The convolution that is measured for a row of the table: the slowest of those that the row serves.
 
     Attributes:
-        kernels: the module.
-        spec: one convolution, the one that takes the most time.
-        rate: its time steps for each frame.
+        kernels: module of the kernel.
+        spec: the convolution.
+        rate: time steps of the convolution for each frame.
     """
 
     kernels: ModuleType
@@ -90,12 +90,12 @@ def _cases() -> Iterator[Case]:
 
 
 CASES = {case.kernels.table_row(case.spec): case for case in _cases()}
-"""By row of the table."""
+"""The measured convolution of each row of the table."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Sizes, and their time over that of the present ones: the mean for each entry of `FRAMES`."""
+    """Sizes, and the mean ratio of their time to that of the present sizes, for each entry of `FRAMES`."""
 
     sizes: Sizes
     ratios: tuple[float, ...]
@@ -103,7 +103,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was measured for a row of the table of a CPU level; the present sizes come first."""
+    """The candidates measured for a row of the table and a CPU level; the present sizes come first."""
 
     level: str
     row: str
@@ -111,17 +111,17 @@ class Choice:
 
     @property
     def best(self) -> Measured:
-        """The one that gains most where it gains least."""
+        """The candidate whose smallest gain is the largest."""
         return min(self.measured, key=lambda measured: max(measured.ratios))
 
     @property
     def chosen(self) -> Sizes:
-        """The best where it gains more than `MARGIN` in both, else what there is."""
+        """The best sizes if they save more than `MARGIN` at both lengths, else the present ones."""
         return (self.best if max(self.best.ratios) < 1 - MARGIN else self.measured[0]).sizes
 
 
 def measurable_levels(target: Target, selection: str, machine: Machine) -> tuple[CpuLevel, ...]:
-    """The selected levels, as of `choose_levels`; ``all`` are all that this machine runs.
+    """Returns the selected CPU levels; ``all`` selects those that this machine runs.
 
     Raises:
         UnknownCpuLevelError: a level has another name, or this machine does not run it.
@@ -138,7 +138,7 @@ def measurable_levels(target: Target, selection: str, machine: Machine) -> tuple
 
 
 def candidates(present: Sizes, tiles: Tiles) -> list[Sizes]:
-    """The present sizes of a kernel, then all others that are worth a try."""
+    """Returns the present sizes of a kernel, then all other candidates."""
     combined = product(*(_CANDIDATES[name] for name in present))
     others = (dict(zip(present, values, strict=True)) for values in combined)
     # Only AVX-512 has registers for twelve rows of two vectors.
@@ -147,7 +147,7 @@ def candidates(present: Sizes, tiles: Tiles) -> list[Sizes]:
 
 
 def measure(row: str, level: CpuLevel) -> Choice:
-    """Compiles and measures every candidate of a row, on one thread of a process made for that."""
+    """Compiles and measures every candidate of a row on one thread; runs in a process of its own."""
     tvm.get_global_func("runtime.config_threadpool")(1, 1)
     case, tiles = CASES[row], tiles_of(level)
     tried = candidates(case.kernels.sizes(case.spec, tiles), tiles)
@@ -166,7 +166,7 @@ def _compiled(case: Case, tiles: Tiles, level: CpuLevel) -> Any:
 
 
 def _arguments(case: Case, length: int) -> list[Any]:
-    """Any numbers will do, as long as none is denormal or overflows."""
+    """Returns random arguments of the convolution, none of which is subnormal or overflows."""
     spec, random = case.spec, np.random.default_rng(0)
     weight = random.random((spec.out_channels, spec.in_channels, spec.taps), np.float32)
     after = [(spec.out_channels,), spec.affine_shape, spec.alpha_shape, (1,), (1,)]
@@ -177,11 +177,11 @@ def _arguments(case: Case, length: int) -> list[Any]:
 
 
 def _ratios(kernels: Sequence[Any], arguments: Sequence[Any]) -> list[float]:
-    """Each kernel's CPU time over that of the first in the same round: medians."""
+    """Returns the median ratio of each kernel's CPU time to that of the first kernel in the same round."""
     rounds, random = [], np.random.default_rng(0)
     for _ in range(ROUNDS + 1):
         seconds = [0.0] * len(kernels)
-        # What a neighbour leaves in the caches is another's luck each time.
+        # In a new order each time, because a kernel's time depends on what the one before left in the caches.
         for index in random.permutation(len(kernels)):
             started = time.thread_time()
             kernels[index](*arguments)
@@ -206,16 +206,16 @@ def tune(levels: Sequence[CpuLevel], tell: Callable[[str], None]) -> list[Choice
             except Exception as error:
                 raise TuningError(
                     f"{row} could not be measured for {level.name}: {type(error).__name__}: {error}\n"
-                    "No row was changed; run again when that is mended."
+                    "No row of the table was changed; correct the cause and run again."
                 ) from error
     return choices
 
 
 def write_table(path: Path, table: Table, choices: Sequence[Choice]) -> None:
-    """Writes the table with what was chosen; other rows stay.
+    """Writes the table with the chosen sizes in place of the measured rows.
 
     Raises:
-        TableNotWrittenError: the file is as it was.
+        TableNotWrittenError: the file could not be written and is unchanged.
     """
     merged = {level: dict(rows) for level, rows in table.items()}
     for choice in choices:
@@ -231,7 +231,7 @@ def write_table(path: Path, table: Table, choices: Sequence[Choice]) -> None:
 
 
 def as_tables(choices: Sequence[Choice]) -> Group:
-    """What a terminal shows: a table for each CPU level."""
+    """Returns a table for the terminal for each CPU level."""
     levels = dict.fromkeys(choice.level for choice in choices)
     return Group(*(_printed(level, [each for each in choices if each.level == level]) for level in levels))
 

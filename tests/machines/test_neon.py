@@ -1,11 +1,11 @@
-"""The kernels for aarch64, under emulation: they pass the tests of those for x86-64, with the same bits."""
+"""The kernels for aarch64, under emulation: they pass the tests of x86-64's kernels, with the same bits."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from inspect import signature
 from itertools import product
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -68,23 +68,22 @@ CHECKS: tuple[Callable[..., None], ...] = (
 )
 IN_MAKE_TEST = test_embedding.test_columns_are_the_tokens_rows_plus_those_of_their_positions
 """The cheapest check: what `make test` runs of this file."""
-SAME_BITS = (test_adain, test_conv1d, test_harmonic_source, test_spectrum, test_winograd)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def emulated(aarch64: EmulatedMachine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def emulated(aarch64: EmulatedMachine) -> Iterator[None]:
     """Makes the level of aarch64 one that kernels can be built and called for."""
-    place = tmp_path_factory.mktemp("libraries")
     serving = aarch64.serving(Path(guarded.__file__), runtime_libraries(TARGET)["libtvm_runtime.so"])
     with serving as ask, pytest.MonkeyPatch.context() as patch:
-        level = EmulatedLevel(TARGET, LEVEL, place, ask)
+        level = EmulatedLevel(TARGET, LEVEL, ask)
         patch.setitem(kernel_testing.EMULATED, LEVEL.name, level.build)
         patch.setitem(kernel_testing.TILES, LEVEL.name, tiles_of(LEVEL))
+        patch.setattr(kernel_testing, "LEVELS", ["x86-64-v3", LEVEL.name])
         yield
 
 
 def arguments_of(check: Callable[..., None]) -> Iterator[dict[str, Any]]:
-    """What pytest would call a test with, but for the level."""
+    """Yields the arguments with which pytest would call a test, except the level."""
     sets: list[list[dict[str, Any]]] = []
     for mark in getattr(check, "pytestmark", ()):
         names, values = mark.args
@@ -103,14 +102,7 @@ def arguments_of(check: Callable[..., None]) -> Iterator[dict[str, Any]]:
     [pytest.param(check, marks=() if check is IN_MAKE_TEST else pytest.mark.machines) for check in CHECKS],
     ids=lambda check: f"{check.__module__}.{check.__name__}",
 )
-def test_what_holds_on_x86_64_holds_on_aarch64(check: Callable[..., None]) -> None:
+def test_what_holds_on_x86_64_holds_on_aarch64_with_the_same_bits(check: Callable[..., None]) -> None:
+    level = {"level": LEVEL.name} if "level" in signature(check).parameters else {}
     for arguments in arguments_of(check):
-        check(level=LEVEL.name, **arguments)
-
-
-@pytest.mark.machines
-@pytest.mark.parametrize("module", SAME_BITS, ids=lambda module: module.__name__)
-def test_aarch64_gives_the_bits_of_x86_64(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LEVELS", ["x86-64-v3", LEVEL.name])
-    for arguments in arguments_of(module.test_every_level_gives_the_same_bits):
-        module.test_every_level_gives_the_same_bits(**arguments)
+        check(**level, **arguments)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import tvm
 from numpy.typing import NDArray
 from tvm.tirx import PrimFunc
 
 from exporter.compiler.compile_stage import tvm_target
-from exporter.compiler.link import link_library
 from exporter.compiler.targets import CpuLevel, Target
+from tests.support.compiled_kernels import compiled
 from tests.support.emulation import Ask
 
 
@@ -37,14 +35,10 @@ class EmulatedLevel:
 
     target: Target
     level: CpuLevel
-    place: Path
-    """Where libraries are put."""
     ask: Ask
-    """Has the machine answer with `guarded.answers`."""
-    numbers: count[int] = field(default_factory=count)
+    """Asks the machine, which answers with `guarded.answers`."""
 
     def build(self, kernel: PrimFunc) -> EmulatedKernel:
-        """Compiles and links a kernel whose name is `kernel`."""
-        library = self.place / f"{next(self.numbers)}{self.target.library_suffix}"
-        link_library(tvm.compile(kernel, tvm_target(self.target, self.level)), library, self.target)
+        """Compiles and links a kernel."""
+        library = compiled(kernel, tvm_target(self.target, self.level), self.target)
         return EmulatedKernel(library, self.ask)

@@ -17,6 +17,7 @@ from exporter.compiler.compile_stage import tvm_target
 from exporter.compiler.kernels.gpu.constants import exact_constants
 from exporter.compiler.targets import find_target
 from tests.support import stand_in
+from tests.support.compiled_kernels import compiled
 from tests.support.kernel_testing import LEVELS, Array
 from tests.support.stand_in import Ask
 
@@ -52,12 +53,10 @@ class Gpu:
         return result
 
     def _build(self, device: str, make: Callable[..., PrimFunc], arguments: Any, options: Any) -> Path:
-        kernel = make(*arguments, **dict(options)).with_attr("global_symbol", "kernel")
+        kernel = make(*arguments, **dict(options))
         if device == "metal":
             kernel = exact_constants(kernel)
-        path = self._place / f"{self._library.cache_info().currsize}.so"
-        tvm.compile(kernel, target(device)).export_library(str(path))
-        return path
+        return compiled(kernel, target(device), find_target("host"))
 
     def _start(self, device: str) -> Ask:
         return self._stack.enter_context(stand_in.calling(stand_in.build(device, fast_math=DEVICES[device])))

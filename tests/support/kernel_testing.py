@@ -1,4 +1,4 @@
-"""What tests of kernels share: levels of this machine, compilation, guarded calls, numbers of threads."""
+"""Helpers of kernel tests: CPU levels of this machine, compiling, guarded calls, numbers of threads."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +13,7 @@ from tvm.tirx import PrimFunc
 
 from exporter.compiler.kernels.tiles import tiles_of
 from exporter.compiler.targets import find_target
+from tests.support.compiled_kernels import compiled
 from tests.support.emulated_kernels import EmulatedKernel
 from tests.support.guarded import guarded_call
 
@@ -25,27 +26,54 @@ TILES = {
     for level in reversed(find_target("linux-x86_64").levels)
     if "avx512f" not in level.features or HAS_AVX512
 }
-"""Register tiles of the levels that this machine runs."""
+"""Register tiles of the CPU levels that this machine runs."""
 LEVELS = list(TILES)
 every_level = pytest.mark.parametrize("level", LEVELS)
 EMULATED: dict[str, Callable[[PrimFunc], EmulatedKernel]] = {}
-"""What compiles for the levels of an emulated machine, while there is one."""
+"""Compilers for the levels of an emulated machine, while there is one."""
 
 
 @cache
 def build(level: str, make: Callable[..., PrimFunc], *arguments: Any, **options: Any) -> Any:
-    """The kernel `make(*arguments, **options)` for one level, compiled once; its name is `kernel`."""
-    kernel = make(*arguments, **options).with_attr("global_symbol", "kernel")
+    """Returns the kernel `make(*arguments, **options)` for one level, under the name `kernel`."""
+    kernel = make(*arguments, **options)
     if level in EMULATED:
         return EMULATED[level](kernel)
-    return tvm.compile(kernel, tvm.target.Target({"kind": "llvm", "mcpu": level}))
+    return tvm.runtime.load_module(str(compiled(kernel, llvm(level), find_target("host"))))
+
+
+def llvm(level: str) -> tvm.target.Target:
+    """Returns TVM's target for a CPU level of this machine."""
+    return tvm.target.Target({"kind": "llvm", "mcpu": level})
 
 
 def call(kernel: Any, shape: tuple[int, ...], *inputs: NDArray[Any]) -> Array:
-    """Runs a kernel among NaN: what it reads beside its inputs or leaves unwritten is seen in the result."""
+    """Runs a kernel among NaN, which show what it reads beside its inputs or leaves unwritten."""
     if isinstance(kernel, EmulatedKernel):
         return kernel.call(shape, *inputs)
     return guarded_call(kernel["kernel"], shape, *inputs)
+
+
+def run(
+    make: Callable[..., PrimFunc], arguments: tuple[Any, ...], shape: tuple[int, ...], *inputs: NDArray[Any],
+    tiled: bool = False,
+) -> Array:  # fmt: skip
+    """Returns the output of the kernel `make(*arguments)`, which must have the same bits on every CPU level.
+
+    Args:
+        make: the kernel's factory.
+        arguments: its arguments.
+        shape: shape of the output.
+        inputs: the kernel's inputs.
+        tiled: the factory's last argument is the level's register tiles.
+    """
+    outputs = [
+        call(build(level, make, *arguments, *((TILES[level],) if tiled else ())), shape, *inputs)
+        for level in LEVELS
+    ]
+    for output in outputs[1:]:
+        np.testing.assert_array_equal(output.view(np.int32), outputs[0].view(np.int32))
+    return outputs[0]
 
 
 def relative_error(values: Array, expected: NDArray[np.float64]) -> float:

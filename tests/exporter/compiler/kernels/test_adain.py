@@ -9,14 +9,11 @@ from kokoro.istftnet import AdaIN1d
 from numpy.typing import NDArray
 
 from exporter.compiler.kernels import adain
+from tests.support import kernel_testing
 from tests.support.kernel_testing import (
-    LEVELS,
     Array,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,
-    build,
-    call,
-    every_level,
     relative_error,
 )
 
@@ -53,11 +50,11 @@ def random_arguments(order: str, length: int, mean: float = 0.5, deviation: floa
     return x, style, fc_weight / np.float32(STYLE**0.5), fc_bias, 1 + weight / 4, bias
 
 
-def run(order: str, level: str, x: Array, *others: Array) -> Array:
+def run(order: str, x: Array, *others: Array) -> Array:
     """The kernel's result for an input with the channels first."""
     make, channels = KERNELS[order][0], x.shape[1]
     x = x if order == "channels first" else np.ascontiguousarray(x.swapaxes(1, 2))
-    return call(build(level, make, channels, STYLE, EPSILON), (3, channels), x, *others)
+    return kernel_testing.run(make, (channels, STYLE, EPSILON), (3, channels), x, *others)
 
 
 def exact(arguments: tuple[Array, ...]) -> tuple[Exact, Exact]:
@@ -69,10 +66,9 @@ def exact(arguments: tuple[Array, ...]) -> tuple[Exact, Exact]:
     return np.stack(affine), deviation
 
 
-@every_level
 @every_order
 @every_length
-def test_the_map_is_kokoros_adain(level: str, order: str, length: int) -> None:
+def test_the_map_is_kokoros_adain(order: str, length: int) -> None:
     x, style, *weights = arguments = random_arguments(order, length)
     module = AdaIN1d(STYLE, x.shape[1]).double().eval()
     parameters = module.fc.weight, module.fc.bias, module.norm.weight, module.norm.bias
@@ -80,25 +76,24 @@ def test_the_map_is_kokoros_adain(level: str, order: str, length: int) -> None:
         for parameter, value in zip(parameters, weights, strict=True):
             parameter.copy_(torch.from_numpy(value))
         expected = module(torch.from_numpy(x).double(), torch.from_numpy(style).double()).numpy()
-    mean, scale, shift = run(order, level, *arguments)[:, None, :, None]
+    mean, scale, shift = run(order, *arguments)[:, None, :, None]
     assert relative_error((x - mean) * scale + shift, expected) <= LIMITS[order]
 
 
-@every_level
 @every_order
 @pytest.mark.parametrize("length", [1, *LENGTHS])
 @pytest.mark.parametrize(("mean", "deviation"), [(0.5, 1), (1000, 1), (-3e4, 0.1), (1e-3, 1e-4), (0, 0)])
 def test_a_large_mean_costs_only_its_own_digits(
-    level: str, order: str, length: int, mean: float, deviation: float
+    order: str, length: int, mean: float, deviation: float
 ) -> None:
     arguments = random_arguments(order, length, mean, deviation)
-    assert_only_rounding_is_lost(run(order, level, *arguments), arguments)
+    assert_only_rounding_is_lost(run(order, *arguments), arguments)
 
 
 @every_order
 def test_minutes_of_samples_lose_no_more_than_a_few(order: str) -> None:
     arguments = random_arguments(order, 200_003, 1000)
-    assert_only_rounding_is_lost(run(order, LEVELS[-1], *arguments), arguments)
+    assert_only_rounding_is_lost(run(order, *arguments), arguments)
 
 
 def assert_only_rounding_is_lost(affine: Array, arguments: tuple[Array, ...]) -> None:
@@ -114,44 +109,35 @@ def assert_only_rounding_is_lost(affine: Array, arguments: tuple[Array, ...]) ->
     assert error[2].max() <= 2e-6
 
 
-@every_level
 @every_order
 @settings(max_examples=20)
 @given(length=st.integers(1, 300), value=st.floats(-1e4, 1e4, width=32))
-def test_a_constant_signal_has_its_value_as_mean(level: str, order: str, length: int, value: float) -> None:
+def test_a_constant_signal_has_its_value_as_mean(order: str, length: int, value: float) -> None:
     x, *others = random_arguments(order, length)
-    affine = run(order, level, np.full_like(x, value), *others)
+    affine = run(order, np.full_like(x, value), *others)
     np.testing.assert_allclose(affine[0], value, rtol=1e-6, atol=0)
     assert np.isfinite(affine).all()
 
 
-@every_level
 @pytest.mark.parametrize("length", [1, *LENGTHS])
-def test_the_order_of_axes_changes_no_more_than_rounding(level: str, length: int) -> None:
+def test_the_order_of_axes_changes_no_more_than_rounding(length: int) -> None:
     arguments = random_arguments("channels last", length)
-    first, last = (run(order, level, *arguments) for order in KERNELS)
+    first, last = (run(order, *arguments) for order in KERNELS)
     np.testing.assert_allclose(last, first, rtol=1e-6, atol=1e-6)
 
 
 @every_order
-def test_every_level_gives_the_same_bits(order: str) -> None:
-    for length in (3, 100, 1000):
-        assert len({run(order, level, *random_arguments(order, length)).tobytes() for level in LEVELS}) == 1
-
-
-@every_level
-@every_order
 @every_length
-def test_nothing_is_left_in_workspaces(level: str, order: str, length: int) -> None:
+def test_nothing_is_left_in_workspaces(order: str, length: int) -> None:
     assert_nothing_is_left_in_workspaces(
-        lambda *inputs: run(order, level, *inputs), *random_arguments(order, length)
+        lambda *inputs: run(order, *inputs), *random_arguments(order, length)
     )
 
 
 @every_order
 def test_number_of_threads_changes_no_bit(order: str) -> None:
     arguments = random_arguments(order, 1000)
-    assert_threads_change_no_bit(lambda: run(order, LEVELS[-1], *arguments))
+    assert_threads_change_no_bit(lambda: run(order, *arguments))
 
 
 @every_order

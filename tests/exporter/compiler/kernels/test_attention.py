@@ -10,24 +10,20 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from exporter.compiler.kernels import attention
 from exporter.compiler.kernels.tiles import AVX2
+from tests.support import kernel_testing
 from tests.support.kernel_testing import (
-    LEVELS,
-    TILES,
     Array,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,
-    build,
-    call,
-    every_level,
 )
 
 HEADS, HEAD_SIZE = 3, 16
 
 
-def run(projections: Array, level: str, heads: int = HEADS) -> Array:
+def run(projections: Array, heads: int = HEADS) -> Array:
     hidden, length = projections.shape[1] // 3, projections.shape[2]
-    kernel = build(level, attention.self_attention, heads, hidden // heads, TILES[level])
-    return call(kernel, (1, hidden, length), projections)
+    sizes = (heads, hidden // heads)
+    return kernel_testing.run(attention.self_attention, sizes, (1, hidden, length), projections, tiled=True)
 
 
 def random_projections(length: int, hidden: int = HEADS * HEAD_SIZE) -> Array:
@@ -44,58 +40,49 @@ def torch_attention(projections: Array, heads: int) -> NDArray[np.float64]:
     return result
 
 
-@every_level
 @pytest.mark.parametrize("length", [2, 3, 8, 15, 16, 17, 31, 32, 33, 62, 64, 65, 105, 512])
-def test_context_is_that_of_torch(level: str, length: int) -> None:
+def test_context_is_that_of_torch(length: int) -> None:
     projections = random_projections(length, hidden=768)
     expected = torch_attention(projections, heads=12)
-    difference = (run(projections, level, heads=12) - expected) / np.sqrt(np.mean(expected**2))
+    difference = (run(projections, heads=12) - expected) / np.sqrt(np.mean(expected**2))
     assert np.abs(difference).max() <= 1e-5
     assert np.sqrt(np.mean(difference**2)) <= 5e-7
 
 
-@every_level
 @settings(max_examples=20)
 @given(length=st.integers(2, 140))
-def test_equal_scores_give_the_mean_of_the_values(level: str, length: int) -> None:
+def test_equal_scores_give_the_mean_of_the_values(length: int) -> None:
     projections = random_projections(length)
     projections[:, : HEADS * HEAD_SIZE] = 0
     mean = projections[:, 2 * HEADS * HEAD_SIZE :].mean(axis=2, keepdims=True, dtype=np.float64)
-    np.testing.assert_allclose(run(projections, level), np.repeat(mean, length, axis=2), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(run(projections), np.repeat(mean, length, axis=2), rtol=0, atol=1e-6)
 
 
-@every_level
 @settings(max_examples=20)
 @given(length=st.integers(2, 70), data=st.data())
-def test_one_overwhelming_key_gives_its_value_to_the_bit(
-    level: str, length: int, data: st.DataObject
-) -> None:
+def test_one_overwhelming_key_gives_its_value_to_the_bit(length: int, data: st.DataObject) -> None:
     chosen = data.draw(st.integers(0, length - 1))
     projections = random_projections(length)
     query, key, value = np.split(projections, 3, axis=1)
     query[:], key[:] = 1000, -1000
     key[:, :, chosen] = 1000
-    np.testing.assert_array_equal(
-        run(projections, level), np.repeat(value[:, :, chosen, None], length, axis=2)
-    )
+    np.testing.assert_array_equal(run(projections), np.repeat(value[:, :, chosen, None], length, axis=2))
 
 
-@every_level
 @settings(max_examples=20)
 @given(length=st.integers(2, 70), data=st.data())
-def test_a_query_sees_only_itself_and_all_keys(level: str, length: int, data: st.DataObject) -> None:
+def test_a_query_sees_only_itself_and_all_keys(length: int, data: st.DataObject) -> None:
     changed = data.draw(st.integers(0, length - 1))
     projections = random_projections(length)
-    before = run(projections, level)
+    before = run(projections)
     projections[:, : HEADS * HEAD_SIZE, changed] = 1e9
-    after = run(projections, level)
+    after = run(projections)
     others = np.arange(length) != changed
     np.testing.assert_array_equal(after[:, :, others], before[:, :, others])
 
 
-@every_level
 @pytest.mark.parametrize("length", [2, 13, 33, 62])
-def test_nothing_past_the_last_key_reaches_the_softmax(level: str, length: int) -> None:
+def test_nothing_past_the_last_key_reaches_the_softmax(length: int) -> None:
     # Each row of keys is followed by the next row's first key, whose channels then look shifted by one: that
     # vector would score 4e5 here, and all true scores would vanish beside it.
     projections = random_projections(length)
@@ -103,18 +90,17 @@ def test_nothing_past_the_last_key_reaches_the_softmax(level: str, length: int) 
     query, key, _ = np.split(projections[0], 3)
     query[:], key[:, 0] = -signs[:, None], 1e5 * signs
     expected = torch_attention(projections, HEADS)
-    np.testing.assert_allclose(run(projections, level), expected, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(run(projections), expected, rtol=0, atol=1e-5)
 
 
-@every_level
 @pytest.mark.parametrize("length", [2, 13, 32, 45])
-def test_nan_left_in_workspaces_changes_no_bit(level: str, length: int) -> None:
-    assert_nothing_is_left_in_workspaces(lambda values: run(values, level), random_projections(length))
+def test_nan_left_in_workspaces_changes_no_bit(length: int) -> None:
+    assert_nothing_is_left_in_workspaces(run, random_projections(length))
 
 
 def test_number_of_threads_changes_no_bit() -> None:
     projections = random_projections(62)
-    assert_threads_change_no_bit(lambda: run(projections, LEVELS[-1]))
+    assert_threads_change_no_bit(lambda: run(projections))
 
 
 @pytest.mark.parametrize("head_size", [0, 6, 65])

@@ -1,6 +1,7 @@
 """The convolution kernel against torch's in float64, on each CPU level of this machine."""
 
 from dataclasses import replace
+from functools import partial
 from types import ModuleType
 
 import numpy as np
@@ -14,15 +15,12 @@ from torch.nn import functional
 from exporter.compiler.kernels import conv1d
 from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK
+from tests.support import kernel_testing
 from tests.support.kernel_testing import (
-    LEVELS,
     TILES,
     Array,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,
-    build,
-    call,
-    every_level,
     relative_error,
 )
 
@@ -49,6 +47,7 @@ SPECS = {
 # Measured are 6e-7 to 1.2e-6: the rounding (6e-8) of 256 products at a time, at a sample that is 4 to 5 times
 # the RMS and the greatest error among thousands.
 LIMIT = 2e-6
+every_spec = pytest.mark.parametrize("name", SPECS)
 
 
 def boundaries(spec: Convolution) -> list[int]:
@@ -81,15 +80,15 @@ def swapped(value: Array) -> Array:
     return np.ascontiguousarray(value.swapaxes(1, 2)) if value.ndim == 3 else value
 
 
-def run(spec: Convolution, level: str, *arguments: Array, kernels: ModuleType = conv1d) -> Array:
+def run(spec: Convolution, *arguments: Array, kernels: ModuleType = conv1d) -> Array:
     """The convolution of `kernels`; arguments and result are channels first, whatever the kernel's are."""
     x, weight, bias, affine, alpha, *addends = arguments
-    kernel = build(level, kernels.convolution, spec, TILES[level])
     if spec.writes_channels_last:
         addends = [swapped(addend) for addend in addends]
-    y = call(
-        kernel, spec.output_shape(x.shape[2] + spec.growth), swapped(x) if spec.reads_channels_last else x,
-        kernels.pack_weight(weight), bias, affine, alpha, *addends,
+    y = kernel_testing.run(
+        kernels.convolution, (spec,), spec.output_shape(x.shape[2] + spec.growth),
+        swapped(x) if spec.reads_channels_last else x, kernels.pack_weight(weight), bias, affine, alpha,
+        *addends, tiled=True,
     )  # fmt: skip
     return swapped(y) if spec.writes_channels_last else y
 
@@ -115,22 +114,21 @@ def torch_convolution(spec: Convolution, *arguments: Array) -> NDArray[np.float6
     return result
 
 
-@every_level
-@pytest.mark.parametrize("name", SPECS)
-def test_result_is_that_of_torch_at_every_boundary(level: str, name: str) -> None:
+def assert_is_that_of_torch(spec: Convolution, *arguments: Array) -> None:
+    error = relative_error(run(spec, *arguments), torch_convolution(spec, *arguments))
+    assert error <= LIMIT, arguments[0].shape
+
+
+@every_spec
+def test_result_is_that_of_torch_at_every_boundary(name: str) -> None:
     for length in boundaries(SPECS[name]):
-        arguments = random_arguments(SPECS[name], length)
-        expected = torch_convolution(SPECS[name], *arguments)
-        assert relative_error(run(SPECS[name], level, *arguments), expected) <= LIMIT, length
+        assert_is_that_of_torch(SPECS[name], *random_arguments(SPECS[name], length))
 
 
-@every_level
 @settings(max_examples=40)
 @given(name=st.sampled_from(list(SPECS)), length=st.integers(2, 700), seed=st.integers(0, 99))
-def test_result_is_that_of_torch_at_any_length(level: str, name: str, length: int, seed: int) -> None:
-    arguments = random_arguments(SPECS[name], length, seed)
-    expected = torch_convolution(SPECS[name], *arguments)
-    assert relative_error(run(SPECS[name], level, *arguments), expected) <= LIMIT
+def test_result_is_that_of_torch_at_any_length(name: str, length: int, seed: int) -> None:
+    assert_is_that_of_torch(SPECS[name], *random_arguments(SPECS[name], length, seed))
 
 
 @st.composite
@@ -157,19 +155,9 @@ def specs(draw: st.DrawFn) -> Convolution:
 @given(spec=specs(), lengths=st.lists(st.integers(3, 600), min_size=3, max_size=3))
 def test_any_combination_is_that_of_torch(spec: Convolution, lengths: list[int]) -> None:
     for length in lengths:
-        arguments = random_arguments(spec, length)
-        assert relative_error(run(spec, LEVELS[-1], *arguments), torch_convolution(spec, *arguments)) <= LIMIT
+        assert_is_that_of_torch(spec, *random_arguments(spec, length))
 
 
-@pytest.mark.parametrize("name", SPECS)
-def test_every_level_gives_the_same_bits(name: str) -> None:
-    for length in (3, 20, 24, 100, 300):
-        arguments = random_arguments(SPECS[name], length)
-        results = {run(SPECS[name], level, *arguments).tobytes() for level in LEVELS}
-        assert len(results) == 1, length
-
-
-@every_level
 @pytest.mark.parametrize(
     ("name", "reads_last", "writes_last"),
     [
@@ -179,55 +167,50 @@ def test_every_level_gives_the_same_bits(name: str) -> None:
         ("dilated snake", True, True),
     ],
 )
-def test_the_order_of_axes_changes_no_bit(level: str, name: str, reads_last: bool, writes_last: bool) -> None:
+def test_the_order_of_axes_changes_no_bit(name: str, reads_last: bool, writes_last: bool) -> None:
     spec = SPECS[name]
     other = replace(spec, reads_channels_last=reads_last, writes_channels_last=writes_last)
     for length in boundaries(spec):
         arguments = random_arguments(spec, length)
-        np.testing.assert_array_equal(run(other, level, *arguments), run(spec, level, *arguments))
+        np.testing.assert_array_equal(run(other, *arguments), run(spec, *arguments))
 
 
-@every_level
 @pytest.mark.parametrize("name", ["plain", "last", "dilated snake", "eight groups of channels"])
-def test_a_sample_does_not_depend_on_where_the_signal_ends(level: str, name: str) -> None:
+def test_a_sample_does_not_depend_on_where_the_signal_ends(name: str) -> None:
     spec = SPECS[name]
     arguments = random_arguments(spec, 400)
-    whole = run(spec, level, *arguments)
+    whole = run(spec, *arguments)
     # At every length up to 49 a register tile of another width computes the end.
     for length in (*range(1, 50), 127, 300):
         x, weight, bias, affine, alpha, *addends = arguments
         shorter = (np.ascontiguousarray(addend[..., : length + spec.growth]) for addend in addends)
-        part = run(spec, level, np.ascontiguousarray(x[:, :, :length]), weight, bias, affine, alpha, *shorter)
+        part = run(spec, np.ascontiguousarray(x[:, :, :length]), weight, bias, affine, alpha, *shorter)
         same = max(0, length - spec.padding)
         np.testing.assert_array_equal(part[:, :, :same], whole[:, :, :same])
 
 
-@every_level
-@pytest.mark.parametrize("name", SPECS)
-def test_nothing_is_left_in_workspaces(level: str, name: str) -> None:
+@every_spec
+def test_nothing_is_left_in_workspaces(name: str) -> None:
     for length in (3, 100):
         assert_nothing_is_left_in_workspaces(
-            lambda *arguments: run(SPECS[name], level, *arguments), *random_arguments(SPECS[name], length)
+            partial(run, SPECS[name]), *random_arguments(SPECS[name], length)
         )
 
 
 @pytest.mark.parametrize("name", ["dilated snake", "two groups of channels", "eight groups of channels"])
 def test_number_of_threads_changes_no_bit(name: str) -> None:
     arguments = random_arguments(SPECS[name], 1200)
-    assert_threads_change_no_bit(lambda: run(SPECS[name], LEVELS[-1], *arguments))
+    assert_threads_change_no_bit(lambda: run(SPECS[name], *arguments))
 
 
-@every_level
 @settings(max_examples=10)
 @given(rows=st.integers(1, 16), length=st.integers(3, 70))
-def test_output_channels_without_weights_are_zero(level: str, rows: int, length: int) -> None:
+def test_output_channels_without_weights_are_zero(rows: int, length: int) -> None:
     x, weight, bias, *others = random_arguments(SPECS["plain"], length)
     bias[rows:] = 0
     spec = SPECS["plain"] if rows > CHANNEL_BLOCK else Convolution(8, 7, 3, padding=1)
-    kernel = build(level, conv1d.convolution, spec, TILES[level])
-    packed = conv1d.pack_weight(weight[:rows])
-    y = call(kernel, (1, spec.out_channels, length), x, packed, bias[: spec.out_channels], *others)
-    np.testing.assert_array_equal(y[:, :rows], run(SPECS["plain"], level, x, weight, bias, *others)[:, :rows])
+    y = run(spec, x, weight[:rows], bias[: spec.out_channels], *others)
+    np.testing.assert_array_equal(y[:, :rows], run(SPECS["plain"], x, weight, bias, *others)[:, :rows])
     assert not y[:, rows:].any()
 
 
@@ -238,13 +221,7 @@ def test_packing_puts_blocks_of_output_channels_last_and_adds_zeros(
     weight = np.random.default_rng(0).standard_normal((out, channels, taps), np.float32)
     packed = conv1d.pack_weight(weight)
     rows = packed.transpose(0, 3, 1, 2).reshape(-1, channels, taps)
-    assert packed.shape == (conv1d.padded_channels(out) // CHANNEL_BLOCK, channels, taps, CHANNEL_BLOCK)
+    assert packed.shape == (-(-out // CHANNEL_BLOCK), channels, taps, CHANNEL_BLOCK)
+    assert conv1d.padded_channels(out) == packed.shape[0] * CHANNEL_BLOCK
     np.testing.assert_array_equal(rows[:out], weight)
     assert not rows[out:].any()
-
-
-@given(out=st.integers(1, 10_000))
-def test_channels_are_rounded_up_by_less_than_a_block(out: int) -> None:
-    padded = conv1d.padded_channels(out)
-    assert padded % CHANNEL_BLOCK == 0
-    assert out <= padded < out + CHANNEL_BLOCK

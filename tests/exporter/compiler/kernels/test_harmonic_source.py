@@ -8,7 +8,7 @@ from kokoro.istftnet import SineGen, SourceModuleHnNSF
 from numpy.typing import NDArray
 
 from exporter.compiler.kernels import harmonic_source
-from tests.support.kernel_testing import LEVELS, Array, assert_threads_change_no_bit, build, call, every_level
+from tests.support.kernel_testing import Array, assert_threads_change_no_bit, run
 from tests.support.paths import KOKORO
 
 every_length = pytest.mark.parametrize("frames", [160, 640, 5120])
@@ -40,12 +40,12 @@ def noise_of(frames: int) -> Array:
     return np.random.default_rng([1, frames]).standard_normal((1, 600 * frames), np.float32)
 
 
-def sines(f0: Array, level: str) -> Array:
-    return call(build(level, harmonic_source.harmonic_sines), (9, 300 * f0.size), f0)
+def sines(f0: Array) -> Array:
+    return run(harmonic_source.harmonic_sines, (), (9, 300 * f0.size), f0)
 
 
-def merged(f0: Array, noise: Array, level: str) -> Array:
-    return call(build(level, harmonic_source.harmonic_source), noise.shape, f0, WEIGHTS, BIAS, noise)
+def merged(f0: Array, noise: Array) -> Array:
+    return run(harmonic_source.harmonic_source, (), noise.shape, f0, WEIGHTS, BIAS, noise)
 
 
 def repeated(f0: Array) -> torch.Tensor:
@@ -75,25 +75,23 @@ def decibels(reference: NDArray[np.floating], value: NDArray[np.floating]) -> fl
     return float(10 * np.log10(np.sum(wide**2) / np.sum((wide - value) ** 2)))
 
 
-@every_level
 @every_length
 @every_source
-def test_sines_differ_from_kokoro_by_the_last_bit_at_most(source: str, frames: int, level: str) -> None:
+def test_sines_differ_from_kokoro_by_the_last_bit_at_most(source: str, frames: int) -> None:
     f0 = f0_of(source, frames)
-    reference, ours = kokoro_sines(f0), sines(f0, level)
+    reference, ours = kokoro_sines(f0), sines(f0)
     # Required are 110 dB; measured are 161 to 163, all of it torch's own rounding of the sine.
     assert decibels(reference, ours) > 155
     assert np.max(np.abs(reference - ours)) <= 2.0**-24
     assert np.mean(reference != ours) < 0.02
 
 
-@every_level
 @every_source
 def test_the_sines_are_of_exactly_the_arguments_that_kokoro_computes(
-    source: str, level: str, monkeypatch: pytest.MonkeyPatch
+    source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     f0 = f0_of(source, 640)
-    ours = sines(f0, level)
+    ours = sines(f0)
     monkeypatch.setattr(istftnet.torch, "sin", lambda angle: angle)
     exact = np.sin(kokoro_sines(f0).astype(np.longdouble))
     assert np.max(np.abs(ours - exact) / np.spacing(np.abs(exact.astype(np.float32)))) < 0.501
@@ -107,53 +105,40 @@ def test_positions_round_to_the_interval_of_their_half_or_to_its_right_end_at_ev
     assert set(np.unique(np.floor(np.maximum(position, 0)) - left)) <= {0.0, 1.0}
 
 
-@every_level
 @pytest.mark.parametrize("frames", [3, 4, 17, 160, 640])
 @every_source
 def test_the_merged_signal_is_that_of_kokoro_on_equal_noise(
-    source: str, frames: int, level: str, monkeypatch: pytest.MonkeyPatch
+    source: str, frames: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     f0, noise = f0_of(source, frames), noise_of(frames)
-    ours = merged(f0, noise, level)
+    ours = merged(f0, noise)
     reference = kokoro_merged(f0, noise, monkeypatch)
     assert decibels(reference, ours) > 140
     assert np.max(np.abs(reference - ours)) < 1e-7
 
 
-@every_level
-def test_wholly_unvoiced_f0_leaves_only_noise_and_bias(level: str) -> None:
+def test_wholly_unvoiced_f0_leaves_only_noise_and_bias() -> None:
     noise = noise_of(5)
     exact = np.tanh(np.linalg.norm(WEIGHTS.astype(np.float64)) * 0.1 / 3 * noise.astype(np.float64) + BIAS)
     for f0 in (-0.3, 0.0, 10.0):
-        ours = merged(np.full((1, 10), f0, np.float32), noise, level)
+        ours = merged(np.full((1, 10), f0, np.float32), noise)
         assert np.max(np.abs(ours - exact)) < 1e-7
 
 
-@every_level
-def test_f0_just_above_the_threshold_is_voiced(level: str) -> None:
+def test_f0_just_above_the_threshold_is_voiced() -> None:
     f0 = np.full((1, 10), np.nextafter(np.float32(10), np.float32(11)), np.float32)
     silent = np.zeros((1, 3000), np.float32)
-    expected = np.tanh(0.1 * WEIGHTS @ sines(f0, level).astype(np.float64) + BIAS)
-    assert np.max(np.abs(merged(f0, silent, level) - expected)) < 1e-7
+    expected = np.tanh(0.1 * WEIGHTS @ sines(f0).astype(np.float64) + BIAS)
+    assert np.max(np.abs(merged(f0, silent) - expected)) < 1e-7
 
 
-@every_level
-def test_an_utterance_begins_as_its_beginning_alone_does(level: str) -> None:
+def test_an_utterance_begins_as_its_beginning_alone_does() -> None:
     f0, noise = f0_of("synthetic", 40), noise_of(40)
-    alone = merged(f0[:, :20], noise[:, :6000], level)
+    alone = merged(f0[:, :20], noise[:, :6000])
     # The last half of the shorter one has no right neighbour to interpolate to.
-    np.testing.assert_array_equal(merged(f0, noise, level)[:, :5850], alone[:, :5850])
-
-
-def test_every_level_gives_the_same_bits() -> None:
-    f0, noise = f0_of("synthetic", 160), noise_of(160)
-    results = [merged(f0, noise, level) for level in LEVELS]
-    for result in results:
-        np.testing.assert_array_equal(result, results[0])
+    np.testing.assert_array_equal(merged(f0, noise)[:, :5850], alone[:, :5850])
 
 
 def test_number_of_threads_changes_no_bit() -> None:
     inputs = [(f0_of("synthetic", frames), noise_of(frames)) for frames in (3, 17, 160)]
-    assert_threads_change_no_bit(
-        lambda: np.concatenate([merged(f0, noise, LEVELS[-1]) for f0, noise in inputs], axis=1)
-    )
+    assert_threads_change_no_bit(lambda: np.concatenate([merged(f0, noise) for f0, noise in inputs], axis=1))

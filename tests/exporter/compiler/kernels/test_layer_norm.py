@@ -1,5 +1,7 @@
 """The layer norm kernels against torch's in float64, on each CPU level of this machine."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -8,14 +10,11 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from exporter.compiler.kernels import layer_norm
+from tests.support import kernel_testing
 from tests.support.kernel_testing import (
-    LEVELS,
     Array,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,
-    build,
-    call,
-    every_level,
     relative_error,
 )
 
@@ -24,10 +23,15 @@ every_size = pytest.mark.parametrize("channels", [128, 512, 768])
 every_length = pytest.mark.parametrize("length", [2, 3, 31, 32, 33, 62, 64, 200])
 
 
-def run(kind: str, level: str, x: Array, *parameters: Array) -> Array:
-    make = layer_norm.adaptive_layer_norm if kind == "adaptive" else layer_norm.layer_norm
-    options = {"leaky_slope": 0.2} if kind == "leaky" else {}
-    return call(build(level, make, x.shape[1], epsilon=EPSILON, **options), x.shape, x, *parameters)
+KINDS = {
+    "plain": partial(layer_norm.layer_norm, epsilon=EPSILON),
+    "leaky": partial(layer_norm.layer_norm, epsilon=EPSILON, leaky_slope=0.2),
+    "adaptive": partial(layer_norm.adaptive_layer_norm, epsilon=EPSILON),
+}
+
+
+def run(kind: str, x: Array, *parameters: Array) -> Array:
+    return kernel_testing.run(KINDS[kind], (x.shape[1],), x.shape, x, *parameters)
 
 
 def random_input(channels: int, length: int) -> tuple[Array, Array, Array]:
@@ -47,67 +51,60 @@ def torch_layer_norm(x: Array, weight: Array, bias: Array) -> torch.Tensor:
     return functional.layer_norm(columns, weight.shape, *affine, EPSILON).transpose(1, 2)
 
 
-@every_level
 @every_size
 @every_length
-def test_result_is_that_of_torch(level: str, channels: int, length: int) -> None:
+def test_result_is_that_of_torch(channels: int, length: int) -> None:
     arguments = random_input(channels, length)
-    assert relative_error(run("plain", level, *arguments), torch_layer_norm(*arguments).numpy()) <= 1e-6
+    assert relative_error(run("plain", *arguments), torch_layer_norm(*arguments).numpy()) <= 1e-6
 
 
-@every_level
 @every_length
-def test_leaky_relu_follows_the_affine(level: str, length: int) -> None:
+def test_leaky_relu_follows_the_affine(length: int) -> None:
     arguments = random_input(512, length)
     expected = functional.leaky_relu(torch_layer_norm(*arguments), 0.2)
-    assert relative_error(run("leaky", level, *arguments), expected.numpy()) <= 1e-6
+    assert relative_error(run("leaky", *arguments), expected.numpy()) <= 1e-6
 
 
-@every_level
 @every_length
-def test_style_gives_one_plus_gamma_and_beta(level: str, length: int) -> None:
+def test_style_gives_one_plus_gamma_and_beta(length: int) -> None:
     x, weight, bias = random_input(512, length)
     style = np.concatenate([weight - 1, bias])[None]
     expected = torch_layer_norm(x, style[0, :512] + 1, bias)
-    assert relative_error(run("adaptive", level, x, style), expected.numpy()) <= 1e-6
+    assert relative_error(run("adaptive", x, style), expected.numpy()) <= 1e-6
 
 
-@every_level
 @pytest.mark.parametrize("mean", [10, 1000, -30000])
-def test_a_large_mean_costs_no_digits(level: str, mean: int) -> None:
+def test_a_large_mean_costs_no_digits(mean: int) -> None:
     x, weight, bias = random_input(768, 62)
     x += np.float32(mean)
     expected = torch_layer_norm(x, weight, bias).numpy()
-    assert relative_error(run("plain", level, x, weight, bias), expected) <= 1e-6
+    assert relative_error(run("plain", x, weight, bias), expected) <= 1e-6
 
 
-@every_level
 @settings(max_examples=20)
 @given(length=st.integers(2, 100), data=st.data())
-def test_time_steps_do_not_depend_on_each_other(level: str, length: int, data: st.DataObject) -> None:
+def test_time_steps_do_not_depend_on_each_other(length: int, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(length)))
     x, weight, bias = random_input(128, length)
-    shuffled = run("plain", level, np.ascontiguousarray(x[:, :, order]), weight, bias)
-    np.testing.assert_array_equal(shuffled, run("plain", level, x, weight, bias)[:, :, order])
+    shuffled = run("plain", np.ascontiguousarray(x[:, :, order]), weight, bias)
+    np.testing.assert_array_equal(shuffled, run("plain", x, weight, bias)[:, :, order])
 
 
-@every_level
-def test_equal_channels_give_the_bias(level: str) -> None:
+def test_equal_channels_give_the_bias() -> None:
     _, weight, bias = random_input(128, 40)
-    y = run("plain", level, np.full((1, 128, 40), 7.3, np.float32), weight, bias)
+    y = run("plain", np.full((1, 128, 40), 7.3, np.float32), weight, bias)
     np.testing.assert_array_equal(y, np.repeat(bias[None, :, None], 40, axis=2))
 
 
-@every_level
 @pytest.mark.parametrize("length", [2, 31, 45])
-def test_nan_left_in_workspaces_changes_no_bit(level: str, length: int) -> None:
+def test_nan_left_in_workspaces_changes_no_bit(length: int) -> None:
     x, *parameters = random_input(128, length)
-    assert_nothing_is_left_in_workspaces(lambda values: run("plain", level, values, *parameters), x)
+    assert_nothing_is_left_in_workspaces(lambda values: run("plain", values, *parameters), x)
 
 
 def test_number_of_threads_changes_no_bit() -> None:
     arguments = random_input(128, 105)
-    assert_threads_change_no_bit(lambda: run("plain", LEVELS[-1], *arguments))
+    assert_threads_change_no_bit(lambda: run("plain", *arguments))
 
 
 @pytest.mark.parametrize("channels", [0, 2, 127])

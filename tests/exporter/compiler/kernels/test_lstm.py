@@ -24,7 +24,7 @@ from tests.support.kernel_testing import (
 HIDDEN = 32
 
 
-def run(gates: Array, forward: Array, backward: Array, level: str) -> Array:
+def run(level: str, gates: Array, forward: Array, backward: Array) -> Array:
     hidden, length = forward.shape[1], gates.shape[2]
     kernel = build(level, lstm.bidirectional_lstm, hidden, TILES[level])
     return call(kernel, (1, 2 * hidden, length), gates, lstm.pack_recurrent(forward, backward))
@@ -74,7 +74,7 @@ def unpack(packed: Array) -> Array:
 def test_states_are_those_of_torch_over_a_packed_sequence(level: str, hidden: int, length: int) -> None:
     layer = random_layer(hidden, length)
     expected = torch_lstm(*layer)
-    assert relative_error(run(*layer, level), expected) <= 1e-6
+    assert relative_error(run(level, *layer), expected) <= 1e-6
 
 
 @every_level
@@ -83,8 +83,8 @@ def test_states_are_those_of_torch_over_a_packed_sequence(level: str, hidden: in
 def test_directions_mirror_each_other_to_the_bit(level: str, length: int) -> None:
     gates, forward, backward = random_layer(HIDDEN, length)
     mirrored = np.concatenate(np.split(gates[:, :, ::-1], 2, axis=1)[::-1], axis=1)
-    states = run(gates, forward, backward, level)
-    first, last = np.split(run(np.ascontiguousarray(mirrored), backward, forward, level), 2, axis=1)
+    states = run(level, gates, forward, backward)
+    first, last = np.split(run(level, np.ascontiguousarray(mirrored), backward, forward), 2, axis=1)
     np.testing.assert_array_equal(states, np.concatenate([last, first], axis=1)[:, :, ::-1])
 
 
@@ -93,8 +93,8 @@ def test_directions_mirror_each_other_to_the_bit(level: str, length: int) -> Non
 @given(length=st.integers(2, 40), longer=st.integers(1, 40))
 def test_forward_states_do_not_depend_on_what_follows(level: str, length: int, longer: int) -> None:
     gates, forward, backward = random_layer(HIDDEN, length + longer)
-    whole = run(gates, forward, backward, level)
-    part = run(np.ascontiguousarray(gates[:, :, :length]), forward, backward, level)
+    whole = run(level, gates, forward, backward)
+    part = run(level, np.ascontiguousarray(gates[:, :, :length]), forward, backward)
     np.testing.assert_array_equal(part[:, :HIDDEN], whole[:, :HIDDEN, :length])
 
 
@@ -102,19 +102,19 @@ def test_forward_states_do_not_depend_on_what_follows(level: str, length: int, l
 @pytest.mark.parametrize("length", [2, 16, 37])
 def test_nan_left_in_workspaces_changes_no_bit(level: str, length: int) -> None:
     gates, *weights = random_layer(HIDDEN, length)
-    assert_nothing_is_left_in_workspaces(lambda values: run(values, *weights, level), gates)
+    assert_nothing_is_left_in_workspaces(lambda values: run(level, values, *weights), gates)
 
 
 @every_level
 def test_saturated_gates_give_finite_states(level: str) -> None:
     gates, forward, backward = random_layer(HIDDEN, 20)
-    states = run(gates * np.float32(1e4), forward, backward, level)
+    states = run(level, gates * np.float32(1e4), forward, backward)
     assert np.abs(states).max() <= 1
 
 
 def test_number_of_threads_changes_no_bit() -> None:
     layer = random_layer(HIDDEN, 37)
-    assert_threads_change_no_bit(lambda: run(*layer, LEVELS[-1]))
+    assert_threads_change_no_bit(lambda: run(LEVELS[-1], *layer))
 
 
 @given(hidden=st.sampled_from([16, 32, 80]), seed=st.integers(0, 99))

@@ -9,14 +9,11 @@ from torch.nn import functional
 
 from exporter.compiler.kernels import phases
 from tests.support.kernel_testing import (
-    LEVELS,
     Array,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,
-    build,
-    call,
-    every_level,
     relative_error,
+    run,
 )
 
 CHANNELS = 4
@@ -32,23 +29,21 @@ def random_signal(rows: int, columns: int) -> Array:
     return np.random.default_rng([rows, columns]).standard_normal((1, rows, columns), np.float32)
 
 
-def interleave(parts: Array, addend: Array, stride: int, padding: int, reflect: bool, level: str) -> Array:
-    kernel = build(level, phases.interleave, addend.shape[2], stride, padding, reflect)
-    return call(kernel, addend.shape, parts, addend)
+def interleave(parts: Array, addend: Array, stride: int, padding: int, reflect: bool) -> Array:
+    return run(phases.interleave, (addend.shape[2], stride, padding, reflect), addend.shape, parts, addend)
 
 
-def fold(x: Array, stride: int, padding: int, extra: int, level: str) -> Array:
+def fold(x: Array, stride: int, padding: int, extra: int) -> Array:
     channels, length = x.shape[1:]
-    kernel = build(level, phases.fold, channels, stride, padding, extra)
-    return call(kernel, (1, stride * channels, (length - extra) // stride + 1), x)
+    shape = (1, stride * channels, (length - extra) // stride + 1)
+    return run(phases.fold, (channels, stride, padding, extra), shape, x)
 
 
-@every_level
 @every_stride
 @settings(max_examples=15)
 @given(length=lengths)
 def test_interleaved_phases_are_the_transposed_convolution(
-    level: str, stride: int, padding: int, reflect: bool, length: int
+    stride: int, padding: int, reflect: bool, length: int
 ) -> None:
     x = torch.from_numpy(random_signal(3, length)).double()
     weight = (
@@ -62,34 +57,30 @@ def test_interleaved_phases_are_the_transposed_convolution(
     parts = functional.pad(functional.conv1d(x, taps[0]), (0, 1))
     parts = parts + functional.pad(functional.conv1d(x, taps[1]), (1, 0))
     addend = random_signal(expected.shape[2], CHANNELS)
-    y = interleave(parts.float().mT.contiguous().numpy(), addend, stride, padding, reflect, level)
+    y = interleave(parts.float().mT.contiguous().numpy(), addend, stride, padding, reflect)
     assert relative_error(y, expected.mT.numpy() + addend) <= LIMIT
 
 
-@every_level
 @every_stride
 @settings(max_examples=15)
 @given(length=lengths)
-def test_interleaving_only_moves_and_adds(
-    level: str, stride: int, padding: int, reflect: bool, length: int
-) -> None:
+def test_interleaving_only_moves_and_adds(stride: int, padding: int, reflect: bool, length: int) -> None:
     parts = random_signal(length + 1, stride * CHANNELS)
     joined = parts.reshape(1, -1, CHANNELS)[:, padding : padding + length * stride]
     if reflect:
         joined = np.concatenate([joined[:, 1:2], joined], axis=1)
     addend = random_signal(joined.shape[1], CHANNELS)
-    y = interleave(parts, addend, stride, padding, reflect, level)
+    y = interleave(parts, addend, stride, padding, reflect)
     np.testing.assert_array_equal(y, joined + addend)
 
 
-@every_level
 @pytest.mark.parametrize("extra", [0, 1])
 @settings(max_examples=15)
 @given(length=lengths)
-def test_folded_phases_are_the_strided_convolutions_input(level: str, extra: int, length: int) -> None:
+def test_folded_phases_are_the_strided_convolutions_input(extra: int, length: int) -> None:
     stride, padding = 6, 3
     x = random_signal(CHANNELS, stride * length + extra)
-    folded = fold(x, stride, padding, extra, level)
+    folded = fold(x, stride, padding, extra)
     weight = torch.from_numpy(random_signal(CHANNELS, 2 * stride)).double().reshape(1, CHANNELS, 2, stride)
     expected = functional.conv1d(
         torch.from_numpy(x).double(), weight.flatten(2), stride=stride, padding=padding
@@ -100,14 +91,13 @@ def test_folded_phases_are_the_strided_convolutions_input(level: str, extra: int
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=1e-12)
 
 
-@every_level
 @settings(max_examples=15)
 @given(length=lengths)
-def test_folding_only_moves(level: str, length: int) -> None:
+def test_folding_only_moves(length: int) -> None:
     x = random_signal(CHANNELS, 6 * length + 1)
     padded = np.pad(x, ((0, 0), (0, 0), (3, 2)))
     expected = padded.reshape(1, CHANNELS, length + 1, 6).transpose(0, 3, 1, 2).reshape(1, 24, length + 1)
-    np.testing.assert_array_equal(fold(x, 6, 3, 1, level), expected)
+    np.testing.assert_array_equal(fold(x, 6, 3, 1), expected)
 
 
 def pool_arguments(length: int) -> tuple[Array, ...]:
@@ -120,37 +110,34 @@ def pool_arguments(length: int) -> tuple[Array, ...]:
     return random_signal(CHANNELS, length), affine, weight, bias
 
 
-def pool(level: str, *arguments: Array) -> Array:
-    kernel = build(level, phases.upsample_pool, CHANNELS, 0.2)
-    return call(kernel, (1, CHANNELS, 2 * arguments[0].shape[2]), *arguments)
+def pool(*arguments: Array) -> Array:
+    shape = (1, CHANNELS, 2 * arguments[0].shape[2])
+    return run(phases.upsample_pool, (CHANNELS, 0.2), shape, *arguments)
 
 
-@every_level
 @settings(max_examples=15)
 @given(length=lengths)
-def test_upsampling_is_the_grouped_transposed_convolution(level: str, length: int) -> None:
+def test_upsampling_is_the_grouped_transposed_convolution(length: int) -> None:
     arguments = pool_arguments(length)
     x, affine, weight, bias = (torch.from_numpy(value).double() for value in arguments)
     mean, scale, shift = affine[:, None, :, None]
     activated = functional.leaky_relu((x - mean) * scale + shift, 0.2)
     expected = functional.conv_transpose1d(activated, weight[:, None], bias, 2, 1, 1, CHANNELS)
-    assert relative_error(pool(level, *arguments), expected.numpy()) <= LIMIT
+    assert relative_error(pool(*arguments), expected.numpy()) <= LIMIT
 
 
-@every_level
 @settings(max_examples=15)
 @given(length=lengths)
-def test_halving_is_the_strided_convolution(level: str, length: int) -> None:
+def test_halving_is_the_strided_convolution(length: int) -> None:
     x, weight, bias = random_signal(1, 2 * length)[0], random_signal(1, 3)[0, 0], random_signal(1, 1)[0, 0]
     wide = (torch.from_numpy(value).double() for value in (x[None], weight[None, None], bias))
     expected = functional.conv1d(*wide, stride=2, padding=1).numpy()
-    y = call(build(level, phases.halve), (1, 1, length), x, weight, bias)
+    y = run(phases.halve, (), (1, 1, length), x, weight, bias)
     assert relative_error(y, expected) <= LIMIT
 
 
-@every_level
-def test_nothing_is_left_in_workspaces(level: str) -> None:
-    assert_nothing_is_left_in_workspaces(lambda *inputs: pool(level, *inputs), *pool_arguments(33))
+def test_nothing_is_left_in_workspaces() -> None:
+    assert_nothing_is_left_in_workspaces(pool, *pool_arguments(33))
 
 
 def all_results() -> Array:
@@ -161,9 +148,9 @@ def all_results() -> Array:
         random_signal(CHANNELS, 199),
     )
     results = [
-        interleave(parts, addend, 6, 3, True, LEVELS[-1]),
-        fold(signal, 6, 3, 1, LEVELS[-1]),
-        pool(LEVELS[-1], *pool_arguments(33)),
+        interleave(parts, addend, 6, 3, True),
+        fold(signal, 6, 3, 1),
+        pool(*pool_arguments(33)),
     ]
     return np.concatenate([result.reshape(-1) for result in results])
 
