@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -83,12 +83,10 @@ class ConsoleProgress:
     def __init__(self, console: Console | None = None) -> None:
         """Takes the console to print on; by default standard error."""
         self._console = console or Console(stderr=True)
-        columns = (
-            SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
-        )  # fmt: skip
-        self._bar = Bar(
-            *columns, console=self._console, transient=True, disable=not self._console.is_terminal
-        )
+        described = TextColumn("{task.description}", markup=False)
+        columns = (SpinnerColumn(), described, BarColumn(), TimeElapsedColumn())
+        quiet = not self._console.is_terminal
+        self._bar = Bar(*columns, console=self._console, transient=True, disable=quiet)
         self._task = self._bar.add_task("start", total=None)
         self._planned = self._done = 0
 
@@ -96,9 +94,7 @@ class ConsoleProgress:
         self._bar.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
     def planned(self, libraries: int) -> None:
