@@ -25,7 +25,7 @@ Build = Callable[[Job, Path, Path | None], CompiledLibrary]
 Attempt = Future["CompiledLibrary | Failure"]
 Pool = Callable[[int], AbstractContextManager[Executor]]
 
-# A worker holds torch and TVM: about 0.8 GB.
+# A worker holds torch and TVM: 0.7 GB, for the decoder 1 GB.
 _MOST_WORKERS = 4
 
 

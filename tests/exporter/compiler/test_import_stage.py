@@ -112,13 +112,22 @@ class Halves(nn.Module):
         return self.conv(slow[:, None]), self.conv(fast[:, None])
 
 
-def test_lengths_may_start_at_twice_the_stages_and_have_an_offset() -> None:
-    stage = Halves().eval()
-    executable = compile_module(tiny_stage.imported(stage, "halves", Halves.SIGNATURE), tiny_stage.target())
+@pytest.mark.parametrize("kind", [tiny_stage.Sums, Halves])
+def test_lengths_are_multiples_with_offsets_of_one_that_may_start_at_twice_the_stages(
+    kind: type[tiny_stage.Sums] | type[Halves],
+) -> None:
+    stage = kind().eval()
+    module = tiny_stage.imported(stage, "stage", kind.SIGNATURE)
+    # Weights that are not used keep their place.
+    unused = [] if kind is Halves else [(2, 1, 1, 8), (16,)]
+    assert parameters_of(module, "stage")[2:] == [*unused, (1, 1, 2, 8), (8,)]
+    executable = compile_module(module, tiny_stage.target())
     weights = [weight.values for weight in stage_weights(stage)]
     for length in (3, 4, tiny_stage.BUCKET):
-        signals = [np.arange(size, dtype=np.float32)[None] for size in (2 * length, 6 * length + 1)]
-        outputs = tiny_stage.run(executable, "halves", *signals, *weights)
+        signals = [
+            np.arange(tensor.concrete(length)[1], dtype=np.float32)[None] for tensor in kind.SIGNATURE.inputs
+        ]
+        outputs = tiny_stage.run(executable, "stage", *signals, *weights)
         for output, x in zip(outputs, signals, strict=True):
             np.testing.assert_array_equal(output, np.repeat((x[:, 1:] + x[:, :-1])[:, None], 8, axis=1))
 
@@ -130,16 +139,3 @@ def test_weights_have_the_names_values_and_layouts_of_the_parameters() -> None:
     assert (bias.name, bias.layout) == ("bias", "row-major")
     np.testing.assert_array_equal(weight.values, conv.weight.numpy())
     assert weight.values.flags.c_contiguous
-
-
-def test_lengths_are_multiples_of_one_and_unused_weights_keep_their_place() -> None:
-    stage = tiny_stage.Sums().eval()
-    module = tiny_stage.imported(stage, "sums", tiny_stage.Sums.SIGNATURE)
-    assert parameters_of(module, "sums")[2:] == [(2, 1, 1, 8), (16,), (1, 1, 2, 8), (8,)]
-    executable = compile_module(module, tiny_stage.target())
-    for length in (3, tiny_stage.BUCKET):
-        signals = [np.arange(scale * length, dtype=np.float32)[None] for scale in (1, 5)]
-        weights = [weight.values for weight in stage_weights(stage)]
-        outputs = tiny_stage.run(executable, "sums", *signals, *weights)
-        for output, x in zip(outputs, signals, strict=True):
-            np.testing.assert_array_equal(output, np.repeat((x[:, 1:] + x[:, :-1])[:, None], 8, axis=1))
