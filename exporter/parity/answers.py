@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import os
 import platform
 import tempfile
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ from dataclasses import astuple, fields, replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -30,13 +29,14 @@ from exporter.parity.expected import (
     CHANGES,
     Distances,
     Expected,
-    Request,
     Spread,
     answer,
     make_change,
 )
-from exporter.reference import padded, process, worker
-from exporter.reference.process import Array, Reference, TextTrace
+from exporter.reference import padded, process, recording
+from exporter.reference.process import Reference
+from exporter.reference.recording import Precision
+from exporter.reference.traces import Array, Request, TextTrace
 from runtime_min.engine.machine import this_machine
 from runtime_min.engine.vm import usable_cores
 from runtime_min.format.verify import sha256_of
@@ -44,7 +44,7 @@ from runtime_min.model import distances, noise
 
 _PACKAGES = ("kokoro", "numpy", "torch", "transformers")
 _EXACT_TEXT = "exact_text."
-_SOURCES = (expected_answers, source_spectrum, process, worker, padded, distances, noise)
+_SOURCES = (expected_answers, source_spectrum, process, recording, padded, distances, noise)
 """Modules that compute an answer."""
 Arrays = dict[str, Array]
 
@@ -179,12 +179,10 @@ class Kokoro:
     ) -> None:
         self.close()
 
-    def _process(self, dtype: Literal["float32", "float64"]) -> Reference:
-        if dtype not in self._started:
-            # Threads that wait must sleep: spinning ones take the cores from the bundle's.
-            os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-            self._started[dtype] = Reference(*self.files, threads=self.threads, dtype=dtype)
-        return self._started[dtype]
+    def _process(self, precision: Precision) -> Reference:
+        if precision not in self._started:
+            self._started[precision] = Reference(*self.files, threads=self.threads, precision=precision)
+        return self._started[precision]
 
     def _save(self, expected: Expected) -> None:
         if self._store is not None:

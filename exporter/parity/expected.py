@@ -7,7 +7,7 @@ them takes as long as the answer itself, so they are made one by one, and only w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.parity.source_spectrum import exact_spectra
-from exporter.reference.process import Array, DecoderTrace, Reference, TextTrace, Trace, perturb
-from exporter.reference.utterances import Utterance
+from exporter.reference.process import Reference, perturb
+from exporter.reference.traces import Array, DecoderTrace, Request, TextTrace
 from runtime_min.format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from runtime_min.model.distances import level_difference, log_mel_distance, relative_rms
 from runtime_min.model.noise import gaussian_noise
@@ -35,50 +35,6 @@ CHANGES = (
 )
 """The changes that mean nothing, in the order in which they are made."""
 _SOURCES, _WHITE = slice(1, 3), slice(3, None)
-
-
-@dataclass(frozen=True)
-class Request:
-    """An utterance as kokoro's model takes it; the runtime under test has no part in it."""
-
-    token_ids: NDArray[np.int64]
-    """[n], with the 0 at each end."""
-    row: NDArray[np.float32]
-    """[1, 256], the row of the voice's pack for that many phonemes."""
-    speed: float = 1.0
-    seed: int = 0
-    """Of the noise."""
-    durations: NDArray[np.int64] | None = None
-    """[n], frames of each token in place of the predicted ones."""
-
-    @property
-    def style(self) -> Style:
-        """The halves that kokoro's decoder and its predictor take."""
-        half = self.row.shape[1] // 2
-        return Style(self.row[:, :half], self.row[:, half:])
-
-    def noise(self, count: int) -> NDArray[np.float32]:
-        """Returns that many standard normal numbers."""
-        return gaussian_noise(self.seed, count)
-
-
-def make_request(
-    utterance: Utterance,
-    vocabulary: Mapping[str, int],
-    pack: NDArray[np.float32],
-    durations: NDArray[np.int64] | None = None,
-) -> Request:
-    """Looks an utterance up as kokoro's users do.
-
-    Args:
-        utterance: what to say, in phonemes of the vocabulary.
-        vocabulary: token id by phoneme.
-        pack: the voice's rows by number of phonemes, [510, 256].
-        durations: frames of each token in place of the predicted ones.
-    """
-    token_ids = np.array([0, *(vocabulary[phoneme] for phoneme in utterance.phonemes), 0], np.int64)
-    row = pack[len(utterance.phonemes) - 1 : len(utterance.phonemes)].astype(np.float32)
-    return Request(token_ids, row, utterance.speed, utterance.seed, durations)
 
 
 @dataclass(frozen=True)
@@ -148,7 +104,7 @@ class Expected(TextTrace):
     @property
     def noise(self) -> NDArray[np.float32]:
         """[1, 600m]."""
-        return self.request.noise(SAMPLES_PER_FRAME * int(self.frames.sum()))[None]
+        return gaussian_noise(self.request.seed, SAMPLES_PER_FRAME * int(self.frames.sum()))[None]
 
     @property
     def decoder_inputs(self) -> dict[str, Array]:
@@ -224,24 +180,18 @@ def answer(reference: Reference, precise: Reference, request: Request) -> Expect
         precise: kokoro in float64.
         request: the utterance.
     """
-    said = speak(reference, request)
-    text = precise.text(request.token_ids, request.row)
+    said, text = reference.speak(request), precise.text(request)
     f0, energy = exact_f0n(precise, said.aligned_encoding, request.style)
     aligned = np.repeat(text.encoding, said.frames, axis=2)
     chain_f0, chain_energy = exact_f0n(precise, aligned, request.style)
     inputs = decoder_inputs(said, request.style, gaussian_noise(request.seed + OTHER_SEED, said.audio.size))
-    other_seed = log_mel_distance(reference.decode(**inputs).audio, said.audio)
+    other_seed = log_mel_distance(reference.decode(inputs).audio, said.audio)
     own = {field.name: getattr(said, field.name) for field in fields(TextTrace)}
     return Expected(
         **own, request=request, frames=said.frames, f0=said.f0, energy=said.energy, audio=said.audio,
         exact_text=text, exact_f0=f0, exact_energy=energy, chain_f0=chain_f0, chain_energy=chain_energy,
         other_seed=other_seed,
     )  # fmt: skip
-
-
-def speak(reference: Reference, request: Request) -> Trace:
-    """Runs kokoro's whole chain on a request."""
-    return reference.speak(request.token_ids, request.row, request.speed, request.noise, request.durations)
 
 
 def exact_f0n(precise: Reference, aligned_encoding: Array, style: Style) -> tuple[Array, Array]:
@@ -258,10 +208,9 @@ def _changed(reference: Reference, expected: Expected, number: int) -> DecoderTr
     inputs = expected.decoder_inputs
     if number == 0:
         f0, energy = expected.chain_f0.astype(np.float32), expected.chain_energy.astype(np.float32)
-        return reference.decode(**inputs | {"f0": f0, "energy": energy})
+        return reference.decode(inputs | {"f0": f0, "energy": energy})
     if number < _WHITE.start:
         spectra = exact_spectra(reference.source(expected.f0, expected.noise).source)
-        magnitude, phase = spectra[number - _SOURCES.start]
-        return reference.decode(**inputs, magnitude=magnitude, phase=phase)
+        return reference.decode(inputs, spectra[number - _SOURCES.start])
     size = max(NOTHING, relative_rms(expected.f0, expected.chain_f0))
-    return reference.decode(**inputs | {"f0": perturb(expected.f0, size, number - _WHITE.start)})
+    return reference.decode(inputs | {"f0": perturb(expected.f0, size, number - _WHITE.start)})

@@ -17,13 +17,11 @@ from exporter.parity.answers import Kokoro
 from exporter.parity.expected import (
     Distances,
     Expected,
-    Request,
     Spread,
     distances,
-    make_request,
 )
-from exporter.reference.process import Array
-from exporter.reference.utterances import Utterance
+from exporter.reference.traces import Array, Request
+from exporter.reference.utterances import Utterance, make_request
 from runtime_min import Bundle
 from runtime_min.errors import ModelOutputError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME

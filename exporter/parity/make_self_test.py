@@ -14,11 +14,11 @@ from exporter.bundle.write import SelfTestFiles
 from exporter.export.plan import Plan
 from exporter.parity import thresholds
 from exporter.parity.answers import Kokoro
-from exporter.parity.expected import Expected, Spread, make_request
+from exporter.parity.expected import Expected, Spread
 from exporter.parity.figures import near_a_half
 from exporter.progress import Progress
-from exporter.reference.process import Array
-from exporter.reference.utterances import Utterance, adapted
+from exporter.reference.traces import Array
+from exporter.reference.utterances import Utterance, adapted, make_request
 from runtime_min.model.distances import relative_maximum, relative_rms
 from runtime_min.model.self_test import EXTENSION, STYLE, WHOLE_CHAIN, Check, SelfTest
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.reference.process import Array
+from exporter.reference.traces import Array
 from runtime_min.model.distances import Figure
 
 Spectrum = tuple[NDArray[np.float32], NDArray[np.float32]]

@@ -76,7 +76,6 @@ def compare_waveforms(
         for bundle in bundles:
             comparison = compare(bundle, kokoro, utterance, stages=False, whole_spread=whole_spread)
             found.append(replace(comparison, level=bundle.level.name))
-    progress(len(utterances), "done")
     return tuple(found)
 
 

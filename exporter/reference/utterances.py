@@ -10,7 +10,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from exporter.errors import CheckpointError, ExportError
+from exporter.reference.traces import Request
 from runtime_min import Bundle
 from runtime_min.errors import (
     InputError,
@@ -54,6 +58,25 @@ BUILT_IN = (
 # What kokoro cuts a text's phonemes to, with no more than a warning.
 _KOKORO_LIMIT = 510
 _KEYS = ("phonemes", "voice", "speed", "seed")
+
+
+def make_request(
+    utterance: Utterance,
+    vocabulary: Mapping[str, int],
+    pack: NDArray[np.float32],
+    durations: NDArray[np.int64] | None = None,
+) -> Request:
+    """Looks an utterance up as kokoro's users do.
+
+    Args:
+        utterance: phonemes of the vocabulary, and how to say them.
+        vocabulary: token id by phoneme.
+        pack: the voice's rows by number of phonemes, [510, 256].
+        durations: frames of each token, [n], in place of the predicted ones.
+    """
+    token_ids = np.array([0, *(vocabulary[phoneme] for phoneme in utterance.phonemes), 0], np.int64)
+    row = pack[len(utterance.phonemes) - 1 : len(utterance.phonemes)].astype(np.float32)
+    return Request(token_ids, row, utterance.speed, utterance.seed, durations)
 
 
 class UtterancesError(ExportError):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exporter.reference.process import Array
+from exporter.reference.traces import Array
 from exporter.validate.kernel_order import KERNEL, StageCalls
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from exporter.reference.padded import Tail, padded, padding
-from exporter.reference.process import Array
+from exporter.reference.traces import Array
 from exporter.validate.results import BUNDLE, DYNAMIC, STATIC, Plot, Series, Table, difference
 from exporter.validate.utterance_runs import PREFIX, Scene
 from runtime_min.engine.stage_runner import StageRunner
@@ -37,7 +37,7 @@ def crossed_decoders(scene: Scene, limit: float) -> Table:
     for name, trace in ((DYNAMIC, scene.dynamic), (STATIC, scene.static[0]), (BUNDLE, scene.spoken)):
         inputs = scene.decoder_inputs(trace)
         ours = scene.ask.bundle.stage("decoder").run(inputs)["audio"]
-        heard[name] = ours, scene.ask.kokoro.reference.decode(**inputs).audio
+        heard[name] = ours, scene.ask.kokoro.reference.decode(inputs).audio
     rows = []
     for name, pair in heard.items():
         for decoder, audio in zip(("bundle", "PyTorch"), pair, strict=True):
@@ -70,7 +70,7 @@ def crossed_decoders(scene: Scene, limit: float) -> Table:
 def prefix_f0n(scene: Scene) -> Table:
     """Experiment A: takes the padding away from F0 and N only, then from the decoder as well."""
     prefix = scene.prefixed
-    alone = scene.ask.kokoro.reference.decode(**scene.decoder_inputs(prefix)).audio
+    alone = scene.ask.kokoro.reference.decode(scene.decoder_inputs(prefix)).audio
     executions = (
         (STATIC, scene.static[0], scene.static[0].audio),
         (PREFIX, prefix, prefix.audio),
@@ -112,9 +112,7 @@ def tails(scene: Scene, kinds: Sequence[Tail]) -> Table:
 
     def padded_audio(tail: Tail) -> Array:
         scene.ask.progress(f"{STATIC}'s decoder padded with {tail} to {scene.ask.static_frames} frames")
-        return scene.ask.kokoro.reference.static_decode(
-            **inputs, frame_length=scene.ask.static_frames, tail=tail
-        ).audio
+        return scene.ask.kokoro.reference.static_decode(inputs, scene.ask.static_frames, tail).audio
 
     zeros = padded_audio("zeros")
     rows: list[tuple[Cell, ...]] = []

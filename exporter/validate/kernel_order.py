@@ -2,23 +2,22 @@
 
 A library calls its kernels in the order of the operators of the stage's torch module. That module, built
 without weights, is run here on tensors without data, and the operators are counted. It needs TVM's compiler
-(for the weights' layouts), which must not share a process with a bundle, so this runs in a process of its
-own: ``python -m exporter.validate.kernel_order CONFIG`` prints JSON.
+(for the weights' layouts), which must not share a process with a bundle, so a process
+of its own runs this.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exporter.errors import ReferenceProcessError
+from exporter.processes import Process
 
 if TYPE_CHECKING:
     from torch import nn
@@ -54,22 +53,13 @@ def stage_calls(config: Path) -> dict[str, StageCalls]:
     Raises:
         ReferenceProcessError: the stages could not be built.
     """
-    module = ("-W", "ignore", "-m", "exporter.validate.kernel_order")
-    command = [sys.executable, *module, str(config)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise ReferenceProcessError(f"The model's stages could not be examined:\n{done.stderr.strip()}")
-    found = json.loads(done.stdout.splitlines()[-1])
-    return {
-        name: StageCalls(
-            tuple(stage["kernels"]), {path: tuple(indices) for path, indices in stage["outputs"].items()}
-        )
-        for name, stage in found.items()
-    }
+    with Process(_send_calls, config) as process:
+        calls: dict[str, StageCalls] = process.receive()
+        return calls
 
 
-def trace_stage(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[list[str], dict[str, list[int]]]:
-    """Runs a stage's module without data; returns its kernels and the outputs of its blocks."""
+def trace_stage(module: nn.Module, inputs: tuple[Any, ...]) -> StageCalls:
+    """Runs a stage's module without data and returns its kernel calls."""
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -97,18 +87,17 @@ def trace_stage(module: nn.Module, inputs: tuple[Any, ...]) -> tuple[list[str], 
     finally:
         for hook in hooks:
             hook.remove()
-    return kernels, outputs
+    return StageCalls(tuple(kernels), {path: tuple(calls) for path, calls in outputs.items()})
 
 
-def main(config: str) -> None:
-    """Prints the kernel calls of every stage."""
+def _send_calls(connection: Connection, config: Path) -> None:
     import torch
 
     from exporter.compiler.kokoro_model import model_without_weights
     from exporter.compiler.stages import STAGE_MODULES, make_stage
     from runtime_min.format.signatures import signatures
 
-    text = Path(config).read_text(encoding="utf-8")
+    text = config.read_text(encoding="utf-8")
     sizes = json.loads(text)
     described = signatures(sizes["hidden_dim"], sizes["style_dim"])
     found = {}
@@ -117,10 +106,5 @@ def main(config: str) -> None:
             torch.zeros(tensor.concrete(_EXAMPLE_LENGTH), dtype=getattr(torch, tensor.dtype), device="meta")
             for tensor in described[name].inputs
         )
-        kernels, outputs = trace_stage(make_stage(name, model_without_weights(text)), inputs)
-        found[name] = {"kernels": kernels, "outputs": outputs}
-    print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+        found[name] = trace_stage(make_stage(name, model_without_weights(text)), inputs)
+    connection.send(found)

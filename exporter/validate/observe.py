@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.errors import ExportError
-from exporter.reference.process import Array
+from exporter.reference.traces import Array
 from exporter.validate.kernel_order import StageCalls
 from runtime_min.engine.stage_runner import StageRunner
 from runtime_min.model.chain import Trace

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from exporter.parity.thresholds import BLOCK_DECIBELS
-from exporter.reference.process import Array
+from exporter.reference.traces import Array
 from exporter.validate.block_map import Point, points
 from exporter.validate.experiments import decibels
 from exporter.validate.kernel_order import KERNEL
@@ -101,11 +101,11 @@ def _expected(scene: Scene, stage: str, chosen: Sequence[Point]) -> dict[Point, 
     """Kokoro's outputs at the points, for pt.dynamic's inputs of the stage."""
     with scene.ask.kokoro.reference.tap([tap for point in chosen for tap in point.taps]) as tapped:
         if stage == "decoder":
-            scene.ask.kokoro.reference.decode(**scene.decoder_inputs(scene.dynamic))
+            scene.ask.kokoro.reference.decode(scene.decoder_inputs(scene.dynamic))
         elif stage == "f0n":
             scene.ask.kokoro.reference.f0n(scene.dynamic.aligned_encoding, scene.given.style.prosody)
         else:
-            scene.ask.kokoro.reference.text(scene.given.token_ids, scene.given.row)
+            scene.ask.kokoro.reference.text(scene.given)
         return {point: point.expected(tapped) for point in chosen}
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.parity.expected import Request, decoder_inputs
-from exporter.reference.process import Array, DecoderTrace, Trace
+from exporter.parity.expected import decoder_inputs
+from exporter.reference.traces import Array, DecoderTrace, Request, Trace
 from exporter.validate.kernel_order import KERNEL, StageCalls
 from exporter.validate.observe import observe
 from runtime_min import Bundle

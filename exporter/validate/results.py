@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.reference.process import Array
+from exporter.reference.traces import Array
 from exporter.reference.utterances import Utterance
 from runtime_min.model.distances import Figure, snr
 

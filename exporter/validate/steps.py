@@ -13,7 +13,8 @@ from exporter.parity import figures, thresholds
 from exporter.parity.expected import OTHER_SEED, Expected, Spread, distances
 from exporter.parity.source_spectrum import phase_figure
 from exporter.reference.padded import Tail
-from exporter.reference.process import Array, Reference, perturb
+from exporter.reference.process import Reference, perturb
+from exporter.reference.traces import Array
 from exporter.reference.utterances import Utterance
 from exporter.validate import experiments
 from exporter.validate.probe import probe
@@ -130,11 +131,11 @@ def _changed(scene: Scene) -> Iterator[tuple[str, Values]]:
     """What pt.dynamic computes after changes that mean nothing; parts before the change are left out."""
     scene.ask.progress("pt.dynamic against itself")
     reference, trace, inputs = scene.ask.kokoro.reference, scene.dynamic, scene.decoder_inputs(scene.dynamic)
-    ids, row = scene.given.token_ids, scene.given.row
+    forced = replace(scene.given, durations=trace.frames)
 
     def spoken(by: Reference) -> Values:
         with by.tap([LOGITS_TAP]) as tapped:
-            changed = by.speak(ids, row, scene.given.speed, scene.given.noise, trace.frames)
+            changed = by.speak(forced)
             return of_kokoro(scene.given, changed, tapped[LOGITS_TAP][0])
 
     other = 2 if reference.thread_count == 1 else 1
@@ -147,9 +148,9 @@ def _changed(scene: Scene) -> Iterator[tuple[str, Values]]:
     yield "float64", spoken(scene.ask.kokoro.precise)
     for relative in (1e-7, 1e-6):
         f0 = perturb(trace.f0, relative, 0)
-        yield f"F0 {relative:.0e}", of_decoder(reference.decode(**inputs | {"f0": f0}), f0)
+        yield f"F0 {relative:.0e}", of_decoder(reference.decode(inputs | {"f0": f0}), f0)
     another = gaussian_noise(scene.utterance.seed + OTHER_SEED, trace.audio.size)
-    yield "other seed", of_decoder(reference.decode(**inputs | {"noise": another}), trace.f0)
+    yield "other seed", of_decoder(reference.decode(inputs | {"noise": another}), trace.f0)
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def judged(scene: Scene, found: Values, answer: Expected, spread: Spread) -> dic
     """Judges each step by name, on equal inputs."""
     expected = of_kokoro(scene.given, scene.dynamic, scene.logits)
     with scene.ask.kokoro.precise.tap([LOGITS_TAP]) as tapped:
-        text = scene.ask.kokoro.precise.text(scene.given.token_ids, scene.given.row)
+        text = scene.ask.kokoro.precise.text(scene.given)
         logits = tapped[LOGITS_TAP][0].swapaxes(1, 2)
     exact = {
         "bert": text.hidden, "duration encoding": text.encoding, "duration logits": logits,

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.parity.answers import Kokoro
-from exporter.parity.expected import Request, decoder_inputs, speak
+from exporter.parity.expected import decoder_inputs
 from exporter.parity.figures import request_for
-from exporter.reference.process import Array, Trace
+from exporter.reference.traces import Array, Request, Trace
 from exporter.reference.utterances import Utterance
 from exporter.validate.kernel_order import StageCalls
 from exporter.validate.results import STATIC
@@ -97,18 +97,12 @@ class Scene:
         return self._speak_static(frame_length, prefix_f0n)[0]
 
     def _speak_static(self, frame_length: int, prefix_f0n: bool) -> tuple[Trace, Array]:
-        ask, utterance = self.ask, self.utterance
+        ask = self.ask
         ask.progress(f"{PREFIX if prefix_f0n else STATIC} at {frame_length} frames")
         with ask.kokoro.reference.tap([LOGITS_TAP]) as tapped:
+            forced = replace(self.given, durations=self.dynamic.frames)
             trace = ask.kokoro.reference.static(
-                self.given.token_ids,
-                self.given.row,
-                utterance.speed,
-                self.given.noise,
-                text_length=ask.static_tokens,
-                frame_length=frame_length,
-                prefix_f0n=prefix_f0n,
-                durations=self.dynamic.frames,
+                forced, ask.static_tokens, frame_length, prefix_f0n=prefix_f0n
             )
             return trace, tapped[LOGITS_TAP][0]
 
@@ -123,7 +117,7 @@ def set_scene(ask: Executions, utterance: Utterance) -> Scene:
     ask.progress("the bundle and pt.dynamic")
     given = request_for(ask.bundle, utterance)
     with ask.kokoro.reference.tap([LOGITS_TAP]) as tapped:
-        dynamic = speak(ask.kokoro.reference, given)
+        dynamic = ask.kokoro.reference.speak(given)
         logits = tapped[LOGITS_TAP][0]
     try:
         spoken = ask.bundle.trace(*said)

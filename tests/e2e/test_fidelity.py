@@ -178,6 +178,6 @@ def test_the_decoder_alone_gives_kokoros_samples(
     assert callable(inputs)
     given = inputs()
     noise = gaussian_noise(0, 600 * given["asr"].shape[2])
-    expected = reference.decode(**given, noise=noise).audio
+    expected = reference.decode({**given, "noise": noise}).audio
     found = bundle.stage("decoder").run({**given, "noise": noise[None]})["audio"]
     assert snr(found, expected) >= 55

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from exporter.parity.expected import Expected, Request
-from exporter.reference.process import TextTrace
+from exporter.parity.expected import Expected
+from exporter.reference.traces import Request, TextTrace
 from exporter.reference.utterances import Utterance
 
 _TEXT = tuple(field.name for field in fields(TextTrace))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.plotting import BLUE, GREEN, GREY, INK, ORANGE, PINK, YELLOW, as_svg, data_uri
-from exporter.reference.process import Array
+from exporter.reference.traces import Array
 from exporter.validate.report.text import deciding, one_line
 from exporter.validate.results import BUNDLE, DYNAMIC, EQUAL, STATIC, Plot, Step
 from runtime_min.format.signatures import FRAMES_PER_SECOND, SAMPLE_RATE

@@ -22,7 +22,7 @@ import numpy as np
 
 from exporter.bundle.staging import replace_directory
 from exporter.errors import ExportError
-from exporter.reference.process import Array
+from exporter.reference.traces import Array
 from exporter.validate.report.page import page
 from exporter.validate.report.text import verdict
 from exporter.validate.results import DYNAMIC, Difference, Report, SpokenSteps, Step

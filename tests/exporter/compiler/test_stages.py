@@ -19,7 +19,8 @@ from exporter.model import checkpoint
 from exporter.model.checkpoint import Checkpoint
 from exporter.model.config import OFFICIAL_CONFIG
 from exporter.model.voice_packs import synthetic_voice
-from exporter.reference.process import Reference, Trace
+from exporter.reference.process import Reference
+from exporter.reference.traces import Request, Trace
 from runtime_min.format.signatures import STAGE_NAMES, signatures, stage_names
 from runtime_min.model.distances import snr
 from runtime_min.model.noise import gaussian_noise
@@ -43,7 +44,7 @@ def stages(loaded: Checkpoint) -> Stages:
 @pytest.fixture(scope="module")
 def trace(loaded: Checkpoint) -> Trace:
     with Reference(loaded.path, loaded.config_path) as reference:
-        return reference.speak(TOKENS, ROW, 1.0, NOISE)
+        return reference.speak(Request(TOKENS, ROW, seed=5))
 
 
 def inputs_of(name: str, trace: Trace) -> list[Tensor]:

@@ -11,8 +11,8 @@ import pytest
 
 from exporter.parity import answers
 from exporter.parity.answers import AnswerStore, Kokoro, as_arrays, from_arrays
-from exporter.parity.expected import CHANGES, Distances, Expected, Request
-from exporter.reference.process import TextTrace
+from exporter.parity.expected import CHANGES, Distances, Expected
+from exporter.reference.traces import Request, TextTrace
 from exporter.reference.utterances import Utterance
 from tests.support.kokoro_answers import answer_of, request_of
 

@@ -13,7 +13,7 @@ import pytest
 
 from exporter.bundle.write import write_bundle
 from exporter.parity import make_self_test as exporting
-from exporter.parity.expected import Request
+from exporter.reference.traces import Request
 from runtime_min.format.verify import read_manifest, verify_files
 from runtime_min.model.self_test import EXTENSION, read_self_test
 from tests.support.self_tested import extension, made_up, stored

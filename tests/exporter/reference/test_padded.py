@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,7 +13,8 @@ from exporter.errors import ReferenceProcessError
 from exporter.model import checkpoint
 from exporter.model.voice_packs import synthetic_voice
 from exporter.reference.padded import TAILS, padded, padding
-from exporter.reference.process import Reference, Trace
+from exporter.reference.process import Reference
+from exporter.reference.traces import Request, Trace
 from runtime_min.model.distances import snr
 from runtime_min.model.noise import gaussian_noise
 
@@ -20,6 +22,7 @@ TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])
 N = len(TOKENS)
 NOISE = partial(gaussian_noise, 5)
 STYLE = synthetic_voice("af_heart")[N - 3][None]
+REQUEST = Request(TOKENS, STYLE, seed=5)
 TEXT = ("hidden", "encoding", "text")
 
 
@@ -32,7 +35,7 @@ def reference() -> Iterator[Reference]:
 
 @pytest.fixture(scope="module")
 def trace(reference: Reference) -> Trace:
-    return reference.speak(TOKENS, STYLE, 1.0, NOISE)
+    return reference.speak(REQUEST)
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +46,13 @@ def frames(trace: Trace) -> int:
 @pytest.fixture(scope="module")
 def doubled(reference: Reference, trace: Trace, frames: int) -> Trace:
     """As much padding as speech."""
-    return reference.static(TOKENS, STYLE, 1.0, NOISE, 2 * N, 2 * frames, durations=trace.frames)
+    return reference.static(replace(REQUEST, durations=trace.frames), 2 * N, 2 * frames)
 
 
 def decode(reference: Reference, trace: Trace, length: int, **tail: str) -> np.ndarray:
-    noise = NOISE(trace.audio.size)
-    inputs = trace.asr, trace.f0, trace.energy, STYLE[:, :128], noise, length
-    return reference.static_decode(*inputs, **tail).audio  # type: ignore[arg-type]
+    curves = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy}
+    inputs = {**curves, "decoder_style": STYLE[:, :128], "noise": NOISE(trace.audio.size)}
+    return reference.static_decode(inputs, length, **tail).audio  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("packing", [True, False])
@@ -57,7 +60,7 @@ def decode(reference: Reference, trace: Trace, length: int, **tail: str) -> np.n
 def test_without_padding_it_is_kokoro(
     reference: Reference, trace: Trace, frames: int, packing: bool, prefix_f0n: bool
 ) -> None:
-    same = reference.static(TOKENS, STYLE, 1.0, NOISE, N, frames, packing, prefix_f0n)
+    same = reference.static(REQUEST, N, frames, packing, prefix_f0n)
     for name, value in vars(same).items():
         np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
     np.testing.assert_array_equal(decode(reference, trace, frames), trace.audio)
@@ -77,22 +80,20 @@ def test_packed_text_is_kokoros_and_text_over_padding_is_not(
         assert snr(getattr(doubled, name), getattr(trace, name)) > 100, name
     # Kokoro's last recurrent layer before the durations is never packed.
     assert snr(doubled.durations, trace.durations) < 80
-    loose = reference.static(TOKENS, STYLE, 1.0, NOISE, 2 * N, frames, packing=False, durations=trace.frames)
+    loose = reference.static(replace(REQUEST, durations=trace.frames), 2 * N, frames, packing=False)
     assert snr(loose.hidden, trace.hidden) > 100
     for name in ("encoding", "text"):
         assert snr(getattr(loose, name), getattr(trace, name)) < 60, name
         differences = np.abs(getattr(loose, name) - getattr(trace, name)).max(axis=(0, 1))
         assert differences[-1] > differences[0], name
-    again = reference.speak(TOKENS, STYLE, 1.0, NOISE)
+    again = reference.speak(REQUEST)
     np.testing.assert_array_equal(again.encoding, trace.encoding)
 
 
 def test_f0_and_energy_of_the_prefix_are_kokoros_and_the_audio_is_not(
     reference: Reference, trace: Trace, doubled: Trace, frames: int
 ) -> None:
-    prefix = reference.static(
-        TOKENS, STYLE, 1.0, NOISE, 2 * N, 2 * frames, prefix_f0n=True, durations=trace.frames
-    )
+    prefix = reference.static(replace(REQUEST, durations=trace.frames), 2 * N, 2 * frames, prefix_f0n=True)
     for name in ("f0", "energy"):
         assert snr(getattr(doubled, name), getattr(trace, name)) < 20, name
         assert snr(getattr(prefix, name), getattr(trace, name)) > 100, name
@@ -112,10 +113,10 @@ def test_its_decoder_hears_what_stands_past_the_end(reference: Reference, trace:
 def test_a_length_that_does_not_fit_is_an_error(reference: Reference, trace: Trace, frames: int) -> None:
     refused = pytest.raises
     with refused(ReferenceProcessError, match=f"at most {N - 1} tokens, the static length, found {N}"):
-        reference.static(TOKENS, STYLE, 1.0, NOISE, N - 1, frames)
+        reference.static(REQUEST, N - 1, frames)
     few = f"at most {frames - 1} frames, the static length, found {frames}"
     with refused(ReferenceProcessError, match=few):
-        reference.static(TOKENS, STYLE, 1.0, NOISE, N, frames - 1)
+        reference.static(REQUEST, N, frames - 1)
     with refused(ReferenceProcessError, match=few):
         decode(reference, trace, frames - 1)
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.parity.expected import Request
 from exporter.reference.padded import TAILS, padded
+from exporter.reference.traces import Request
 from exporter.reference.utterances import Utterance
 from exporter.validate.experiments import crossed_decoders, prefix_f0n, sweep_buckets, tails
 from exporter.validate.results import BUNDLE, DYNAMIC, STATIC
@@ -49,21 +49,21 @@ class Kokoro:
     def tap(self, taps: list[str]) -> Iterator[dict[str, list[np.ndarray]]]:
         yield {LOGITS_TAP: [np.zeros((1, 3, 5))]}
 
-    def decode(self, **inputs: np.ndarray) -> Any:
+    def decode(self, inputs: Arrays) -> Any:
         return SimpleNamespace(audio=decode(inputs))
 
-    def static_decode(self, *, frame_length: int, tail: str, **inputs: np.ndarray) -> Any:
+    def static_decode(self, inputs: Arrays, frame_length: int, tail: str) -> Any:
         per_frame = {"asr": 1, "f0": 2, "energy": 2}
         long = {name: padded(inputs[name], n * frame_length, tail) for name, n in per_frame.items()}  # type: ignore[arg-type]
         noise = {"noise": padded(inputs["noise"], 600 * frame_length, "noise")}
         return SimpleNamespace(audio=decode({**inputs, **long, **noise})[:, : 600 * FRAMES])
 
-    def static(self, *args: Any, frame_length: int, prefix_f0n: bool, **named: Any) -> Any:
+    def static(self, request: Request, text_length: int, frame_length: int, prefix_f0n: bool) -> Any:
         self.lengths.append((frame_length, prefix_f0n))
         found = curves(ENCODING if prefix_f0n else padded(ENCODING, frame_length))
         f0, energy = (curve[:, : 2 * FRAMES] + self.wrong_by for curve in found)
         inputs = {"asr": ENCODING, "f0": f0, "energy": energy, "decoder_style": STYLES, "noise": NOISE}
-        audio = self.static_decode(frame_length=frame_length, tail="zeros", **inputs).audio
+        audio = self.static_decode(inputs, frame_length, "zeros").audio
         return SimpleNamespace(asr=ENCODING, f0=f0, energy=energy, audio=audio)
 
 

@@ -1,0 +1,106 @@
+"""A function in a Python process of its own that exchanges values with this one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import traceback
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from types import TracebackType
+from typing import Any
+
+from exporter.errors import ReferenceProcessError
+from runtime_min.errors import KokoroError
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a process sends in place of a value, where it failed."""
+
+    message: str
+
+
+class Process:
+    """A process that runs a function; it ends when it is closed, and with the process that started it."""
+
+    def __init__(self, function: Callable[..., None], *arguments: Any, starts_others: bool = False) -> None:
+        """Starts the process, in a fresh Python and not as a fork.
+
+        Args:
+            function: a module's function; its first argument is a connection to this process.
+            arguments: picklable; what else the function takes.
+            starts_others: the function starts processes itself.
+        """
+        context = multiprocessing.get_context("spawn")
+        self._connection, other_end = context.Pipe()
+        self._process = context.Process(
+            target=_run, args=(other_end, function, arguments), daemon=not starts_others
+        )
+        self._process.start()
+        other_end.close()
+
+    def send(self, value: object) -> None:
+        """Sends a picklable value.
+
+        Raises:
+            ReferenceProcessError: the process has ended.
+        """
+        try:
+            self._connection.send(value)
+        except OSError as error:
+            raise self._ended() from error
+
+    def receive(self) -> Any:
+        """Waits for the next value and returns it.
+
+        Raises:
+            ReferenceProcessError: the process failed, or ended without a value.
+        """
+        try:
+            value = self._connection.recv()
+        except (EOFError, OSError) as error:
+            raise self._ended() from error
+        if isinstance(value, Failure):
+            raise ReferenceProcessError(value.message)
+        return value
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._connection.close()
+        self._process.kill()
+        self._process.join()
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ended(self) -> ReferenceProcessError:
+        self._connection.close()
+        self._process.join()
+        return ReferenceProcessError(
+            f"A process of this command ended (exit status {self._process.exitcode}) before it had answered: "
+            "what it wrote to the standard error stream says why."
+        )
+
+
+def _run(connection: Connection, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    # Ctrl-C reaches every process of a terminal; the one that started this one ends it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)  # the standard output belongs to the command
+    warnings.simplefilter("ignore")
+    try:
+        function(connection, *arguments)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        return  # the process that started this one has ended
+    except KokoroError as error:
+        connection.send(Failure(str(error)))
+    except Exception:
+        connection.send(Failure(traceback.format_exc()))

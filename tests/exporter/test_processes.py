@@ -1,0 +1,81 @@
+"""A process answers, fails with its message, and ends when it is closed or when its parent ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from multiprocessing.connection import Connection
+
+import psutil
+import pytest
+
+from exporter.errors import ExportError, ReferenceProcessError
+from exporter.processes import Process
+from tests.support.paths import ROOT
+
+
+def echo(connection: Connection, first: object) -> None:
+    connection.send((first, os.getpid()))
+    while True:
+        connection.send(connection.recv())
+
+
+def fail(connection: Connection, error: Exception) -> None:
+    print("among the values?")
+    raise error
+
+
+def end(connection: Connection, status: int) -> None:
+    os._exit(status)
+
+
+def test_values_go_there_and_back() -> None:
+    with Process(echo, "first") as process:
+        first, child = process.receive()
+        assert first == "first" and child != os.getpid()
+        process.send({"value": 3})
+        assert process.receive() == {"value": 3}
+        os.kill(child, signal.SIGINT)  # as Ctrl-C in a terminal, which its parent handles
+        process.send(4)
+        assert process.receive() == 4
+    assert not psutil.pid_exists(child)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [(ExportError("what to do"), "^what to do$"), (KeyError("key"), "Traceback(.|\n)*'key'")],
+)
+def test_a_function_that_raises_is_an_error_with_its_message(error: Exception, message: str) -> None:
+    with Process(fail, error) as process, pytest.raises(ReferenceProcessError, match=message):
+        process.receive()
+
+
+def test_a_process_that_ends_by_itself_is_an_error_with_its_status() -> None:
+    with Process(end, 7) as process:
+        with pytest.raises(ReferenceProcessError, match="exit status 7"):
+            process.receive()
+        with pytest.raises(ReferenceProcessError, match="exit status 7"):
+            process.send(1)
+
+
+def test_it_ends_with_its_parent_however_that_ends() -> None:
+    program = (
+        "from exporter.processes import Process\n"
+        "from tests.exporter.test_processes import echo\n"
+        "if __name__ == '__main__':\n"
+        "    process = Process(echo, 1)\n"
+        "    print(process.receive()[1], flush=True)\n"
+        "    import os, signal\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    child = int(done.stdout)
+    for _ in range(600):
+        if not psutil.pid_exists(child):
+            return
+        time.sleep(0.1)
+    pytest.fail("the process lives on")
