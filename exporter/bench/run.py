@@ -39,7 +39,8 @@ from exporter.bench.results import (
 )
 from exporter.bench.streams import LONG_TEXT, time_streams
 from exporter.bench.utterances import text_of
-from exporter.reference.utterances import default_voice, reference_files
+from exporter.reference.files import reference_files
+from exporter.reference.utterances import default_voice
 from runtime_min.engine.vm import usable_cores
 from runtime_min.format.signatures import SAMPLE_RATE
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,18 +14,10 @@ from exporter.cli.terminal import EPILOG, BundleArgument, parts, reported_errors
 from runtime_min.format.signatures import MINIMUM_LENGTH, STAGE_NAMES
 
 if TYPE_CHECKING:
-    from exporter.parity.answers import Kokoro
     from exporter.parity.waveforms import Progress as Told
     from exporter.reference.padded import Tail
-    from exporter.reference.utterances import Utterance
-    from exporter.validate.results import Report, SpokenSteps
-    from exporter.validate.steps import Wanted
-    from exporter.validate.utterance_runs import Executions
-    from runtime_min import Bundle
 
 _MISSED = 8
-_SHORT = "həlˈO wˈɜɹld!"
-"""Hello world: what is compared step by step where nothing is named."""
 
 app = typer.Typer(
     help="Compare a bundle with kokoro, and show where any difference comes from.",
@@ -66,29 +57,16 @@ def e2e(
     """Compare the final waveform over a set of utterances: built in, or from a file."""
     _check_directory("--json", json)
     with reported_errors():
-        from exporter.parity import waveforms
-        from exporter.reference import utterances as inputs
-        from exporter.validate import e2e
-        from runtime_min.format.verify import read_manifest
+        from exporter.parity.waveforms import verdict
+        from exporter.validate.e2e import as_tables, write_json
+        from exporter.validate.run import Options, compare_end_to_end
 
-        named = inputs.read_utterances(utterances) if utterances else ()
-        manifest = read_manifest(path)
-        levels = waveforms.levels_here(manifest, cpu_level)
-        with waveforms.loaded_levels(path, levels, threads) as bundles:
-            said = named or inputs.built_in(bundles[0])
-            if not said:
-                raise inputs.UtterancesError(
-                    "The bundle's buckets hold none of the built-in utterances: name shorter ones with "
-                    "--utterances FILE."
-                )
-            inputs.check_utterances(bundles[0], said)
-            files = inputs.reference_files(manifest, checkpoint, config)
-            with _shown_progress(len(said)) as progress, _kokoro(files, threads, no_cache) as kokoro:
-                found = waveforms.compare_waveforms(bundles, kokoro, said, progress)
-        Console().print(*e2e.as_tables(found))
+        options = Options(path, utterances, cpu_level, checkpoint, config, threads, _answers(no_cache))
+        found = compare_end_to_end(options, _shown_progress)
+        Console().print(*as_tables(found))
         if json is not None:
-            e2e.write_json(json, found, path)
-        typer.echo(waveforms.verdict(found, path))
+            write_json(json, found, path)
+        typer.echo(verdict(found, path))
     if not all(comparison.holds for comparison in found):
         raise typer.Exit(_MISSED)
 
@@ -153,27 +131,17 @@ def steps(
         )
     _check_directory("--save-dir", save_dir)
     with reported_errors():
-        from exporter.reference import utterances as inputs
-        from exporter.reference.utterances import Utterance
         from exporter.validate.report.save import check_replaceable, save
         from exporter.validate.report.terminal import show
-        from runtime_min import Bundle
-        from runtime_min.format.verify import read_manifest
+        from exporter.validate.run import StepsOptions, compare_steps
 
         if save_dir is not None:
             check_replaceable(save_dir)
-        manifest = read_manifest(path)
-        speaker = voice or inputs.default_voice([known.name for known in manifest.voices])
-        said = inputs.read_utterances(utterances) if utterances else ()
-        spoken = [*(phonemes or ()), *(inputs.phonemes_of_text(text, speaker) if text is not None else ())]
-        if not spoken and not said:
-            spoken = ["".join(phoneme for phoneme in _SHORT if phoneme in manifest.vocabulary)]
-        named = (Utterance(each, speaker, 1.0 if speed is None else speed, seed or 0) for each in spoken)
-        with Bundle.load(path, level=cpu_level, threads=threads) as bundle:
-            files = inputs.reference_files(manifest, checkpoint, config)
-            report = _compare(
-                bundle, (*named, *said), files, (static_text_len, static_frames), wanted, no_cache
-            )
+        options = StepsOptions(
+            path, utterances, cpu_level, checkpoint, config, threads, _answers(no_cache),
+            tuple(phonemes or ()), text, voice, speed, seed, static_text_len, static_frames, wanted,
+        )  # fmt: skip
+        report = compare_steps(options, _shown_progress)
         show(report, Console())
         if save_dir is not None:
             save(report, save_dir)
@@ -182,85 +150,10 @@ def steps(
         raise typer.Exit(_MISSED)
 
 
-def _kokoro(files: tuple[Path, Path], threads: int | None, no_cache: bool) -> Kokoro:
+def _answers(no_cache: bool) -> Path | None:
     from exporter import directories
-    from exporter.parity.answers import Kokoro
 
-    return Kokoro(files, threads, None if no_cache else directories.answers())
-
-
-def _compare(
-    bundle: Bundle,
-    utterances: Sequence[Utterance],
-    files: tuple[Path, Path],
-    static_lengths: tuple[int, int],
-    wanted: Wanted,
-    no_cache: bool,
-) -> Report:
-    from exporter.reference import utterances as inputs
-    from exporter.validate.kernel_order import stage_calls
-    from exporter.validate.results import Report
-    from exporter.validate.utterance_runs import Executions
-
-    frames = inputs.check_utterances(bundle, utterances)
-    _check_static_lengths(*static_lengths, bundle, utterances, frames)
-    with (
-        _shown_progress(len(utterances)) as progress,
-        _kokoro(files, bundle.threads, no_cache) as kokoro,
-    ):
-        progress(0, "the kernels of the stages")
-        ask = Executions(bundle, kokoro, stage_calls(files[1]), *static_lengths)
-        found = tuple(_spoken(ask, utterances, wanted, progress))
-    return Report(str(bundle.directory), _facts(bundle, ask), found)
-
-
-def _spoken(
-    ask: Executions, utterances: Sequence[Utterance], wanted: Wanted, progress: Told
-) -> Iterator[SpokenSteps]:
-    from exporter.validate.steps import trace_steps
-
-    for done, utterance in enumerate(utterances):
-
-        def doing(what: str, done: int = done) -> None:
-            progress(done, f"utterance {done + 1} of {len(utterances)}: {what}")
-
-        yield trace_steps(replace(ask, progress=doing), utterance, wanted)
-
-
-def _facts(bundle: Bundle, ask: Executions) -> dict[str, str]:
-    """What was compared, for the head of a report."""
-    model, packages = bundle.manifest.model, bundle.manifest.materials.packages
-    return {
-        "model": f"{model.name}, checkpoint {model.sha256[:16]}",
-        "CPU level": f"{bundle.level.name}, threads: {bundle.threads}",
-        "pt.static": f"{ask.static_tokens} tokens, {ask.static_frames} frames",
-        "versions": f"{_versions(packages)}, tvm {bundle.manifest.versions.tvm}",
-    }
-
-
-def _versions(packages: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {packages.get(name, 'unknown')}" for name in ("kokoro", "torch"))
-
-
-def _check_static_lengths(
-    tokens: int, frames: int, bundle: Bundle, utterances: Sequence[Utterance], needed_frames: Sequence[int]
-) -> None:
-    """Refuses lengths of pt.static that do not hold an utterance, or that the model does not have."""
-    from exporter.export.plan import OptionError
-    from runtime_min.model.tokens import BOUNDARIES
-
-    needed = max(len(utterance.phonemes) for utterance in utterances) + BOUNDARIES
-    most = bundle.manifest.max_phonemes + BOUNDARIES
-    if not needed <= tokens <= most:
-        raise OptionError(
-            f"--static-text-len: expected {needed} to {most}, so that pt.static holds every utterance, "
-            f"found {tokens}."
-        )
-    if frames < max(needed_frames):
-        raise OptionError(
-            f"--static-frames: expected {max(needed_frames)} or more, so that pt.static holds every "
-            f"utterance, found {frames}."
-        )
+    return None if no_cache else directories.answers()
 
 
 def _tails(text: str | None) -> tuple[Tail, ...]:

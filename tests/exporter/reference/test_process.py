@@ -194,7 +194,7 @@ def test_a_tap_on_durations_sees_the_predicted_ones(reference: Reference, trace:
 def test_what_cannot_be_tapped_is_an_error(reference: Reference, tap: str, complaint: str) -> None:
     with reference.tap([tap]) as tapped, pytest.raises(ReferenceProcessError, match=complaint):
         reference.text(REQUEST)
-    assert not tapped
+    assert not any(tapped.values())
     assert reference.text(REQUEST).hidden.shape == (1, 512, len(TOKENS))
 
 

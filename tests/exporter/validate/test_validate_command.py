@@ -15,12 +15,10 @@ import runtime_min
 from exporter.bundle.write import write_bundle
 from exporter.cli.main import app
 from exporter.errors import CheckpointError
-from exporter.parity import answers, waveforms
+from exporter.parity import answers
 from exporter.parity.figures import Comparison
-from exporter.reference import utterances as inputs
 from exporter.reference.utterances import Utterance
-from exporter.validate import kernel_order as calls
-from exporter.validate import steps
+from exporter.validate import run as validation
 from exporter.validate.report import save as report
 from exporter.validate.results import SpokenSteps
 from exporter.validate.steps import Wanted
@@ -115,9 +113,9 @@ class Fake:
         self.files: list[tuple[object, ...]] = []
         self.patch = patch
         patch.setattr(runtime_min.Bundle, "load", self.load)
-        patch.setattr(inputs, "check_utterances", self.check)
-        patch.setattr(inputs, "reference_files", self.reference_files)
-        patch.setattr(calls, "stage_calls", lambda *files: {})
+        patch.setattr(validation, "check_utterances", self.check)
+        patch.setattr(validation, "reference_files", self.reference_files)
+        patch.setattr(validation, "stage_calls", lambda *files: {})
 
     def load(self, path: Path, **options: Any) -> Any:
         self.loaded.append(options)
@@ -169,7 +167,7 @@ class TestEndToEnd:
             )
             return tuple(Comparison(each, 30, figures, level="baseline") for each in said)
 
-        fake.patch.setattr(waveforms, "compare_waveforms", validate)
+        fake.patch.setattr(validation, "compare_waveforms", validate)
 
     def test_a_good_bundle_ends_with_0_and_one_line_that_says_so(
         self, fake: Fake, bundle: Path, file: Path
@@ -193,12 +191,12 @@ class TestEndToEnd:
 
     def test_without_a_file_the_built_in_set_is_spoken(self, fake: Fake, bundle: Path) -> None:
         self.found(fake, 40)
-        fake.patch.setattr(inputs, "built_in", lambda bundle: (Utterance("b", "af_bella"),))
+        fake.patch.setattr(validation, "built_in", lambda bundle: (Utterance("b", "af_bella"),))
         assert run("e2e", bundle).exit_code == 0
         assert fake.checked == [Utterance("b", "af_bella")]
 
     def test_a_bundle_that_holds_nothing_of_it_asks_for_a_file(self, fake: Fake, bundle: Path) -> None:
-        fake.patch.setattr(inputs, "built_in", lambda bundle: ())
+        fake.patch.setattr(validation, "built_in", lambda bundle: ())
         result = run("e2e", bundle)
         assert result.exit_code == 3
         assert "--utterances FILE" in result.stderr
@@ -220,7 +218,7 @@ class TestSteps:
             chain = (Figure("chain, dB", 12 if utterance.voice == "am_adam" else 40, 30, at_least=True),)
             return SpokenSteps(utterance, 5, 30, (), chain)
 
-        fake.patch.setattr(steps, "trace_steps", trace)
+        fake.patch.setattr(validation, "trace_steps", trace)
         fake.patch.setattr("exporter.validate.report.terminal.show", lambda found, console: None)
         return asked
 
@@ -238,7 +236,7 @@ class TestSteps:
     def test_every_option_arrives(
         self, fake: Fake, traced: list[tuple[Any, Utterance, Wanted]], bundle: Path, file: Path
     ) -> None:
-        fake.patch.setattr(inputs, "phonemes_of_text", lambda text, voice: (f"{text[0]}", "c"))
+        fake.patch.setattr(validation, "phonemes_of_text", lambda text, voice: (f"{text[0]}", "c"))
         result = run(
             *("steps", bundle, "--phonemes", "ab", "--phonemes", "ba", "--text", "a text"),
             *("--utterances", file, "--voice", "af_bella", "--speed", 0.5, "--seed", 3),
@@ -283,7 +281,7 @@ class TestSteps:
         def refuse(*arguments: object) -> None:
             raise CheckpointError("what to do")
 
-        fake.patch.setattr(inputs, "reference_files", refuse)
+        fake.patch.setattr(validation, "reference_files", refuse)
         result = run("steps", bundle, "--phonemes", "a", "--static-text-len", 22)
         assert (result.exit_code, result.stderr) == (3, "error: what to do\n")
         assert traced == []
