@@ -2,33 +2,18 @@
 
 from __future__ import annotations
 
-import statistics
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.bench.engine import Spoken
 from exporter.bench.goals import Goal, goals
-from exporter.bench.results import ENGINES, ColdStart, Timing, growth, ratio, rotated
+from exporter.bench.results import ENGINES, Timing, growth, ratio, rotated
 from exporter.bench.run import Idleness, interleave
 from tests.support.bench_example import RATES, benchmark
 
 positive = st.floats(1e-3, 1e3)
 times = st.lists(positive, min_size=1, max_size=9).map(tuple)
-
-
-@given(times, positive)
-def test_a_rate_is_the_median_over_the_audio_and_the_best_is_never_above_it(seconds, audio):
-    timing = Timing("bundle", 2, 62, audio, seconds)
-    assert timing.rate == statistics.median(seconds) / audio
-    assert timing.best_rate <= timing.rate
-
-
-@given(times)
-def test_one_slow_process_does_not_move_the_median_of_three(seconds):
-    usual = (1.0, 1.1)
-    assert ColdStart("bundle", 62, (*usual, *seconds[:1])).median <= max(usual)
 
 
 def test_a_ratio_of_what_was_not_measured_is_none():
