@@ -14,7 +14,7 @@ from exporter.compiler.kernels import vector_math
 from exporter.compiler.kernels.tiles import Tiles
 
 KEYS = 64
-"""Keys whose weighted values are summed apart, so that rounding errors do not grow with the length."""
+"""Keys in one partial sum of weighted values, so that rounding errors do not grow with the length."""
 
 
 @T.inline
@@ -45,7 +45,7 @@ def _score(
 ) -> None:
     """Sets scores[key, lane] to key . query and `highest` to each lane's maximum.
 
-    The last register tile counts the last key again in place of keys past the end; nobody reads those rows.
+    The last register tile scores the last key again in place of keys past the end; those rows are not read.
     """
     for lane in T.vectorized(tiles.columns):
         highest[lane] = T.float32(-math.inf)

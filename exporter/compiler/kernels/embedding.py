@@ -5,7 +5,7 @@ from tvm.tirx import PrimFunc
 
 
 def embedding(rows: int, channels: int, positions: int) -> PrimFunc:
-    """Table rows by token as [channels, time], with a table of positions added where `positions` > 0.
+    """Returns a kernel for table rows by token as [channels, time], plus rows of positions if there are any.
 
     Buffers: token_ids int64 [1, n]; table float32 [rows, channels]; position_table float32
     [positions, channels] or [1]; output float32 [1, channels, n].

@@ -19,7 +19,7 @@ PARTS = 4
 
 
 def _blocks(n: Expr) -> Expr:
-    """The number of time blocks that cover n time steps."""
+    """Returns the number of time blocks that cover n time steps."""
     return T.floordiv(n + (TIME_BLOCK - 1), TIME_BLOCK)
 
 

@@ -1,4 +1,4 @@
-"""Sizes of register tiles and jobs by CPU level: the only thing in which kernels differ between levels."""
+"""Sizes of register tiles and jobs for each CPU level; kernels of two levels differ in nothing else."""
 
 import json
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ CHANNEL_BLOCK = 8
 
 @dataclass(frozen=True)
 class Tiles:
-    """How a CPU level's vector registers are filled.
+    """Use of the vector registers of a CPU level.
 
     Attributes:
         lanes: float32 lanes of one vector register.
@@ -38,7 +38,7 @@ class Tiles:
         return self.lanes * self.vectors
 
     def sizes(self, kernel: str, **defaults: int) -> Sizes:
-        """Sizes of a kernel: those of the table, `defaults` where it has none."""
+        """Returns the sizes of a kernel from the table, or `defaults` where the table has none."""
         return defaults | self.table.get(kernel, {})
 
 
@@ -49,11 +49,11 @@ _BY_LANES = {tiles.lanes: tiles for tiles in (AVX512, AVX2, NEON)}
 
 
 def tiles_of(level: CpuLevel) -> Tiles:
-    """Register tiles of a CPU level, with what the table has for it."""
+    """Returns the register tiles of a CPU level with its part of the table."""
     return replace(_BY_LANES[level.lanes], table=read_table().get(level.name, {}))
 
 
 def read_table() -> Table:
-    """What was measured, for the CPU levels that were."""
+    """Returns the table of measured sizes."""
     table: Table = json.loads(TABLE.read_text(encoding="utf-8"))
     return table

@@ -150,7 +150,7 @@ def _reduced_sine(angle: Expr, half_turns: Expr, shifted: Expr) -> Expr:
     """sin(angle - half_turns*pi) of an argument within pi/2, negated where `shifted` is odd, as float32."""
     rest = fma(half_turns, T.float64(-_PI_64_LOW), fma(half_turns, T.float64(-math.pi), angle))
     sine = rest * _horner(rest * rest, _SIN, "float64")
-    # The lowest bit of the shifted value says whether the number of half turns is odd; it becomes the sign.
+    # The lowest bit of the shifted value is set if the number of half turns is odd; it becomes the sign.
     sign = T.shift_left(T.reinterpret("int64", shifted), T.int64(63))
     return T.cast(T.reinterpret("float64", T.bitwise_xor(T.reinterpret("int64", sine), sign)), "float32")
 
@@ -172,5 +172,5 @@ def atan2(y: Expr, x: Expr) -> Expr:
 
 
 def _is_negative(x: Expr) -> Expr:
-    """Whether the sign bit of a float32 is set."""
+    """True if the sign bit of a float32 is set."""
     return T.reinterpret("int32", x) < T.int32(0)

@@ -1,4 +1,4 @@
-"""Constants that survive being printed: TVM gives Metal's seven digits, where a float32 needs nine."""
+"""Exact float32 constants in Metal's source, where TVM prints seven of the nine digits that they need."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tvm.script import tirx as T
 
 
 def exact_constants(function: tirx.PrimFunc) -> tirx.PrimFunc:
-    """Writes float32 constants that seven digits do not give as their bits."""
+    """Returns the function with the bits of each float32 constant that seven digits do not represent."""
     return function.with_body(tvm_ffi.structural_map(function.body, (tirx.FloatImm, _as_bits)))
 
 

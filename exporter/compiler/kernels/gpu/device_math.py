@@ -1,4 +1,4 @@
-"""Elementary functions for GPU kernels, which survive fast math; otherwise as `vector_math`.
+"""Elementary functions for GPU kernels that stay exact under fast math; otherwise as `vector_math`.
 
 The tricks of `vector_math` need additions that the compiler leaves alone. Here integers are rounded by
 `floor`, and multiples of pi and ln 2 are taken off in parts by the device's own `fma`, which is rounded once
@@ -17,7 +17,7 @@ __all__ = ["cos", "exp", "gelu_new", "leaky_relu", "sigmoid", "sin", "snake", "t
 
 _PI, _LN2 = two_floats(math.pi), two_floats(math.log(2.0))
 _LARGEST = 88.0
-"""e**x is taken at most here, and at least at 1 less below 0: its exponent is that of a normal number."""
+"""Arguments of e**x are limited to 1 - 88..88, where the result is a normal number."""
 
 
 def _polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
@@ -29,7 +29,7 @@ def _polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
 
 
 def _without(x: Expr, count: Expr, parts: Sequence[float]) -> Expr:
-    """X - count * sum(parts)."""
+    """Returns x - count * sum(parts), rounded once for each part."""
     for part in parts:
         x = T.call_pure_extern("float32", "fma", count, T.float32(-part), x)
     return x

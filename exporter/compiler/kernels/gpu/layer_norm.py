@@ -22,8 +22,8 @@ def _statistics(
 ) -> None:
     """Sets mean and scale[0] = 1 / sqrt(variance + epsilon) of each thread's time step.
 
-    mean[1] is what mean[0] is off by: taken off apart, it keeps the digits where the mean is much larger than
-    the deviation (Chan, Golub and LeVeque, 1983).
+    mean[1] is the error of mean[0]. It is subtracted separately, which keeps the digits of a mean much larger
+    than the deviation (Chan, Golub and LeVeque, 1983).
     """
     total = T.alloc_buffer((1,), "float32", scope="local")
     mean[0] = T.float32(0)
@@ -45,7 +45,7 @@ def _statistics(
 
 
 def _normalise(channels: int, epsilon: float, finish: Callable[[Any, Any, Any, Any], Any]) -> Any:
-    """A TIR macro: y = finish(normalised x, channel, and two buffers) for all time steps."""
+    """Returns a TIR macro that computes y = finish(normalised x, channel, two buffers) for all time steps."""
 
     @T.inline
     def normalise(x: Any, y: Any, n: Any, first: Any, second: Any) -> None:

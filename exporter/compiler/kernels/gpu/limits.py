@@ -1,4 +1,4 @@
-"""What a block of threads may use on every GPU that bundles are made for, and what kernels use."""
+"""Limits of a block of threads that hold on every supported GPU, and the needs of kernels."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ LIMITS = {"max_num_threads": 256, "max_shared_memory_per_block": 32768}
 
 @dataclass(frozen=True)
 class Launch:
-    """What one block of threads uses.
+    """Resources of one block of threads.
 
     Attributes:
-        threads: their number.
-        shared_bytes: shared memory, with nothing of it used twice.
+        threads: number of threads.
+        shared_bytes: bytes of shared memory, if no two buffers share their place.
     """
 
     threads: int
     shared_bytes: int
 
     def fits(self) -> bool:
-        """Whether every GPU has that."""
+        """Returns whether every supported GPU has these resources."""
         return (
             0 < self.threads <= LIMITS["max_num_threads"]
             and self.shared_bytes <= LIMITS["max_shared_memory_per_block"]
@@ -35,12 +35,12 @@ class Launch:
 
 
 def launches(function: tirx.PrimFunc) -> list[Launch]:
-    """What a function starts on the GPU, one after the other; nothing if it is one for the CPU."""
+    """Returns the launches of a function on the GPU in order; none if the function is for the CPU."""
     return [_measure(nest) for nest in _nests(function.body)]
 
 
 def _nests(statement: Any) -> Iterator[tirx.For]:
-    """The outermost loops over blocks or threads."""
+    """Yields the outermost loops over blocks or threads."""
     if isinstance(statement, tirx.For) and statement.kind == tirx.ForKind.THREAD_BINDING:
         yield statement
     elif isinstance(statement, tirx.SeqStmt):

@@ -12,7 +12,7 @@ from exporter.compiler.kernels.gpu.limits import LIMITS
 from exporter.compiler.kernels.lstm import ROWS, UNITS, check_hidden
 
 CHUNK = 16
-"""Products that are summed before the sum is added to the total: long sums round more."""
+"""Products that are summed before the sum is added to the total, because long sums round more."""
 
 
 def bidirectional_lstm(hidden: int) -> PrimFunc:

@@ -10,7 +10,7 @@ THREADS = LANES * ROWS
 
 
 def sum_rows(columns: int) -> Any:
-    """A TIR macro: replaces each thread's sums, [columns], by those over all rows of its lane."""
+    """Returns a TIR macro that replaces each thread's sums, [columns], by those over all rows of its lane."""
 
     @T.inline
     def reduce(sums: Any, row: Any, lane: Any) -> None:
