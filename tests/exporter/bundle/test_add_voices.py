@@ -71,12 +71,15 @@ def test_a_bundle_that_is_loaded_keeps_its_files(bundle: Path, packs: Path) -> N
     assert len(read_manifest(bundle).voices) == len(voices())
 
 
+# Name and content of a second pack, if it is to be written, and what is said of it.
 REFUSED = {
-    "a name that is taken": ("af_heart.bin", None, "has a voice af_heart already"),
-    "a name that no path may have": ("b\xe5d voice.bin", None, "cannot be the name of a voice"),
-    "a name with the mark of a blend": ("a+b.bin", None, "cannot be the name of a voice"),
+    "a name that is taken": ("af_heart.bin", rows().tobytes(), "has a voice af_heart already"),
+    "a name that no path may have": ("b\xe5d voice.bin", rows().tobytes(), "cannot be the name of a voice"),
+    "a name with the mark of a blend": ("a+b.bin", rows().tobytes(), "cannot be the name of a voice"),
     "a damaged pack": ("zf_bad.bin", b"short", "expected .* bytes"),
-    "no pack": ("voice.txt", None, "is not a voice pack"),
+    "no pack": ("voice.txt", b"text", "is not a voice pack"),
+    "no file": ("missing.pt", None, "cannot read the voice pack"),
+    "two packs of one name": (".", None, "zf_new is there twice"),
 }
 
 
@@ -85,26 +88,11 @@ def test_what_does_not_fit_is_refused_and_the_bundle_stays(
     bundle: Path, packs: Path, name: str, content: bytes | None, message: str
 ) -> None:
     before = bytes_of(bundle)
-    (packs / name).write_bytes(rows().tobytes() if content is None else content)
+    if content is not None:
+        (packs / name).write_bytes(content)
     with pytest.raises(VoiceError, match=message):
         add_voices(bundle, [packs / "zf_new.bin", packs / name])
     assert bytes_of(bundle) == before
-
-
-def test_two_packs_of_one_name_and_a_missing_one_are_refused(bundle: Path, packs: Path) -> None:
-    with pytest.raises(VoiceError, match="zf_new is there twice"):
-        add_voices(bundle, [packs, packs / "zf_new.bin"])
-    with pytest.raises(VoiceError, match="cannot read the voice pack"):
-        add_voices(bundle, [packs / "missing.pt"])
-
-
-def test_a_disk_without_room_for_the_copy_is_noticed(
-    bundle: Path, packs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usage = shutil.disk_usage(bundle)._replace(free=1000)
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
-    with pytest.raises(DiskFullError, match="1000 are free"):
-        add_voices(bundle, [packs])
 
 
 def test_a_pack_of_another_model_is_refused(
@@ -113,6 +101,15 @@ def test_a_pack_of_another_model_is_refused(
     monkeypatch.setattr(exporter.model.voice_packs, "ROWS", MAX_PHONEMES // 2)
     monkeypatch.setattr(exporter.model.voice_packs, "COLUMNS", 4 * STYLE)
     with pytest.raises(VoiceError, match=r"is \[10, 8\] and the bundle takes \[20, 4\]"):
+        add_voices(bundle, [packs])
+
+
+def test_a_disk_without_room_for_the_copy_is_noticed(
+    bundle: Path, packs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = shutil.disk_usage(bundle)._replace(free=1000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+    with pytest.raises(DiskFullError, match="1000 are free"):
         add_voices(bundle, [packs])
 
 

@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 from exporter.bundle.pack import ArchiveError, pack_bundle, unpack_archive
 from exporter.bundle.sign import checks, sign_bundle
 from exporter.bundle.staging import NotABundleError
-from exporter.bundle.write import write_bundle
 from exporter.cli.main import app
 from runtime_min.errors import (
     BundleError,
@@ -27,20 +26,14 @@ from runtime_min.errors import (
 )
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.exporter.bundle.test_sign import make_key
-from tests.support.tiny_bundle import dummy_contents
 from tests.support.written import bytes_of
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("pack")
-    return write_bundle(directory / "sound", dummy_contents(directory))
-
-
-@pytest.fixture(scope="module")
-def packed(sound: Path) -> bytes:
-    pack_bundle(sound, sound.parent / "packed.tar")
-    return (sound.parent / "packed.tar").read_bytes()
+def packed(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("pack") / "packed.tar"
+    pack_bundle(sound, path)
+    return path.read_bytes()
 
 
 @pytest.fixture
@@ -116,31 +109,20 @@ def test_every_truncation_is_refused(archive: Path, packed: bytes) -> None:
         refused(archive, packed[:end])
 
 
-def test_anything_after_the_end_is_refused(archive: Path, packed: bytes) -> None:
-    for rest in (b"\0", bytes(512), bytes(9216), b"x", packed):
-        refused(archive, packed + rest, "expected 1024 zeros and its end")
-
-
 def test_every_changed_byte_is_refused(archive: Path, packed: bytes) -> None:
+    with tarfile.open(archive) as file:
+        manifest = file.extractfile("manifest.msgpack")
+        assert manifest is not None
+        # A changed manifest may describe another sound bundle; only a pin tells it from the first one.
+        pinned = checks(hashlib.sha256(manifest.read()).hexdigest(), None, Path())
     choose = random.Random(2)
     for _ in range(100):
-        position = choose.randrange(len(packed))
-        flipped = bytes([packed[position] ^ choose.randrange(1, 256)])
-        data = packed[:position] + flipped + packed[position + 1 :]
-        # A changed manifest may describe another sound bundle; only a pin tells it from the first one.
-        hostile = archive.with_name("hostile.tar")
-        hostile.write_bytes(data)
-        pin = hashlib.sha256(manifest_in(packed)).hexdigest()
+        data = bytearray(packed)
+        data[choose.randrange(len(packed))] ^= choose.randrange(1, 256)
+        archive.write_bytes(data)
         with pytest.raises(BundleError):
-            unpack_archive(hostile, archive.with_name("never"), checks(pin, None, Path()))
+            unpack_archive(archive, archive.with_name("never"), pinned)
         assert not archive.with_name("never").exists()
-
-
-def manifest_in(packed: bytes) -> bytes:
-    with tarfile.open(fileobj=io.BytesIO(packed)) as file:
-        content = file.extractfile("manifest.msgpack")
-        assert content is not None
-        return content.read()
 
 
 def notice(kind: int = tarfile.USTAR_FORMAT, **changes: object) -> Callable[[bytes], bytes]:
@@ -164,6 +146,15 @@ def notice(kind: int = tarfile.USTAR_FORMAT, **changes: object) -> Callable[[byt
     return rewrite
 
 
+def in_another_order(packed: bytes) -> bytes:
+    output = io.BytesIO()
+    with tarfile.open(fileobj=io.BytesIO(packed)) as source, tarfile.open(fileobj=output, mode="w") as target:
+        members = source.getmembers()
+        for member in (members[0], *reversed(members[1:])):
+            target.addfile(member, source.extractfile(member))
+    return output.getvalue()
+
+
 HOSTILE: dict[str, Callable[[bytes], bytes]] = {
     "path that escapes": notice(name="../../NOTICE"),
     "absolute path": notice(name="/NOTICE"),
@@ -180,21 +171,18 @@ HOSTILE: dict[str, Callable[[bytes], bytes]] = {
     "size in another base": lambda packed: packed[:124] + b"\x80" + bytes(10) + b"\xff" + packed[136:],
     "another container": lambda packed: b"PK\x03\x04" + bytes(2048),
     "zeros": lambda packed: bytes(10_240),
+    "another order": in_another_order,
 }
+
+
+def test_anything_after_the_end_is_refused(archive: Path, packed: bytes) -> None:
+    for rest in (b"\0", bytes(512), bytes(9216), b"x", packed):
+        refused(archive, packed + rest, "expected 1024 zeros and its end")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_archives_are_refused(archive: Path, packed: bytes, name: str) -> None:
     refused(archive, HOSTILE[name](packed))
-
-
-def test_the_order_of_the_files_is_fixed(archive: Path, packed: bytes) -> None:
-    output = io.BytesIO()
-    with tarfile.open(fileobj=io.BytesIO(packed)) as source, tarfile.open(fileobj=output, mode="w") as target:
-        members = source.getmembers()
-        for member in (members[0], *reversed(members[1:])):
-            target.addfile(member, source.extractfile(member))
-    refused(archive, output.getvalue(), "expected the header of LICENSE")
 
 
 @pytest.mark.parametrize("kind", ["nothing", "directory", "pipe"])

@@ -107,9 +107,7 @@ def parsed(html: str) -> Balance:
 def test_a_good_report_says_in_its_last_line_that_everything_is_within_its_limits() -> None:
     last = printed(GOOD).splitlines()[-1]
     assert last == verdict(GOOD)
-    assert last.startswith(
-        f"all {len(STEPS)} steps of 2 utterances match kokoro within their limits; "
-    )
+    assert last.startswith(f"all {len(STEPS)} steps of 2 utterances match kokoro within their limits; ")
 
 
 def test_a_bad_report_names_the_first_step_that_misses_and_where() -> None:
