@@ -14,7 +14,7 @@ from exporter.cli.terminal import EPILOG, BundleArgument, parts, reported_errors
 from runtime_min.format.signatures import MINIMUM_LENGTH, STAGE_NAMES
 
 if TYPE_CHECKING:
-    from exporter.parity.waveforms import Progress as Told
+    from exporter.parity.waveforms import Progress
     from exporter.reference.padded import Tail
 
 _MISSED = 8
@@ -184,16 +184,16 @@ def _check_directory(option: str, path: Path | None) -> None:
 
 
 @contextmanager
-def _shown_progress(total: int) -> Iterator[Told]:
-    """Yields what shows the number of utterances that are done, and what is done now, on standard error."""
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+def _shown_progress(total: int) -> Iterator[Progress]:
+    """Yields a function that shows on standard error how many utterances are done, and what is done now."""
+    from rich import progress as bars
 
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda done, what: console.print(what, markup=False, highlight=False)
         return
-    described = TextColumn("{task.description}", markup=False)
-    columns = (SpinnerColumn(), described, BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as shown:
+    described = bars.TextColumn("{task.description}", markup=False)
+    columns = (bars.SpinnerColumn(), described, bars.BarColumn(), bars.TimeElapsedColumn())
+    with bars.Progress(*columns, console=console, transient=True) as shown:
         task = shown.add_task("", total=total)
         yield lambda done, what: shown.update(task, completed=done, description=what)

@@ -40,7 +40,7 @@ def make_self_test(plan: Plan, progress: Progress) -> SelfTestFiles | None:
 
     Args:
         plan: what is exported.
-        progress: told about it.
+        progress: takes a step, and a warning where there is none.
 
     Raises:
         ReferenceProcessError: kokoro does not run here.

@@ -25,7 +25,7 @@ class Point:
     block: str
     """Path in the stage's torch module, or kernel, as `StageCalls.outputs` has it."""
     taps: tuple[str, ...]
-    """What of kokoro's is added up to get the same."""
+    """Outputs of kokoro's whose sum is the same."""
     run: int = 0
     """Which time the block runs."""
     scale: float = 1.0
@@ -39,20 +39,20 @@ class Point:
         return calls.outputs[self.block][self.run]
 
     def expected(self, tapped: Mapping[str, Sequence[Array]]) -> Array:
-        """Kokoro's output in the kernels' order of axes."""
+        """Returns kokoro's output in the kernels' order of axes."""
         total = sum(tapped[tap][self.run if len(tapped[tap]) > 1 else 0] for tap in self.taps)
         value = np.asarray(total, np.float32) * np.float32(self.scale)
         return value.swapaxes(1, 2) if self.transposed else value
 
 
 def points(stage: str, calls: StageCalls) -> tuple[Point, ...]:
-    """The blocks of a stage in the order in which they run, coarse ones with their parts inside."""
+    """Returns the blocks of a stage in the order in which they run, coarse ones with their parts inside."""
     found = _POINTS[stage](calls)
     return tuple(sorted(found, key=lambda point: point.call(calls)))
 
 
 def _count(calls: StageCalls, pattern: str) -> int:
-    """How many blocks there are of a kind."""
+    """Counts the blocks of a kind."""
     return sum(re.fullmatch(pattern, path) is not None for path in calls.outputs)
 
 
@@ -91,7 +91,7 @@ def _text_encoder(calls: StageCalls) -> Iterator[Point]:
 
 
 def _residual(name: str, block: str) -> Point:
-    """Kokoro's `AdainResBlk1d`."""
+    """Returns the point of kokoro's `AdainResBlk1d`."""
     conv = Point(f"{name}.conv1", f"{block}.conv1", (f"output:{name}.conv1",))
     return Point(name, block, (f"output:{name}",), inside=(conv,))
 
@@ -105,7 +105,7 @@ def _f0n(calls: StageCalls) -> Iterator[Point]:
 
 
 def _generator_block(name: str, block: str, taps: tuple[str, ...], steps: int, scale: float = 1.0) -> Point:
-    """Kokoro's `AdaINResBlock1`."""
+    """Returns the point of kokoro's `AdaINResBlock1`."""
     inside = []
     for step in range(steps):
         conv = f"convs1.{step}"
@@ -127,27 +127,38 @@ def _decoder(calls: StageCalls) -> Iterator[Point]:
     yield Point("decoder.asr_res", "body.asr", ("output:decoder.asr_res",))
     for layer in range(_count(calls, r"body\.decode\.\d+")):
         yield _residual(f"decoder.decode.{layer}", f"body.decode.{layer}")
-    generator = "decoder.generator"
+    yield from _generator(calls)
+
+
+def _generator(calls: StageCalls) -> Iterator[Point]:
+    name = "decoder.generator"
     ups, blocks = _count(calls, r"generator\.ups\.\d+"), _count(calls, r"generator\.blocks\.\d+")
-    kernels = blocks // ups
     for up in range(ups):
-        name, block = f"{generator}.noise_convs.{up}", f"generator.source_convs.{up}"
-        yield Point(name, block, (f"output:{name}",), transposed=True)
-        name, block = f"{generator}.noise_res.{up}", f"generator.source_blocks.{up}"
-        yield _generator_block(name, block, (f"output:{name}",), _count(calls, rf"{block}\.convs1\.\d+"))
-        first = f"{generator}.resblocks.{up * kernels}"
-        yield Point(
-            f"{generator}.ups.{up} + source", f"generator.ups.{up}", (f"input:{first}",), transposed=True
-        )
-        for kernel in range(kernels):
-            number = up * kernels + kernel
-            block = f"generator.blocks.{number}"
-            # The kernels add each block's output to those before it, and divide the last sum.
-            taps = tuple(f"output:{generator}.resblocks.{up * kernels + each}" for each in range(kernel + 1))
-            steps = _count(calls, rf"{re.escape(block)}\.convs1\.\d+")
-            scale = 1 / kernels if kernel == kernels - 1 else 1.0
-            yield _generator_block(f"{generator}.resblocks.{number}", block, taps, steps, scale)
-    yield Point(f"{generator}.conv_post", "generator.last", (f"output:{generator}.conv_post",))
+        yield from _upsampling(calls, name, up, blocks // ups)
+    yield Point(f"{name}.conv_post", "generator.last", (f"output:{name}.conv_post",))
+
+
+def _upsampling(calls: StageCalls, generator: str, up: int, kernels: int) -> Iterator[Point]:
+    """Yields the points of one upsampling: the source's branch, the sum, the residual blocks."""
+    convolution, residual = f"{generator}.noise_convs.{up}", f"{generator}.noise_res.{up}"
+    yield Point(convolution, f"generator.source_convs.{up}", (f"output:{convolution}",), transposed=True)
+    block = f"generator.source_blocks.{up}"
+    yield _generator_block(residual, block, (f"output:{residual}",), _steps(calls, block))
+    first = up * kernels
+    summed = (f"input:{generator}.resblocks.{first}",)
+    yield Point(f"{generator}.ups.{up} + source", f"generator.ups.{up}", summed, transposed=True)
+    # The kernels add each block's output to those before it, and divide the last sum.
+    outputs = [f"output:{generator}.resblocks.{first + kernel}" for kernel in range(kernels)]
+    for kernel in range(kernels):
+        block = f"generator.blocks.{first + kernel}"
+        scale = 1 / kernels if kernel == kernels - 1 else 1.0
+        name, taps = f"{generator}.resblocks.{first + kernel}", tuple(outputs[: kernel + 1])
+        yield _generator_block(name, block, taps, _steps(calls, block), scale)
+
+
+def _steps(calls: StageCalls, block: str) -> int:
+    """Counts the convolutions of a residual block of the generator."""
+    return _count(calls, rf"{re.escape(block)}\.convs1\.\d+")
 
 
 _POINTS: dict[str, Callable[[StageCalls], Iterator[Point]]] = {

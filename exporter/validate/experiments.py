@@ -1,6 +1,6 @@
-"""Experiments that tell padding from everything else: what pt.static does wrong and the bundle must not.
+"""Experiments that separate the effects of padding from all others.
 
-Each asks kokoro's process and the bundle, and returns a table whose conclusion is computed from its numbers.
+Each runs kokoro and the bundle, and returns a table whose conclusion is computed from its numbers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from exporter.reference.padded import Tail, padded, padding
 from exporter.reference.traces import Array
 from exporter.validate.results import BUNDLE, DYNAMIC, STATIC, Plot, Series, Table, difference
-from exporter.validate.utterance_runs import PREFIX, Scene
+from exporter.validate.utterance_runs import PREFIX, UtteranceRuns
 from runtime_min.engine.stage_runner import StageRunner
 from runtime_min.engine.vm import aligned
 from runtime_min.model.distances import snr
@@ -24,20 +24,20 @@ _COLLAPSE = 20.0
 """An error that shrinks to a tenth, in dB, was caused by what was taken away."""
 
 
-def crossed_decoders(scene: Scene, limit: float) -> Table:
-    """Gives each decoder the inputs of each execution: says whether the decoder differs or what feeds it.
+def crossed_decoders(runs: UtteranceRuns, limit: float) -> Table:
+    """Gives each decoder the inputs of each execution: does the decoder differ, or its inputs?
 
     Args:
-        scene: the utterance.
+        runs: the utterance.
         limit: least dB of the bundle's decoder on pt.dynamic's inputs.
     """
-    scene.ask.progress("crossed decoders")
-    said = scene.dynamic.audio
+    runs.executions.progress("crossed decoders")
+    said = runs.dynamic.audio
     heard: dict[str, tuple[Array, Array]] = {}
-    for name, trace in ((DYNAMIC, scene.dynamic), (STATIC, scene.static[0]), (BUNDLE, scene.spoken)):
-        inputs = scene.decoder_inputs(trace)
-        ours = scene.ask.bundle.stage("decoder").run(inputs)["audio"]
-        heard[name] = ours, scene.ask.kokoro.reference.decode(inputs).audio
+    for name, trace in ((DYNAMIC, runs.dynamic), (STATIC, runs.static[0]), (BUNDLE, runs.bundle_trace)):
+        inputs = runs.decoder_inputs(trace)
+        ours = runs.executions.bundle.stage("decoder").run(inputs)["audio"]
+        heard[name] = ours, runs.executions.kokoro.reference.decode(inputs).audio
     rows = []
     for name, pair in heard.items():
         for decoder, audio in zip(("bundle", "PyTorch"), pair, strict=True):
@@ -67,16 +67,16 @@ def crossed_decoders(scene: Scene, limit: float) -> Table:
     )
 
 
-def prefix_f0n(scene: Scene) -> Table:
+def prefix_f0n(runs: UtteranceRuns) -> Table:
     """Experiment A: takes the padding away from F0 and N only, then from the decoder as well."""
-    prefix = scene.prefixed
-    alone = scene.ask.kokoro.reference.decode(scene.decoder_inputs(prefix)).audio
+    prefix = runs.prefixed
+    alone = runs.executions.kokoro.reference.decode(runs.decoder_inputs(prefix)).audio
     executions = (
-        (STATIC, scene.static[0], scene.static[0].audio),
+        (STATIC, runs.static[0], runs.static[0].audio),
         (PREFIX, prefix, prefix.audio),
         ("the same, decoder on the prefix", prefix, alone),
     )
-    said = scene.dynamic
+    said = runs.dynamic
     numbers = [
         [snr(trace.f0, said.f0), snr(trace.energy, said.energy), snr(audio, said.audio)]
         for _, trace, audio in executions
@@ -88,7 +88,7 @@ def prefix_f0n(scene: Scene) -> Table:
     )
     verdict = f"their deviation {'collapses' if collapses else 'does not collapse'} without padding"
     return Table(
-        title=f"Experiment A: F0 and N from the {scene.frames} valid of {scene.ask.static_frames} frames",
+        title=f"Experiment A: F0 and N from {runs.frames} valid of {runs.executions.static_frames} frames",
         conclusion=(
             f"F0 goes from {_words(f0)} to {_words(prefix_f0)} and N from {_words(energy)} to "
             f"{_words(prefix_energy)}: {verdict}. The audio goes from {_words(audio)} to "
@@ -101,18 +101,22 @@ def prefix_f0n(scene: Scene) -> Table:
     )
 
 
-def tails(scene: Scene, kinds: Sequence[Tail]) -> Table:
-    """Experiment B: changes what stands past the utterance's end, and nothing else.
+def tails(runs: UtteranceRuns, kinds: Sequence[Tail]) -> Table:
+    """Experiment B: changes the padding after the utterance, and nothing else.
 
     pt.static's decoder gets it as padding. The bundle has no padding: there it lies in the memory after each
     input, and a run before has filled the pooled memory with it.
     """
-    runner, inputs = scene.ask.bundle.stage("decoder"), scene.decoder_inputs(scene.dynamic)
+    runner, inputs = runs.executions.bundle.stage("decoder"), runs.decoder_inputs(runs.dynamic)
     said = runner.run(inputs)["audio"].tobytes()
 
     def padded_audio(tail: Tail) -> Array:
-        scene.ask.progress(f"{STATIC}'s decoder padded with {tail} to {scene.ask.static_frames} frames")
-        return scene.ask.kokoro.reference.static_decode(inputs, scene.ask.static_frames, tail).audio
+        runs.executions.progress(
+            f"{STATIC}'s decoder padded with {tail} to {runs.executions.static_frames} frames"
+        )
+        return runs.executions.kokoro.reference.static_decode(
+            inputs, runs.executions.static_frames, tail
+        ).audio
 
     zeros = padded_audio("zeros")
     rows: list[tuple[Cell, ...]] = []
@@ -132,7 +136,7 @@ def tails(scene: Scene, kinds: Sequence[Tail]) -> Table:
     )
     theirs = f"changes: against zeros it is {', '.join(changes)}" if changes else "is the same too"
     return Table(
-        title=f"Experiment B: what stands past the end, {scene.frames} of {scene.ask.static_frames} frames",
+        title=f"Experiment B: kinds of padding, {runs.frames} of {runs.executions.static_frames} frames",
         conclusion=f"{ours}. {STATIC}'s {theirs}.",
         header=("tail", f"{STATIC}'s audio against zeros, dB", "bundle's audio"),
         rows=tuple(rows),
@@ -142,7 +146,7 @@ def tails(scene: Scene, kinds: Sequence[Tail]) -> Table:
 
 
 def _audio_beside(runner: StageRunner, inputs: Mapping[str, Array], tail: Tail) -> Array:
-    """The stage's audio with the tail in the memory after each input and in all pooled memory."""
+    """Returns the stage's audio with the tail in the memory after each input and in all pooled memory."""
     frames = inputs["asr"].shape[2]
     bucket = runner.choose_bucket(frames)
     length = min(bucket, 2 * frames)
@@ -154,30 +158,30 @@ def _audio_beside(runner: StageRunner, inputs: Mapping[str, Array], tail: Tail) 
 
 
 def _followed_by(array: Array, tail: Tail) -> Array:
-    """The same values in memory that goes on, for as long again, with the tail."""
+    """Returns the same values in memory that goes on, for as long again, with the tail."""
     memory = aligned(padded(array.reshape(-1), 2 * array.size, tail))
     return memory[: array.size].reshape(array.shape)
 
 
-def sweep_buckets(scene: Scene) -> Table:
+def sweep_buckets(runs: UtteranceRuns) -> Table:
     """Experiment C: speaks the utterance in each bucket, the first of which has no padding."""
-    largest = scene.ask.static_frames
-    own = scene.ask.bundle.stage("decoder").buckets
+    largest = runs.executions.static_frames
+    own = runs.executions.bundle.stage("decoder").buckets
     sizes = sorted(
-        {scene.frames, largest} | {size for size in (*SWEPT_BUCKETS, *own) if scene.frames <= size <= largest}
+        {runs.frames, largest} | {size for size in (*SWEPT_BUCKETS, *own) if runs.frames <= size <= largest}
     )
-    said, bits = scene.dynamic, set()
+    said, bits = runs.dynamic, set()
     rows, lines = [], []
     for size in sizes:
         numbers = []
         for prefix in (False, True):
-            naive = scene.speak_static(size, prefix)
+            naive = runs.speak_static(size, prefix)
             numbers += [snr(naive.f0, said.f0), snr(naive.audio, said.audio)]
             del naive  # 30 MB for each second of audio
-        bucket, audio = _speak_in_bucket(scene, size)
+        bucket, audio = _speak_in_bucket(runs, size)
         bits.add(audio.tobytes())
         lines.append((numbers[1], numbers[3], snr(audio, said.audio)))
-        share = f"{1 - scene.frames / size:.0%}"
+        share = f"{1 - runs.frames / size:.0%}"
         rows.append((size, share, *map(decibels, numbers), bucket, decibels(lines[-1][2])))
     first, last = lines[0], lines[-1]
     flat = len(bits) == 1
@@ -188,7 +192,7 @@ def sweep_buckets(scene: Scene) -> Table:
         else f"The bundle changes with the bucket: {len(bits)} different results"
     )
     return Table(
-        title=f"Experiment C: {scene.frames} frames in each bucket",
+        title=f"Experiment C: {runs.frames} frames in each bucket",
         conclusion=(
             f"{ours}. {STATIC} {course} from {_words(first[0])} without padding to "
             f"{_words(last[0])} in {largest} frames; with F0 and N of the valid frames, to "
@@ -204,27 +208,27 @@ def sweep_buckets(scene: Scene) -> Table:
     )
 
 
-def _speak_in_bucket(scene: Scene, frames: int) -> tuple[int, Array]:
-    """The bundle's chain in its smallest bucket of at least `frames`, or in its largest."""
+def _speak_in_bucket(runs: UtteranceRuns, frames: int) -> tuple[int, Array]:
+    """Runs the bundle's chain in its smallest bucket of at least `frames`, or in its largest."""
 
     def fitting(stage: str) -> int:
-        buckets = scene.ask.bundle.stage(stage).buckets
+        buckets = runs.executions.bundle.stage(stage).buckets
         return min((bucket for bucket in buckets if bucket >= frames), default=buckets[-1])
 
-    said = scene.utterance
+    said = runs.utterance
     buckets = {stage: fitting(stage) for stage in ("f0n", "decoder")}
-    scene.ask.progress(f"bundle in the bucket of {buckets['decoder']} frames")
-    trace = scene.ask.bundle.trace(
+    runs.executions.progress(f"bundle in the bucket of {buckets['decoder']} frames")
+    trace = runs.executions.bundle.trace(
         *(said.phonemes, said.voice, said.speed, said.seed),
-        durations=scene.dynamic.frames,
-        noise=scene.spoken.noise,
+        durations=runs.dynamic.frames,
+        noise=runs.bundle_trace.noise,
         buckets=buckets,
     )
     return buckets["decoder"], trace.audio
 
 
 def _falling(sizes: Sequence[int], lines: Sequence[tuple[float, float, float]]) -> Plot:
-    """Decibels of the audio over the size of the bucket; what is equal or no number has no place on it."""
+    """Plots decibels of the audio over the size of the bucket, where they are finite."""
 
     def line(name: str, values: Sequence[float]) -> Series:
         points = [(float(x), y) for x, y in zip(sizes, values, strict=True) if np.isfinite(y)]
@@ -236,7 +240,7 @@ def _falling(sizes: Sequence[int], lines: Sequence[tuple[float, float, float]]) 
 
 
 def decibels(value: float) -> Cell:
-    """A ratio as a cell: to a tenth, or in words."""
+    """Returns a ratio as a cell: to a tenth, or in words."""
     if np.isnan(value):
         return "not a number"
     return "equal" if value == np.inf else round(value, 1)

@@ -43,7 +43,7 @@ class StageCalls:
         return re.compile(rf"({'|'.join(sorted(set(self.kernels)))})(_?\d+)*")
 
     def is_kernel(self, name: str) -> bool:
-        """Tells a kernel of the exporter's from what TVM generates and from its builtins."""
+        """Returns whether a function is a kernel of the exporter's, and not one of TVM's own."""
         return self._families.fullmatch(name) is not None
 
 

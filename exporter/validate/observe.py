@@ -1,4 +1,4 @@
-"""What happens inside a stage of a bundle: the very library that is shipped, kernel by kernel.
+"""The inside of a stage of a bundle: the library that is shipped, kernel by kernel.
 
 TVM calls an instrument before and after each kernel. So every tensor between two kernels can be read, and
 replaced by pt.dynamic's, without compiling anything again: each block is judged on equal inputs, whatever the
@@ -49,7 +49,7 @@ class _Observation:
         return _RUN
 
     def _skips(self, name: str) -> bool:
-        """Notes a kernel, and tells whether it is not wanted."""
+        """Counts a kernel; returns whether it is left out."""
         if not self.calls.is_kernel(name):
             return False
         self.names.append(name)
@@ -104,12 +104,12 @@ def observe(
 
 
 def stage_inputs(runner: StageRunner, trace: Trace) -> dict[str, NDArray[Any]]:
-    """What a stage was given when `trace` was spoken."""
+    """Returns the inputs of a stage in a trace."""
     styles = {"prosody_style": trace.style.prosody, "decoder_style": trace.style.decoder}
     names = [tensor.name for tensor in runner.stage.inputs]
     return {name: styles[name] if name in styles else getattr(trace, name) for name in names}
 
 
 def family(name: str) -> str:
-    """The name of a kernel without the numbers behind it."""
+    """Returns the name of a kernel without the numbers after it."""
     return re.sub(r"(_?\d+)+$", "", name)

@@ -17,7 +17,7 @@ from exporter.validate.experiments import decibels
 from exporter.validate.kernel_order import KERNEL
 from exporter.validate.observe import observe, stage_inputs
 from exporter.validate.results import Difference, Table, difference
-from exporter.validate.utterance_runs import Scene
+from exporter.validate.utterance_runs import UtteranceRuns
 
 
 @dataclass(frozen=True)
@@ -31,20 +31,20 @@ class _Probed:
         return self.equal.finite and self.equal.decibels >= BLOCK_DECIBELS
 
 
-def probe(scene: Scene, stage: str) -> Table:
+def probe(runs: UtteranceRuns, stage: str) -> Table:
     """Compares every block of a stage with kokoro's, on equal inputs and in the bundle's own chain.
 
     Args:
-        scene: the utterance.
+        runs: the utterance.
         stage: name of the stage.
     """
-    coarse = points(stage, scene.ask.calls[stage])
-    probed = list(_probe(scene, stage, coarse))
+    coarse = points(stage, runs.executions.calls[stage])
+    probed = list(_probe(runs, stage, coarse))
     wrong = next((each for each in probed if not each.holds), None)
     if wrong is not None and wrong.point.inside:
         # The block's own output stays last: what is behind it says nothing more.
         place = probed.index(wrong)
-        probed[place:place] = _probe(scene, stage, (*wrong.point.inside, wrong.point))[:-1]
+        probed[place:place] = _probe(runs, stage, (*wrong.point.inside, wrong.point))[:-1]
     marked = next((index for index, each in enumerate(probed) if not each.holds), None)
     return Table(
         title=f"Blocks of {stage}",
@@ -78,13 +78,13 @@ def _row(each: _Probed) -> tuple[str | int | float, ...]:
     return each.point.name, decibels(equal.decibels), decibels(chain.decibels), error, finite
 
 
-def _probe(scene: Scene, stage: str, chosen: Sequence[Point]) -> list[_Probed]:
-    expected = _expected(scene, stage, chosen)
-    runner, calls = scene.ask.bundle.stage(stage), scene.ask.calls[stage]
+def _probe(runs: UtteranceRuns, stage: str, chosen: Sequence[Point]) -> list[_Probed]:
+    expected = _expected(runs, stage, chosen)
+    runner, calls = runs.executions.bundle.stage(stage), runs.executions.calls[stage]
     where = {point: point.call(calls) for point in chosen}
-    replace = {where[point]: expected[point] for point in chosen} | _spectrum(scene, stage)
-    _, equal = observe(runner, calls, stage_inputs(runner, scene.equal), where.values(), replace)
-    _, chain = observe(runner, calls, stage_inputs(runner, scene.spoken), where.values())
+    replace = {where[point]: expected[point] for point in chosen} | _spectrum(runs, stage)
+    _, equal = observe(runner, calls, stage_inputs(runner, runs.equal), where.values(), replace)
+    _, chain = observe(runner, calls, stage_inputs(runner, runs.bundle_trace), where.values())
 
     def compared(seen: Mapping[int, Array], point: Point) -> Difference:
         return difference(_cut(seen[where[point]], expected[point]), expected[point])
@@ -93,25 +93,25 @@ def _probe(scene: Scene, stage: str, chosen: Sequence[Point]) -> list[_Probed]:
 
 
 def _cut(values: Array, like: Array) -> Array:
-    """Without the channels that fill the last block."""
+    """Returns the values without the channels that fill the last block."""
     return values[tuple(map(slice, like.shape))]
 
 
-def _expected(scene: Scene, stage: str, chosen: Sequence[Point]) -> dict[Point, Array]:
-    """Kokoro's outputs at the points, for pt.dynamic's inputs of the stage."""
-    with scene.ask.kokoro.reference.tap([tap for point in chosen for tap in point.taps]) as tapped:
+def _expected(runs: UtteranceRuns, stage: str, chosen: Sequence[Point]) -> dict[Point, Array]:
+    """Returns kokoro's outputs at the points, for pt.dynamic's inputs of the stage."""
+    with runs.executions.kokoro.reference.tap([tap for point in chosen for tap in point.taps]) as tapped:
         if stage == "decoder":
-            scene.ask.kokoro.reference.decode(scene.decoder_inputs(scene.dynamic))
+            runs.executions.kokoro.reference.decode(runs.decoder_inputs(runs.dynamic))
         elif stage == "f0n":
-            scene.ask.kokoro.reference.f0n(scene.dynamic.aligned_encoding, scene.given.style.prosody)
+            runs.executions.kokoro.reference.f0n(runs.dynamic.aligned_encoding, runs.request.style.prosody)
         else:
-            scene.ask.kokoro.reference.text(scene.given)
+            runs.executions.kokoro.reference.text(runs.request)
         return {point: point.expected(tapped) for point in chosen}
 
 
-def _spectrum(scene: Scene, stage: str) -> dict[int, Array]:
-    """pt.dynamic's source spectrum, so that rounding of phases stays out of the generator's blocks."""
+def _spectrum(runs: UtteranceRuns, stage: str) -> dict[int, Array]:
+    """Returns pt.dynamic's source spectrum, which keeps rounding of phases out of the generator's blocks."""
     if stage != "decoder":
         return {}
-    (call,) = scene.ask.calls[stage].outputs[f"{KERNEL}source_spectrum"]
-    return {call: np.concatenate([scene.dynamic.magnitude, scene.dynamic.phase], axis=1)}
+    (call,) = runs.executions.calls[stage].outputs[f"{KERNEL}source_spectrum"]
+    return {call: np.concatenate([runs.dynamic.magnitude, runs.dynamic.phase], axis=1)}

@@ -19,7 +19,7 @@ from exporter.validate.observe import observe
 from runtime_min import Bundle
 from runtime_min.format.signatures import HARMONICS
 from runtime_min.model import alignment
-from runtime_min.model.chain import Trace as SpokenTrace
+from runtime_min.model.chain import Trace as BundleTrace
 from runtime_min.model.voices import Style
 
 Values = dict[str, Array]
@@ -63,13 +63,13 @@ STEPS = (
 
 
 def voiced_sines(sines: Array, f0: Array) -> NDArray[np.float64]:
-    """Kokoro's sines [1, 600m, 9], each alone through the merging layer's tanh: [1, 9, 600m]."""
+    """Returns kokoro's sines [1, 600m, 9], each alone through the merging layer's tanh: [1, 9, 600m]."""
     voiced = np.repeat(f0[0] > _VOICED_ABOVE, sines.shape[1] // f0.shape[1])
     return np.asarray(np.tanh(_SINE_AMPLITUDE * sines.astype(np.float64).swapaxes(1, 2) * voiced))
 
 
 def of_decoder(trace: DecoderTrace, f0: Array) -> Values:
-    """The quantities within kokoro's decoder."""
+    """Returns the quantities within kokoro's decoder."""
     return {
         "decoder hidden": trace.decoder_hidden,
         "sines": voiced_sines(trace.sines, f0),
@@ -81,11 +81,11 @@ def of_decoder(trace: DecoderTrace, f0: Array) -> Values:
     }
 
 
-def of_kokoro(given: Request, trace: Trace, logits: Array) -> Values:
-    """The quantities of a run of kokoro's; `logits` [1, n or more, bins] as its tap gives them."""
+def of_kokoro(request: Request, trace: Trace, logits: Array) -> Values:
+    """Returns the quantities of a run of kokoro's; `logits` [1, n or more, bins] as its tap gives them."""
     return {
-        "tokens": given.token_ids[None],
-        "style": given.row,
+        "tokens": request.token_ids[None],
+        "style": request.row,
         "bert": trace.hidden,
         "duration encoding": trace.encoding,
         "duration logits": logits[:, : trace.durations.shape[1]].swapaxes(1, 2),
@@ -100,16 +100,16 @@ def of_kokoro(given: Request, trace: Trace, logits: Array) -> Values:
     }
 
 
-def _runtime(spoken: SpokenTrace) -> Values:
-    """What the runtime looks up itself."""
+def _runtime(bundle_trace: BundleTrace) -> Values:
+    """Returns the quantities that the runtime looks up."""
     return {
-        "tokens": spoken.token_ids,
-        "style": np.concatenate([spoken.style.decoder, spoken.style.prosody], axis=1),
+        "tokens": bundle_trace.token_ids,
+        "style": np.concatenate([bundle_trace.style.decoder, bundle_trace.style.prosody], axis=1),
     }
 
 
 def _rounded(durations: Array, speed: float) -> NDArray[np.int64]:
-    """Frames [1, n], zeros where the durations are no numbers."""
+    """Returns frames [1, n], zeros where the durations are no numbers."""
     if not np.isfinite(durations).all():
         return np.zeros(durations.shape, np.int64)
     return alignment.round_durations(durations, speed)[None]
@@ -122,32 +122,34 @@ class BundleSteps:
         """Takes a bundle, the kernels of its stages, and the number of logits of a duration."""
         self._bundle, self._calls, self._bins = bundle, calls, bins
 
-    def chain(self, spoken: SpokenTrace, speed: float) -> Values:
-        """All quantities of the bundle's own chain; `spoken` may have other durations than predicted ones."""
+    def chain(self, bundle_trace: BundleTrace, speed: float) -> Values:
+        """Returns all quantities of the bundle's own chain, whose durations may be forced."""
         return {
-            **_runtime(spoken),
-            **self._tokens(spoken.token_ids, spoken.hidden, spoken.style, speed),
-            "aligned encoding": spoken.aligned_encoding,
-            "aligned asr": spoken.asr,
-            "F0": spoken.f0,
-            "N": spoken.energy,
-            **self._decoder(decoder_inputs(spoken, spoken.style, spoken.noise)),
+            **_runtime(bundle_trace),
+            **self._tokens(bundle_trace.token_ids, bundle_trace.hidden, bundle_trace.style, speed),
+            "aligned encoding": bundle_trace.aligned_encoding,
+            "aligned asr": bundle_trace.asr,
+            "F0": bundle_trace.f0,
+            "N": bundle_trace.energy,
+            **self._decoder(decoder_inputs(bundle_trace, bundle_trace.style, bundle_trace.noise)),
         }
 
-    def on_equal_inputs(self, spoken: SpokenTrace, given: Request, trace: Trace, speed: float) -> Values:
-        """Each quantity computed by the bundle from pt.dynamic's quantities before it."""
-        style = given.style
+    def on_equal_inputs(
+        self, bundle_trace: BundleTrace, request: Request, trace: Trace, speed: float
+    ) -> Values:
+        """Returns each quantity computed by the bundle from pt.dynamic's quantities before it."""
+        style = request.style
         f0n = self._bundle.stage("f0n").run(
             {"aligned_encoding": trace.aligned_encoding, "prosody_style": style.prosody}
         )
         return {
-            **_runtime(spoken),
-            **self._tokens(given.token_ids[None], trace.hidden, style, speed),
+            **_runtime(bundle_trace),
+            **self._tokens(request.token_ids[None], trace.hidden, style, speed),
             "aligned encoding": alignment.align(trace.encoding, trace.frames),
             "aligned asr": alignment.align(trace.text, trace.frames),
             "F0": f0n["f0"],
             "N": f0n["energy"],
-            **self._decoder(decoder_inputs(trace, style, spoken.noise), trace),
+            **self._decoder(decoder_inputs(trace, style, bundle_trace.noise), trace),
         }
 
     def _tokens(self, token_ids: NDArray[np.int64], hidden: Array, style: Style, speed: float) -> Values:
@@ -167,7 +169,7 @@ class BundleSteps:
         }
 
     def _decoder(self, inputs: Mapping[str, Array], equal: DecoderTrace | None = None) -> Values:
-        """Within the decoder; with `equal` each part reads what pt.dynamic's part before it gave."""
+        """Returns the quantities within the decoder; with `equal` the inputs of each part are pt.dynamic's."""
         calls, runner = self._calls["decoder"], self._bundle.stage("decoder")
         hidden = max(calls.outputs[path][0] for path in calls.outputs if path.startswith("body.decode."))
         (source,) = calls.outputs[f"{KERNEL}harmonic_source"]
@@ -190,7 +192,7 @@ class BundleSteps:
         }
 
     def _sines(self, inputs: Mapping[str, Array], source: int) -> Iterator[Array]:
-        """Each sine [1, 1, 600m] out of the kernel that merges them: it is given weights that pick one."""
+        """Yields each sine [1, 1, 600m] out of the kernel that merges them, with weights that pick one."""
         calls, runner = self._calls["decoder"], self._bundle.stage("decoder")
         silent = {**inputs, "noise": np.zeros_like(inputs["noise"])}
         for row in np.eye(HARMONICS, dtype=np.float32):

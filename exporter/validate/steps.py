@@ -20,7 +20,7 @@ from exporter.validate import experiments
 from exporter.validate.probe import probe
 from exporter.validate.quantities import STEPS, BundleSteps, StepName, Values, of_decoder, of_kokoro
 from exporter.validate.results import BUNDLE, EQUAL, STATIC, SpokenSteps, Step, Table, difference
-from exporter.validate.utterance_runs import LOGITS_TAP, Executions, Scene, set_scene
+from exporter.validate.utterance_runs import LOGITS_TAP, Executions, UtteranceRuns, run_utterance
 from runtime_min.model.distances import Figure, relative_rms, snr
 from runtime_min.model.noise import gaussian_noise
 
@@ -30,7 +30,7 @@ _TURNED = 0.1
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked at besides the steps."""
+    """The experiments and probes that are run besides the steps."""
 
     cross: bool = False
     """Both decoders on each execution's inputs."""
@@ -44,62 +44,62 @@ class Wanted:
     """Stages, block by block."""
 
 
-def trace_steps(ask: Executions, utterance: Utterance, wanted: Wanted) -> SpokenSteps:
+def trace_steps(executions: Executions, utterance: Utterance, wanted: Wanted) -> SpokenSteps:
     """Compares an utterance step by step, and does what else is wanted.
 
     Raises:
         InputError: the bundle cannot speak it.
         UnknownKernelsError: the bundle was made by another exporter.
     """
-    scene = set_scene(ask, utterance)
-    ask.progress("kokoro's answer and its spread")
-    expected = ask.kokoro.expected(scene.given)
-    spread = ask.kokoro.spread(expected)
-    steps = spoken_steps(scene, expected, spread)
-    return replace(steps, tables=tuple(_tables(scene, spread, wanted)))
+    runs = run_utterance(executions, utterance)
+    executions.progress("kokoro's answer and its spread")
+    expected = executions.kokoro.expected(runs.request)
+    spread = executions.kokoro.spread(expected)
+    steps = spoken_steps(runs, expected, spread)
+    return replace(steps, tables=tuple(_tables(runs, spread, wanted)))
 
 
-def _tables(scene: Scene, spread: Spread, wanted: Wanted) -> Iterator[Table]:
+def _tables(runs: UtteranceRuns, spread: Spread, wanted: Wanted) -> Iterator[Table]:
     for stage in wanted.probes:
-        scene.ask.progress(f"the blocks of {stage}")
-        yield probe(scene, stage)
+        runs.executions.progress(f"the blocks of {stage}")
+        yield probe(runs, stage)
     if wanted.cross:
-        yield experiments.crossed_decoders(scene, thresholds.decoder_limit(spread))
+        yield experiments.crossed_decoders(runs, thresholds.decoder_limit(spread))
     if wanted.prefix_f0n:
-        yield experiments.prefix_f0n(scene)
+        yield experiments.prefix_f0n(runs)
     if wanted.tails:
-        yield experiments.tails(scene, wanted.tails)
+        yield experiments.tails(runs, wanted.tails)
     if wanted.sweep_buckets:
-        yield experiments.sweep_buckets(scene)
+        yield experiments.sweep_buckets(runs)
 
 
-def spoken_steps(scene: Scene, expected: Expected, spread: Spread) -> SpokenSteps:
+def spoken_steps(runs: UtteranceRuns, expected: Expected, spread: Spread) -> SpokenSteps:
     """Measures and judges every step of an utterance.
 
     Args:
-        scene: the utterance.
+        runs: the utterance.
         expected: kokoro's answer.
         spread: the whole spread of the answer.
     """
-    scene.ask.progress("the bundle, step by step")
-    trace, utterance = scene.dynamic, scene.utterance
-    values = of_kokoro(scene.given, trace, scene.logits)
-    taken = BundleSteps(scene.ask.bundle, scene.ask.calls, bins=scene.logits.shape[2])
+    runs.executions.progress("the bundle, step by step")
+    trace, utterance = runs.dynamic, runs.utterance
+    values = of_kokoro(runs.request, trace, runs.logits)
+    taken = BundleSteps(runs.executions.bundle, runs.executions.calls, bins=runs.logits.shape[2])
     executions = {
-        EQUAL: taken.on_equal_inputs(scene.spoken, scene.given, trace, utterance.speed),
-        BUNDLE: taken.chain(scene.spoken, utterance.speed),
-        STATIC: of_kokoro(scene.given, *scene.static),
+        EQUAL: taken.on_equal_inputs(runs.bundle_trace, runs.request, trace, utterance.speed),
+        BUNDLE: taken.chain(runs.bundle_trace, utterance.speed),
+        STATIC: of_kokoro(runs.request, *runs.static),
     }
-    own = own_changes(scene, values)
-    verdicts = judged(scene, executions[EQUAL], expected, spread)
+    own = own_changes(runs, values)
+    verdicts = judged(runs, executions[EQUAL], expected, spread)
     steps = tuple(
         _step(name, values[name.name], executions, own[name.name], verdicts[name.name]) for name in STEPS
     )
     chain = (
-        *figures.duration_figures(scene.predicted, expected),
-        *figures.chain_figures(distances(scene.spoken.audio, expected.audio), spread),
+        *figures.duration_figures(runs.predicted, expected),
+        *figures.chain_figures(distances(runs.bundle_trace.audio, expected.audio), spread),
     )
-    return SpokenSteps(utterance, trace.frames.size, scene.frames, steps, chain)
+    return SpokenSteps(utterance, trace.frames.size, runs.frames, steps, chain)
 
 
 def _step(
@@ -118,38 +118,42 @@ def _step(
     return Step(*place, reference, values, differences, own, verdict.figures)
 
 
-def own_changes(scene: Scene, expected: Values) -> dict[str, dict[str, float]]:
-    """pt.dynamic against itself in dB: by step, by what was changed."""
+def own_changes(runs: UtteranceRuns, expected: Values) -> dict[str, dict[str, float]]:
+    """Returns pt.dynamic against itself in dB, by step and by change."""
     own: dict[str, dict[str, float]] = {name.name: {} for name in STEPS}
-    for change, values in _changed(scene):
+    for change, values in _changed(runs):
         for name, array in values.items():
             own[name][change] = difference(array, expected[name]).decibels
     return own
 
 
-def _changed(scene: Scene) -> Iterator[tuple[str, Values]]:
-    """What pt.dynamic computes after changes that mean nothing; parts before the change are left out."""
-    scene.ask.progress("pt.dynamic against itself")
-    reference, trace, inputs = scene.ask.kokoro.reference, scene.dynamic, scene.decoder_inputs(scene.dynamic)
-    forced = replace(scene.given, durations=trace.frames)
+def _changed(runs: UtteranceRuns) -> Iterator[tuple[str, Values]]:
+    """Yields pt.dynamic's quantities after changes that mean nothing, from the change on."""
+    runs.executions.progress("pt.dynamic against itself")
+    reference, trace, inputs = (
+        runs.executions.kokoro.reference,
+        runs.dynamic,
+        runs.decoder_inputs(runs.dynamic),
+    )
+    forced = replace(runs.request, durations=trace.frames)
 
-    def spoken(by: Reference) -> Values:
+    def speak(by: Reference) -> Values:
         with by.tap([LOGITS_TAP]) as tapped:
             changed = by.speak(forced)
-            return of_kokoro(scene.given, changed, tapped[LOGITS_TAP][0])
+            return of_kokoro(runs.request, changed, tapped[LOGITS_TAP][0])
 
     other = 2 if reference.thread_count == 1 else 1
     before = reference.thread_count
     reference.threads(other)
     try:
-        yield f"{other} thread{'s' * (other > 1)}", spoken(reference)
+        yield f"{other} thread{'s' * (other > 1)}", speak(reference)
     finally:
         reference.threads(before)
-    yield "float64", spoken(scene.ask.kokoro.precise)
+    yield "float64", speak(runs.executions.kokoro.precise)
     for relative in (1e-7, 1e-6):
         f0 = perturb(trace.f0, relative, 0)
         yield f"F0 {relative:.0e}", of_decoder(reference.decode(inputs | {"f0": f0}), f0)
-    another = gaussian_noise(scene.utterance.seed + OTHER_SEED, trace.audio.size)
+    another = gaussian_noise(runs.utterance.seed + OTHER_SEED, trace.audio.size)
     yield "other seed", of_decoder(reference.decode(inputs | {"noise": another}), trace.f0)
 
 
@@ -162,11 +166,11 @@ class Verdict:
     """The limit as a share of the RMS, to tell from which token or frame on an array is over it."""
 
 
-def judged(scene: Scene, found: Values, answer: Expected, spread: Spread) -> dict[str, Verdict]:
+def judged(runs: UtteranceRuns, found: Values, answer: Expected, spread: Spread) -> dict[str, Verdict]:
     """Judges each step by name, on equal inputs."""
-    expected = of_kokoro(scene.given, scene.dynamic, scene.logits)
-    with scene.ask.kokoro.precise.tap([LOGITS_TAP]) as tapped:
-        text = scene.ask.kokoro.precise.text(scene.given)
+    expected = of_kokoro(runs.request, runs.dynamic, runs.logits)
+    with runs.executions.kokoro.precise.tap([LOGITS_TAP]) as tapped:
+        text = runs.executions.kokoro.precise.text(runs.request)
         logits = tapped[LOGITS_TAP][0].swapaxes(1, 2)
     exact = {
         "bert": text.hidden, "duration encoding": text.encoding, "duration logits": logits,
@@ -210,7 +214,7 @@ def judged(scene: Scene, found: Values, answer: Expected, spread: Spread) -> dic
         "sines": at_least("sines", thresholds.SINES_DECIBELS),
         "source": at_least("source", thresholds.SOURCE_DECIBELS),
         "magnitude": at_least("magnitude", thresholds.SPECTRUM_DECIBELS),
-        "phase": Verdict((phase_figure(found["phase"], scene.dynamic.source),), _TURNED),
+        "phase": Verdict((phase_figure(found["phase"], runs.dynamic.source),), _TURNED),
         "generator": at_least("generator", thresholds.GENERATOR_DECIBELS),
         "audio": by_decibels(figures.decoder_figure(snr(found["audio"], answer.audio), spread)),
     }

@@ -1,4 +1,4 @@
-"""One utterance as pt.dynamic, pt.static and the bundle speak it, and whom to ask more about it."""
+"""One utterance in pt.dynamic, pt.static and the bundle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from exporter.validate.kernel_order import StageCalls
 from exporter.validate.results import STATIC
 from runtime_min import Bundle
 from runtime_min.errors import ModelOutputError
-from runtime_min.model.chain import Trace as SpokenTrace
+from runtime_min.model.chain import Trace as BundleTrace
 
 LOGITS_TAP = "output:predictor.duration_proj"
 PREFIX = "pt.static, F0 and N of the prefix"
@@ -27,7 +27,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Executions:
-    """Whom to ask: the bundle and kokoro."""
+    """What runs utterances: the bundle and kokoro."""
 
     bundle: Bundle
     kokoro: Kokoro
@@ -37,18 +37,18 @@ class Executions:
     """What pt.static is padded to."""
     static_frames: int = 5120
     progress: Progress = lambda doing: None
-    """Told what is computed next."""
+    """Takes a description of what is computed next."""
 
 
 @dataclass(frozen=True)
-class Scene:
+class UtteranceRuns:
     """An utterance in the three executions."""
 
-    ask: Executions
+    executions: Executions
     utterance: Utterance
-    given: Request
-    """What kokoro is given for it."""
-    spoken: SpokenTrace
+    request: Request
+    """The same for kokoro."""
+    bundle_trace: BundleTrace
     """The bundle's chain, with pt.dynamic's durations."""
     predicted: NDArray[np.int64]
     """The bundle's own durations, [n]; zeros where they are no numbers."""
@@ -61,18 +61,18 @@ class Scene:
         """Of the utterance."""
         return int(self.dynamic.frames.sum())
 
-    def decoder_inputs(self, trace: Trace | SpokenTrace) -> dict[str, Array]:
-        """What an execution gave its decoder, with the style that kokoro is given."""
-        return decoder_inputs(trace, self.given.style, self.spoken.noise)
+    def decoder_inputs(self, trace: Trace | BundleTrace) -> dict[str, Array]:
+        """Returns the inputs of an execution's decoder, with kokoro's style."""
+        return decoder_inputs(trace, self.request.style, self.bundle_trace.noise)
 
     @cached_property
-    def equal(self) -> SpokenTrace:
-        """The bundle's chain with pt.dynamic's quantities in place of what each stage is given."""
+    def equal(self) -> BundleTrace:
+        """The bundle's chain with pt.dynamic's quantities as the inputs of each stage."""
         dynamic = self.dynamic
         return replace(
-            self.spoken,
-            token_ids=self.given.token_ids[None],
-            style=self.given.style,
+            self.bundle_trace,
+            token_ids=self.request.token_ids[None],
+            style=self.request.style,
             hidden=dynamic.hidden,
             aligned_encoding=dynamic.aligned_encoding,
             asr=dynamic.asr,
@@ -83,48 +83,48 @@ class Scene:
     @cached_property
     def static(self) -> tuple[Trace, Array]:
         """pt.static's quantities on the valid prefix, and its logits."""
-        return self._speak_static(self.ask.static_frames, False)
+        return self._speak_static(self.executions.static_frames, False)
 
     @cached_property
     def prefixed(self) -> Trace:
         """As `static`, with F0 and N of the prefix."""
-        return self._speak_static(self.ask.static_frames, True)[0]
+        return self._speak_static(self.executions.static_frames, True)[0]
 
     def speak_static(self, frame_length: int, prefix_f0n: bool = False) -> Trace:
         """pt.static in a bucket of that many frames, with pt.dynamic's durations: frames can be compared."""
-        if frame_length == self.ask.static_frames:
+        if frame_length == self.executions.static_frames:
             return self.prefixed if prefix_f0n else self.static[0]
         return self._speak_static(frame_length, prefix_f0n)[0]
 
     def _speak_static(self, frame_length: int, prefix_f0n: bool) -> tuple[Trace, Array]:
-        ask = self.ask
-        ask.progress(f"{PREFIX if prefix_f0n else STATIC} at {frame_length} frames")
-        with ask.kokoro.reference.tap([LOGITS_TAP]) as tapped:
-            forced = replace(self.given, durations=self.dynamic.frames)
-            trace = ask.kokoro.reference.static(
-                forced, ask.static_tokens, frame_length, prefix_f0n=prefix_f0n
+        executions = self.executions
+        executions.progress(f"{PREFIX if prefix_f0n else STATIC} at {frame_length} frames")
+        with executions.kokoro.reference.tap([LOGITS_TAP]) as tapped:
+            forced = replace(self.request, durations=self.dynamic.frames)
+            trace = executions.kokoro.reference.static(
+                forced, executions.static_tokens, frame_length, prefix_f0n=prefix_f0n
             )
             return trace, tapped[LOGITS_TAP][0]
 
 
-def set_scene(ask: Executions, utterance: Utterance) -> Scene:
+def run_utterance(executions: Executions, utterance: Utterance) -> UtteranceRuns:
     """Speaks an utterance with the bundle and with pt.dynamic.
 
     Raises:
         InputError: the bundle cannot speak it.
     """
     said = (utterance.phonemes, utterance.voice, utterance.speed, utterance.seed)
-    ask.progress("the bundle and pt.dynamic")
-    given = request_for(ask.bundle, utterance)
-    with ask.kokoro.reference.tap([LOGITS_TAP]) as tapped:
-        dynamic = ask.kokoro.reference.speak(given)
+    executions.progress("the bundle and pt.dynamic")
+    request = request_for(executions.bundle, utterance)
+    with executions.kokoro.reference.tap([LOGITS_TAP]) as tapped:
+        dynamic = executions.kokoro.reference.speak(request)
         logits = tapped[LOGITS_TAP][0]
     try:
-        spoken = ask.bundle.trace(*said)
-        predicted = spoken.durations
+        bundle_trace = executions.bundle.trace(*said)
+        predicted = bundle_trace.durations
     except ModelOutputError:
         predicted = np.zeros_like(dynamic.frames)
     if not np.array_equal(predicted, dynamic.frames):
         # Later steps are compared frame by frame.
-        spoken = ask.bundle.trace(*said, durations=dynamic.frames)
-    return Scene(ask, utterance, given, spoken, predicted, dynamic, logits)
+        bundle_trace = executions.bundle.trace(*said, durations=dynamic.frames)
+    return UtteranceRuns(executions, utterance, request, bundle_trace, predicted, dynamic, logits)

@@ -25,7 +25,7 @@ from exporter.validate.probe import probe
 from exporter.validate.quantities import STEPS, BundleSteps
 from exporter.validate.results import STATIC, SpokenSteps
 from exporter.validate.steps import Wanted, judged, trace_steps
-from exporter.validate.utterance_runs import Executions, Scene, set_scene
+from exporter.validate.utterance_runs import Executions, UtteranceRuns, run_utterance
 from runtime_min import Bundle
 from runtime_min.format.signatures import STAGE_NAMES
 from runtime_min.model import alignment
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.e2e
 
 GENERATORS_WEIGHT = "decoder.generator.blocks.4.convs2.1.weight"
 SHORT = Utterance("həlˈO.", "af_heart")
-Asking = Callable[[Bundle], Executions]
+MakeExecutions = Callable[[Bundle], Executions]
 align = alignment.align
 
 
@@ -49,7 +49,7 @@ def calls() -> dict[str, StageCalls]:
 
 
 @pytest.fixture(scope="module")
-def asking(calls: dict[str, StageCalls], kokoro: Kokoro) -> Asking:
+def make_executions(calls: dict[str, StageCalls], kokoro: Kokoro) -> MakeExecutions:
     """Executions with a small bucket for pt.static, which otherwise takes a minute."""
     return lambda bundle: Executions(bundle, kokoro, calls, static_tokens=64, static_frames=128)
 
@@ -58,9 +58,9 @@ def asking(calls: dict[str, StageCalls], kokoro: Kokoro) -> Asking:
 
 
 @pytest.fixture(scope="module")
-def good(bundle: Bundle, asking: Asking) -> SpokenSteps:
+def good(bundle: Bundle, make_executions: MakeExecutions) -> SpokenSteps:
     wanted = Wanted(True, True, ("zeros", "repeat", "noise", "nan"), True, STAGE_NAMES)
-    return trace_steps(asking(bundle), Utterance(HELLO, "af_heart"), wanted)
+    return trace_steps(make_executions(bundle), Utterance(HELLO, "af_heart"), wanted)
 
 
 def test_every_step_of_a_good_bundle_is_within_its_threshold(good: SpokenSteps) -> None:
@@ -87,12 +87,14 @@ def test_the_references_own_spread_stands_beside_every_step(good: SpokenSteps) -
     assert 15 < audio["other seed"] < audio["F0 1e-06"] < audio["F0 1e-07"] < 80
 
 
-def test_padding_is_what_pt_static_suffers_from(good: SpokenSteps, asking: Asking, bundle: Bundle) -> None:
+def test_padding_is_what_pt_static_suffers_from(
+    good: SpokenSteps, make_executions: MakeExecutions, bundle: Bundle
+) -> None:
     by_name = {step.name: step.differences[STATIC].decibels for step in good.steps}
     assert by_name["bert"] > 100
     assert by_name["F0"] < 20
     assert by_name["audio"] < 10
-    table = prefix_f0n(set_scene(asking(bundle), Utterance(HELLO, "af_heart")))
+    table = prefix_f0n(run_utterance(make_executions(bundle), Utterance(HELLO, "af_heart")))
     assert "collapses" in table.conclusion
 
 
@@ -109,8 +111,8 @@ def libraries(bundle: Bundle) -> Path:
     if not libraries.exists():
         libraries.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=".compiling-", dir=libraries.parent))
-        given = (OFFICIAL_CONFIG, bundle.level.name, unfinished)
-        done = run_python("-m", "tests.support.defective_libraries", *given)
+        arguments = (OFFICIAL_CONFIG, bundle.level.name, unfinished)
+        done = run_python("-m", "tests.support.defective_libraries", *arguments)
         assert done.returncode == 0, done.stderr
         unfinished.rename(libraries)
     return libraries
@@ -127,13 +129,13 @@ def with_library(directory: Path, stage: str, library: Path) -> Iterator[Bundle]
         yield bundle
 
 
-def wrong_steps(scene: Scene) -> list[str]:
+def wrong_steps(runs: UtteranceRuns) -> list[str]:
     """The steps that miss a limit on equal inputs."""
-    expected = scene.ask.kokoro.expected(scene.given)
-    spread = scene.ask.kokoro.spread(expected)
-    steps = BundleSteps(scene.ask.bundle, scene.ask.calls, scene.logits.shape[2])
-    found = steps.on_equal_inputs(scene.spoken, scene.given, scene.dynamic, scene.utterance.speed)
-    verdicts = judged(scene, found, expected, spread)
+    expected = runs.executions.kokoro.expected(runs.request)
+    spread = runs.executions.kokoro.spread(expected)
+    steps = BundleSteps(runs.executions.bundle, runs.executions.calls, runs.logits.shape[2])
+    found = steps.on_equal_inputs(runs.bundle_trace, runs.request, runs.dynamic, runs.utterance.speed)
+    verdicts = judged(runs, found, expected, spread)
     return [name for name, verdict in verdicts.items() if not all(each.holds for each in verdict.figures)]
 
 
@@ -149,7 +151,7 @@ def wrong_steps(scene: Scene) -> list[str]:
 def test_a_defective_library_is_found_at_its_step_and_its_block(
     directory: Path,
     libraries: Path,
-    asking: Asking,
+    make_executions: MakeExecutions,
     defect: str,
     stage: str,
     step: str,
@@ -157,9 +159,9 @@ def test_a_defective_library_is_found_at_its_step_and_its_block(
 ) -> None:
     (library,) = libraries.glob(f"{defect}.*")
     with with_library(directory, stage, library) as bundle:
-        scene = set_scene(asking(bundle), SHORT)
-        assert wrong_steps(scene)[0] == step
-        table = probe(scene, stage)
+        runs = run_utterance(make_executions(bundle), SHORT)
+        assert wrong_steps(runs)[0] == step
+        table = probe(runs, stage)
         named = None if table.marked is None else table.rows[table.marked][0]
         assert named == block
         assert block is None or block in table.conclusion
@@ -178,7 +180,7 @@ def test_a_defective_library_is_found_at_its_step_and_its_block(
 )
 def test_one_changed_weight_is_found_at_its_step_and_its_block(
     directory: Path,
-    asking: Asking,
+    make_executions: MakeExecutions,
     parameter: str,
     step: str,
     block: str | None,
@@ -190,9 +192,9 @@ def test_one_changed_weight_is_found_at_its_step_and_its_block(
         # The map of the parameters is copied when it is written to: the file stays as it is.
         weights = np.from_dlpack(runner._parameters[runner.stage.parameters.index(parameter)])
         weights.reshape(-1)[weights.size // 2] += np.float32(change)
-        scene = set_scene(asking(bundle), SHORT)
-        assert wrong_steps(scene)[0] == step
-        table = probe(scene, stage)
+        runs = run_utterance(make_executions(bundle), SHORT)
+        assert wrong_steps(runs)[0] == step
+        table = probe(runs, stage)
         assert block is None or table.rows[table.marked or 0][0] == block
         assert np.isfinite(change) or block is None or "not finite" in table.conclusion
 
@@ -207,18 +209,18 @@ def one_frame_late(values: NDArray[np.float32], durations: NDArray[np.int64]) ->
 
 
 def test_swapped_halves_of_the_style_are_found(
-    bundle: Bundle, asking: Asking, monkeypatch: pytest.MonkeyPatch
+    bundle: Bundle, make_executions: MakeExecutions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request, "style_row", swapped_halves)
-    assert wrong_steps(set_scene(asking(bundle), SHORT))[0] == "style"
+    assert wrong_steps(run_utterance(make_executions(bundle), SHORT))[0] == "style"
 
 
 def test_an_alignment_that_is_one_frame_off_is_found(
-    bundle: Bundle, asking: Asking, monkeypatch: pytest.MonkeyPatch
+    bundle: Bundle, make_executions: MakeExecutions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline, "align", one_frame_late)
     monkeypatch.setattr(alignment, "align", one_frame_late)
-    wrong = wrong_steps(set_scene(asking(bundle), SHORT))
+    wrong = wrong_steps(run_utterance(make_executions(bundle), SHORT))
     assert wrong == ["aligned encoding", "aligned asr"]
 
 
@@ -240,9 +242,9 @@ def test_a_defective_bundle_is_not_published(libraries: Path, tmp_path: Path) ->
 def test_pt_static_is_right_in_its_text_and_wrong_in_its_audio(
     bundle: Bundle, calls: dict[str, StageCalls], kokoro: Kokoro
 ) -> None:
-    ask = Executions(bundle, kokoro, calls)
+    executions = Executions(bundle, kokoro, calls)
     said = Utterance(phonemes_of(12), "af_heart")
-    found = trace_steps(ask, said, Wanted(prefix_f0n=True, sweep_buckets=True))
+    found = trace_steps(executions, said, Wanted(prefix_f0n=True, sweep_buckets=True))
     experiment, sweep = found.tables
     assert "collapses" in experiment.conclusion
     assert sweep.plot is not None

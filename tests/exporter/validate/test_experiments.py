@@ -15,7 +15,7 @@ from exporter.reference.traces import Request
 from exporter.reference.utterances import Utterance
 from exporter.validate.experiments import crossed_decoders, prefix_f0n, sweep_buckets, tails
 from exporter.validate.results import BUNDLE, DYNAMIC, STATIC
-from exporter.validate.utterance_runs import LOGITS_TAP, PREFIX, Executions, Scene
+from exporter.validate.utterance_runs import LOGITS_TAP, PREFIX, Executions, UtteranceRuns
 from runtime_min.format.signatures import signatures
 
 Arrays = dict[str, np.ndarray]
@@ -116,7 +116,9 @@ def honest(inputs: Arrays, bucket: int) -> np.ndarray:
     return (decode({name: array.astype(np.float64) for name, array in inputs.items()})).astype(np.float32)
 
 
-def scene(decoder: Decoder = honest, kokoro: Kokoro | None = None, told: list[str] | None = None) -> Scene:
+def runs(
+    decoder: Decoder = honest, kokoro: Kokoro | None = None, told: list[str] | None = None
+) -> UtteranceRuns:
     f0, energy = curves(ENCODING)
     inputs = {"asr": ENCODING, "f0": f0, "energy": energy, "decoder_style": STYLES, "noise": NOISE}
     dynamic: Any = SimpleNamespace(
@@ -125,14 +127,14 @@ def scene(decoder: Decoder = honest, kokoro: Kokoro | None = None, told: list[st
     spoken: Any = SimpleNamespace(asr=ENCODING, f0=f0, energy=energy, noise=NOISE)
     bundle, answering = SpeakingBundle(decoder), SimpleNamespace(reference=kokoro or Kokoro())
     progress = (told if told is not None else []).append
-    ask = Executions(bundle, answering, {}, 512, STATIC_FRAMES, progress)  # type: ignore[arg-type]
-    given = Request(np.array([0, 1, 0]), np.concatenate([STYLES, STYLES], axis=1))
+    executions = Executions(bundle, answering, {}, 512, STATIC_FRAMES, progress)  # type: ignore[arg-type]
+    request = Request(np.array([0, 1, 0]), np.concatenate([STYLES, STYLES], axis=1))
     logits = np.zeros((1, 3, 5))
-    return Scene(ask, Utterance("a", "b"), given, spoken, dynamic.frames, dynamic, logits)
+    return UtteranceRuns(executions, Utterance("a", "b"), request, spoken, dynamic.frames, dynamic, logits)
 
 
 def test_with_an_equal_decoder_what_feeds_it_differs() -> None:
-    table = crossed_decoders(scene(), limit=55)
+    table = crossed_decoders(runs(), limit=55)
     assert table.holds
     assert "what feeds the decoder" in table.conclusion
     assert [row[:2] for row in table.rows] == [
@@ -148,14 +150,14 @@ def test_with_an_equal_decoder_what_feeds_it_differs() -> None:
 
 @pytest.mark.parametrize("factor", [1.01, np.nan])
 def test_a_decoder_that_differs_on_equal_inputs_is_named(factor: float) -> None:
-    table = crossed_decoders(scene(lambda inputs, bucket: decode(inputs) * np.float32(factor)), limit=55)
+    table = crossed_decoders(runs(lambda inputs, bucket: decode(inputs) * np.float32(factor)), limit=55)
     assert not table.holds
     assert "the decoder itself differs" in table.conclusion
     assert table.rows[table.marked or 0][:2] == ("bundle", DYNAMIC)
 
 
 def test_the_deviation_of_f0_and_energy_collapses_without_padding() -> None:
-    table = prefix_f0n(scene())
+    table = prefix_f0n(runs())
     assert "deviation collapses" in table.conclusion
     naive, prefix, alone = (row[1:] for row in table.rows)
     assert naive[0] < 30
@@ -165,11 +167,11 @@ def test_the_deviation_of_f0_and_energy_collapses_without_padding() -> None:
 
 
 def test_a_deviation_that_padding_did_not_cause_stays() -> None:
-    assert "deviation does not collapse" in prefix_f0n(scene(kokoro=Kokoro(wrong_by=3))).conclusion
+    assert "deviation does not collapse" in prefix_f0n(runs(kokoro=Kokoro(wrong_by=3))).conclusion
 
 
 def test_a_bundle_that_reads_its_own_length_holds_under_every_tail() -> None:
-    spoken = scene()
+    spoken = runs()
     table = tails(spoken, TAILS)
     assert table.holds
     assert [row[0] for row in table.rows] == list(TAILS)
@@ -180,9 +182,9 @@ def test_a_bundle_that_reads_its_own_length_holds_under_every_tail() -> None:
 
 
 def test_the_tail_lies_in_the_memory_right_behind_each_input() -> None:
-    spoken = scene()
+    spoken = runs()
     tails(spoken, ["nan"])
-    runner: Any = spoken.ask.bundle.stage("decoder")
+    runner: Any = spoken.executions.bundle.stage("decoder")
     _, filled, beside = runner.calls
     assert filled["asr"].shape[2] == runner.buckets[0]
     assert all(np.isnan(array).all() for array in filled.values())
@@ -204,7 +206,7 @@ def test_a_bundle_that_reads_past_the_end_is_found() -> None:
         known = inputs["asr"].base is not None and inputs["asr"].base.size >= 2 * inputs["asr"].size
         return honest(inputs, bucket) + (behind(inputs["asr"])[0] if known else np.float32(0))
 
-    table = tails(scene(decoder), TAILS)
+    table = tails(runs(decoder), TAILS)
     assert not table.holds
     assert [row[2] for row in table.rows] == ["the same bits", *["other bits"] * 3]
     assert table.marked == 1
@@ -219,7 +221,7 @@ def test_a_bundle_that_keeps_what_was_in_its_pool_is_found() -> None:
         pool[:] = inputs["asr"][0, 0, 0]
         return audio
 
-    table = tails(scene(decoder), ["zeros", "nan"])
+    table = tails(runs(decoder), ["zeros", "nan"])
     assert [row[2] for row in table.rows] == ["the same bits", "other bits"]
     assert not table.holds
 
@@ -228,7 +230,7 @@ def test_the_sweep_finds_the_bundle_flat_and_pt_static_falling(monkeypatch: pyte
     monkeypatch.setattr("exporter.validate.experiments.SWEPT_BUCKETS", (4, 12, 48))
     told: list[str] = []
     kokoro = Kokoro()
-    table = sweep_buckets(scene(kokoro=kokoro, told=told))
+    table = sweep_buckets(runs(kokoro=kokoro, told=told))
     sizes = [FRAMES, 8, 12, 20, STATIC_FRAMES]
     assert [row[0] for row in table.rows] == sizes
     assert [row[6] for row in table.rows] == [8, 8, 20, 20, 32]
@@ -250,14 +252,14 @@ def test_a_bundle_that_changes_with_its_bucket_is_found() -> None:
     def decoder(inputs: Arrays, bucket: int) -> np.ndarray:
         return honest(inputs, bucket) * np.float32(1 + (bucket == 32) * 1e-6)
 
-    table = sweep_buckets(scene(decoder))
+    table = sweep_buckets(runs(decoder))
     assert not table.holds
     assert "2 different results" in table.conclusion
 
 
 def test_what_is_at_hand_is_not_computed_again() -> None:
     kokoro = Kokoro()
-    spoken = scene(kokoro=kokoro)
+    spoken = runs(kokoro=kokoro)
     prefix_f0n(spoken)
     sweep_buckets(spoken)
     crossed_decoders(spoken, limit=55)

@@ -212,9 +212,9 @@ class TestSteps:
     def traced(self, fake: Fake) -> list[tuple[Any, Utterance, Wanted]]:
         asked: list[tuple[Any, Utterance, Wanted]] = []
 
-        def trace(ask: Any, utterance: Utterance, wanted: Wanted) -> SpokenSteps:
-            ask.progress("a step")
-            asked.append((ask, utterance, wanted))
+        def trace(executions: Any, utterance: Utterance, wanted: Wanted) -> SpokenSteps:
+            executions.progress("a step")
+            asked.append((executions, utterance, wanted))
             chain = (Figure("chain, dB", 12 if utterance.voice == "am_adam" else 40, 30, at_least=True),)
             return SpokenSteps(utterance, 5, 30, (), chain)
 
@@ -227,9 +227,9 @@ class TestSteps:
     ) -> None:
         result = run("steps", bundle, "--phonemes", "ab", "--static-text-len", 22)
         assert result.exit_code == 0
-        ((ask, utterance, wanted),) = traced
+        ((executions, utterance, wanted),) = traced
         assert utterance == Utterance("ab", "af_heart", 1.0, 0)
-        assert (ask.static_tokens, ask.static_frames) == (22, 5120)
+        assert (executions.static_tokens, executions.static_frames) == (22, 5120)
         assert wanted == Wanted()
         assert "utterance 1 of 1: a step" in result.stderr
 
