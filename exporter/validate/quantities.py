@@ -169,7 +169,7 @@ class BundleSteps:
         }
 
     def _decoder(self, inputs: Mapping[str, Array], equal: DecoderTrace | None = None) -> Values:
-        """Returns the quantities within the decoder; with `equal` the inputs of each part are pt.dynamic's."""
+        """Returns the quantities within the decoder; with `equal`, each part reads pt.dynamic's inputs."""
         calls, runner = self._calls["decoder"], self._bundle.stage("decoder")
         hidden = max(calls.outputs[path][0] for path in calls.outputs if path.startswith("body.decode."))
         (source,) = calls.outputs[f"{KERNEL}harmonic_source"]
