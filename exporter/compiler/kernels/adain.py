@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
+from exporter.compiler.kernels.function import kernel_function, length
+
 _LANES = 32
 _SEGMENTS = 32
 """Parts of the time axis that cores sum independently."""
@@ -29,7 +31,7 @@ class Arguments(NamedTuple):
     """The arguments of an AdaIN kernel; `affine` is the output."""
 
     x: Any
-    style: Any
+    styles: Any
     fc_weight: Any
     fc_bias: Any
     weight: Any
@@ -42,28 +44,21 @@ def adain_function(
 ) -> PrimFunc:
     """Returns a kernel that declares AdaIN's arguments and runs the macro `body(arguments, n)`.
 
-    Arguments, float32: x [1, channels, n], or [1, n, channels] with the channels last; style [1, style_size];
-    fc_weight [2 * channels, style_size]; fc_bias [2 * channels]; weight [channels]; bias [channels]; the
-    output [3, channels]: mean, scale and shift.
+    Arguments, float32: x [1, channels, n], or [1, n, channels] with the channels last;
+    styles [1, style_size]; fc_weight [2 * channels, style_size]; fc_bias [2 * channels]; weight [channels];
+    bias [channels]; the output [3, channels]: mean, scale and shift.
     """
-
-    @T.prim_func(private=True, s_tir=True)
-    def adain(
-        x_handle: T.handle, style_handle: T.handle, fc_weight_handle: T.handle, fc_bias_handle: T.handle,
-        weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, n, channels) if channels_last else (1, channels, n), "float32")
-        styles = T.match_buffer(style_handle, (1, style_size), "float32")
-        fc_weight = T.match_buffer(fc_weight_handle, (2 * channels, style_size), "float32")
-        fc_bias = T.match_buffer(fc_bias_handle, (2 * channels,), "float32")
-        weight = T.match_buffer(weight_handle, (channels,), "float32")
-        bias = T.match_buffer(bias_handle, (channels,), "float32")
-        affine = T.match_buffer(affine_handle, (3, channels), "float32")
-        body(Arguments(x, styles, fc_weight, fc_bias, weight, bias, affine), n)
-
-    return adain
+    n = length()
+    shapes = Arguments(
+        x=(1, n, channels) if channels_last else (1, channels, n),
+        styles=(1, style_size),
+        fc_weight=(2 * channels, style_size),
+        fc_bias=(2 * channels,),
+        weight=(channels,),
+        bias=(channels,),
+        affine=(3, channels),
+    )
+    return kernel_function(lambda **buffers: body(Arguments(**buffers), n), shapes._asdict())
 
 
 def store_affine(
@@ -93,7 +88,7 @@ def _write_affine(channels: int, style: int, epsilon: float) -> Any:
                 for lane in T.vectorized(_LANES):
                     product[lane] = (
                         product[lane]
-                        + arguments.style[0, vector * _LANES + lane]
+                        + arguments.styles[0, vector * _LANES + lane]
                         * arguments.fc_weight[part * channels + channel, vector * _LANES + lane]
                     )
             linear[part] = arguments.fc_bias[part * channels + channel]

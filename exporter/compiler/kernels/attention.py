@@ -11,6 +11,7 @@ from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
 from exporter.compiler.kernels import vector_math
+from exporter.compiler.kernels.function import kernel, length
 from exporter.compiler.kernels.tiles import Tiles
 
 KEYS = 64
@@ -141,12 +142,10 @@ def self_attention(heads: int, head_size: int, tiles: Tiles) -> PrimFunc:
     hidden = heads * head_size
     queries, rows = tiles.columns, tiles.channels
 
-    @T.prim_func(private=True, s_tir=True)
-    def attention(projections_handle: T.handle, context_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        projections = T.match_buffer(projections_handle, (1, 3 * hidden, n), "float32")
-        context = T.match_buffer(context_handle, (1, hidden, n), "float32")
+    n = length()
+
+    @kernel(projections=(1, 3 * hidden, n), context=(1, hidden, n))
+    def attention(projections: Any, context: Any) -> None:
         for job in T.parallel(T.floordiv(n + (queries - 1), queries) * heads):
             channel_0: T.let = T.floordiv(job, T.floordiv(n + (queries - 1), queries)) * head_size
             block: T.let = T.floormod(job, T.floordiv(n + (queries - 1), queries))

@@ -9,6 +9,7 @@ from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
 from exporter.compiler.kernels import vector_math
+from exporter.compiler.kernels.function import kernel_function, length
 
 InputActivation = Literal["none", "leaky_relu", "adain_leaky_relu", "adain_snake"]
 OutputActivation = Literal["none", "gelu"]
@@ -101,45 +102,23 @@ def convolution_function(
     [1, out, n + growth] where used, else [1]; the output [1, out, n + growth]. Where `spec` has the channels
     last, the last two axes change places. With `spec.in_place` there is no argument residual.
     """
-    out_channels, growth = spec.out_channels, spec.growth
-
-    def addend_shape(number: int, n: Any) -> tuple[Any, ...]:
-        return spec.output_shape(n + growth) if spec.residuals > number else (1,)
-
-    @T.prim_func(private=True, s_tir=True)
-    def convolution(
-        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-        alpha_handle: T.handle, residual_handle: T.handle, other_handle: T.handle, y_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, spec.input_shape(n), "float32")
-        weight = T.match_buffer(weight_handle, weight_shape, "float32")
-        bias = T.match_buffer(bias_handle, (out_channels,), "float32")
-        affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
-        alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
-        residual = T.match_buffer(residual_handle, addend_shape(0, n), "float32")
-        other = T.match_buffer(other_handle, addend_shape(1, n), "float32")
-        y = T.match_buffer(y_handle, spec.output_shape(n + growth), "float32")
-        body(Buffers(x, weight, bias, affine, alpha, residual, other, y), n)
-
-    @T.prim_func(private=True, s_tir=True)
-    def convolution_in_place(
-        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, affine_handle: T.handle,
-        alpha_handle: T.handle, other_handle: T.handle, y_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, spec.input_shape(n), "float32")
-        weight = T.match_buffer(weight_handle, weight_shape, "float32")
-        bias = T.match_buffer(bias_handle, (out_channels,), "float32")
-        affine = T.match_buffer(affine_handle, spec.affine_shape, "float32")
-        alpha = T.match_buffer(alpha_handle, spec.alpha_shape, "float32")
-        other = T.match_buffer(other_handle, addend_shape(1, n), "float32")
-        y = T.match_buffer(y_handle, spec.output_shape(n + growth), "float32")
-        body(Buffers(x, weight, bias, affine, alpha, y, other, y), n)
-
-    return convolution_in_place if spec.in_place else convolution
+    n = length()
+    output = spec.output_shape(n + spec.growth)
+    shapes = Buffers(
+        x=spec.input_shape(n),
+        weight=weight_shape,
+        bias=(spec.out_channels,),
+        affine=spec.affine_shape,
+        alpha=spec.alpha_shape,
+        residual=output if spec.residuals > 0 else (1,),
+        other=output if spec.residuals > 1 else (1,),
+        y=output,
+    )._asdict()
+    if spec.in_place:
+        del shapes["residual"]
+    return kernel_function(
+        lambda **buffers: body(Buffers(**{"residual": buffers["y"], **buffers}), n), shapes
+    )
 
 
 def element(buffer: Any, channel: Any, time: Any, channels_last: bool) -> Any:

@@ -27,6 +27,7 @@ from tvm.tirx import PrimFunc
 from tvm.tirx.op import fma
 
 from exporter.compiler.kernels import vector_math
+from exporter.compiler.kernels.function import kernel, length
 from runtime_min.format.signatures import F0_PER_FRAME, HARMONICS, SAMPLE_RATE, SAMPLES_PER_FRAME
 
 SAMPLES_PER_F0 = SAMPLES_PER_FRAME // F0_PER_FRAME
@@ -129,22 +130,16 @@ def harmonic_source() -> PrimFunc:
     Arguments of the kernel, float32: f0 [1, n] in Hz, weights [9], bias [1], noise [1, 300 n] of unit
     variance; source [1, 300 n].
     """
+    n = length()
 
-    @T.prim_func(private=True, s_tir=True)
-    def harmonic_source(
-        f0_handle: T.handle,
-        weights_handle: T.handle,
-        bias_handle: T.handle,
-        noise_handle: T.handle,
-        source_handle: T.handle,
-    ) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        f0 = T.match_buffer(f0_handle, (1, n), "float32")
-        weights = T.match_buffer(weights_handle, (HARMONICS,), "float32")
-        bias = T.match_buffer(bias_handle, (1,), "float32")
-        noise = T.match_buffer(noise_handle, (1, SAMPLES_PER_F0 * n), "float32")
-        source = T.match_buffer(source_handle, (1, SAMPLES_PER_F0 * n), "float32")
+    @kernel(
+        f0=(1, n),
+        weights=(HARMONICS,),
+        bias=(1,),
+        noise=(1, SAMPLES_PER_F0 * n),
+        source=(1, SAMPLES_PER_F0 * n),
+    )
+    def harmonic_source(f0: Any, weights: Any, bias: Any, noise: Any, source: Any) -> None:
         phases = T.alloc_buffer((HARMONICS, n), "float32")
         _accumulate_phases(f0, phases, n)
         for half in T.parallel(2 * n):
@@ -189,13 +184,10 @@ def harmonic_sines() -> PrimFunc:
 
     Arguments of the kernel, float32: f0 [1, n] in Hz; sines [9, 300 n].
     """
+    n = length()
 
-    @T.prim_func(private=True, s_tir=True)
-    def harmonic_sines(f0_handle: T.handle, sines_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        f0 = T.match_buffer(f0_handle, (1, n), "float32")
-        sines = T.match_buffer(sines_handle, (HARMONICS, SAMPLES_PER_F0 * n), "float32")
+    @kernel(f0=(1, n), sines=(HARMONICS, SAMPLES_PER_F0 * n))
+    def harmonic_sines(f0: Any, sines: Any) -> None:
         phases = T.alloc_buffer((HARMONICS, n), "float32")
         _accumulate_phases(f0, phases, n)
         for half in T.parallel(2 * n):

@@ -10,6 +10,7 @@ from tvm.script import tirx as T
 from tvm.tirx import Expr, PrimFunc
 
 from exporter.compiler.kernels import vector_math
+from exporter.compiler.kernels.function import kernel, length
 
 TIME_BLOCK = 32
 """Time steps of a job."""
@@ -139,16 +140,10 @@ def layer_norm(channels: int, epsilon: float, leaky_slope: float | None = None) 
     def activate(value: Expr) -> Expr:
         return value if leaky_slope is None else vector_math.leaky_relu(value, leaky_slope)
 
-    @T.prim_func(private=True, s_tir=True)
-    def layer_norm(
-        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, y_handle: T.handle
-    ) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        weight = T.match_buffer(weight_handle, (channels,), "float32")
-        bias = T.match_buffer(bias_handle, (channels,), "float32")
-        y = T.match_buffer(y_handle, (1, channels, n), "float32")
+    n = length()
+
+    @kernel(x=(1, channels, n), weight=(channels,), bias=(channels,), y=(1, channels, n))
+    def layer_norm(x: Any, weight: Any, bias: Any, y: Any) -> None:
         for block in T.parallel(_blocks(n)):
             first: T.let = _first_time(block, n)
             tile = T.alloc_buffer((channels, TIME_BLOCK), "float32")
@@ -177,13 +172,10 @@ def adaptive_layer_norm(channels: int, epsilon: float) -> PrimFunc:
     """
     _check_channels(channels)
 
-    @T.prim_func(private=True, s_tir=True)
-    def adaptive_layer_norm(x_handle: T.handle, style_handle: T.handle, y_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        style = T.match_buffer(style_handle, (1, 2 * channels), "float32")
-        y = T.match_buffer(y_handle, (1, channels, n), "float32")
+    n = length()
+
+    @kernel(x=(1, channels, n), style=(1, 2 * channels), y=(1, channels, n))
+    def adaptive_layer_norm(x: Any, style: Any, y: Any) -> None:
         for block in T.parallel(_blocks(n)):
             first: T.let = _first_time(block, n)
             tile = T.alloc_buffer((channels, TIME_BLOCK), "float32")

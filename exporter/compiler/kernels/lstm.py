@@ -13,6 +13,7 @@ from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
 from exporter.compiler.kernels import vector_math
+from exporter.compiler.kernels.function import kernel, length
 from exporter.compiler.kernels.tiles import Tiles
 
 UNITS = 16
@@ -112,13 +113,10 @@ def bidirectional_lstm(hidden: int, tiles: Tiles) -> PrimFunc:
     blocks = hidden // UNITS
     chains = max(1, 8 * tiles.lanes // ROWS)  # eight independent registers hide the latency of a multiply-add
 
-    @T.prim_func(private=True, s_tir=True)
-    def lstm(gates_handle: T.handle, weight_handle: T.handle, output_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        gates = T.match_buffer(gates_handle, (1, 8 * hidden, n), "float32")
-        weight = T.match_buffer(weight_handle, (2, blocks, hidden, ROWS), "float32")
-        output = T.match_buffer(output_handle, (1, 2 * hidden, n), "float32")
+    n = length()
+
+    @kernel(gates=(1, 8 * hidden, n), weight=(2, blocks, hidden, ROWS), output=(1, 2 * hidden, n))
+    def lstm(gates: Any, weight: Any, output: Any) -> None:
         for direction in T.parallel(2):
             rows = T.alloc_buffer((blocks, STEPS, ROWS), "float32")
             state = T.alloc_buffer((STEPS + 1, hidden), "float32")  # before the first step and after each one

@@ -5,10 +5,13 @@ phases, which `interleave` then puts in order. A strided convolution of the same
 `fold` has cut into phases. Channel order of phases is (phase, channel).
 """
 
+from typing import Any
+
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
 from exporter.compiler.kernels import vector_math
+from exporter.compiler.kernels.function import kernel, length
 
 
 def interleave(channels: int, stride: int, padding: int, reflect: bool) -> PrimFunc:
@@ -19,15 +22,11 @@ def interleave(channels: int, stride: int, padding: int, reflect: bool) -> PrimF
     Buffers, float32: phases [1, n + 1, stride * channels]; addend and output [1, m, channels] with
     m = stride * n, plus 1 with `reflect`, which puts sample 1 before sample 0 as ReflectionPad1d((1, 0)).
     """
-    extra = int(reflect)
+    n, extra = length(), int(reflect)
+    joined = (1, (n - 1) * stride + extra, channels)
 
-    @T.prim_func(private=True, s_tir=True)
-    def interleave_phases(phases_handle: T.handle, addend_handle: T.handle, y_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        phases = T.match_buffer(phases_handle, (1, n, stride * channels), "float32")
-        addend = T.match_buffer(addend_handle, (1, (n - 1) * stride + extra, channels), "float32")
-        y = T.match_buffer(y_handle, (1, (n - 1) * stride + extra, channels), "float32")
+    @kernel(phases=(1, n, stride * channels), addend=joined, y=joined)
+    def interleave_phases(phases: Any, addend: Any, y: Any) -> None:
         for step in T.parallel(n):
             for phase in T.serial(stride):
                 time: T.let[T.int64] = step * stride + phase - padding
@@ -48,13 +47,10 @@ def fold(channels: int, stride: int, padding: int, extra: int) -> PrimFunc:
 
     Buffers, float32: x [1, channels, stride * n + extra]; output [1, stride * channels, n + 1].
     """
+    n = length()
 
-    @T.prim_func(private=True, s_tir=True)
-    def fold_phases(x_handle: T.handle, y_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, (n - 1) * stride + extra), "float32")
-        y = T.match_buffer(y_handle, (1, stride * channels, n), "float32")
+    @kernel(x=(1, channels, (n - 1) * stride + extra), y=(1, stride * channels, n))
+    def fold_phases(x: Any, y: Any) -> None:
         for row in T.parallel(stride * channels):
             for step in T.serial(n):
                 time: T.let[T.int64] = step * stride + T.floordiv(row, channels) - padding
@@ -75,19 +71,13 @@ def upsample_pool(channels: int, slope: float) -> PrimFunc:
     Buffers, float32: x [1, channels, n]; affine [3, channels]; weight [channels, 3]; bias [channels]; output
     [1, channels, 2 * n].
     """
+    n = length()
 
-    @T.prim_func(private=True, s_tir=True)
-    def upsample(
-        x_handle: T.handle, affine_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle,
-        y_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        affine = T.match_buffer(affine_handle, (3, channels), "float32")
-        weight = T.match_buffer(weight_handle, (channels, 3), "float32")
-        bias = T.match_buffer(bias_handle, (channels,), "float32")
-        y = T.match_buffer(y_handle, (1, channels, n * 2), "float32")
+    @kernel(
+        x=(1, channels, n), affine=(3, channels), weight=(channels, 3), bias=(channels,),
+        y=(1, channels, n * 2),
+    )  # fmt: skip
+    def upsample(x: Any, affine: Any, weight: Any, bias: Any, y: Any) -> None:
         for channel in T.parallel(channels):
             pair = T.alloc_buffer((2,), "float32", scope="local")  # activated samples at step and step + 1
             pair[1] = vector_math.leaky_relu(
@@ -116,17 +106,10 @@ def halve() -> PrimFunc:
 
     Buffers, float32: x [1, 2 * n]; weight [3]; bias [1]; output [1, 1, n].
     """
+    n = length()
 
-    @T.prim_func(private=True, s_tir=True)
-    def halve_signal(
-        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, y_handle: T.handle
-    ) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, n * 2), "float32")
-        weight = T.match_buffer(weight_handle, (3,), "float32")
-        bias = T.match_buffer(bias_handle, (1,), "float32")
-        y = T.match_buffer(y_handle, (1, 1, n), "float32")
+    @kernel(x=(1, n * 2), weight=(3,), bias=(1,), y=(1, 1, n))
+    def halve_signal(x: Any, weight: Any, bias: Any, y: Any) -> None:
         for step in T.serial(n):
             y[0, 0, step] = (
                 weight[0] * T.if_then_else(step > 0, x[0, step * 2 - 1], T.float32(0))

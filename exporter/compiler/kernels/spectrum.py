@@ -16,6 +16,7 @@ from tvm.tirx import PrimFunc
 from tvm.tirx.op import fma
 
 from exporter.compiler.kernels import vector_math
+from exporter.compiler.kernels.function import kernel, length
 
 FFT_SIZE = 20
 HOP = 5
@@ -53,12 +54,10 @@ def source_spectrum() -> PrimFunc:
     """
     columns = _BLOCK + OVERLAP
 
-    @T.prim_func(private=True, s_tir=True)
-    def source_spectrum(source_handle: T.handle, spectrum_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        samples = T.int64()
-        source = T.match_buffer(source_handle, (1, samples), "float32")
-        spectrum = T.match_buffer(spectrum_handle, (1, 2 * BINS, T.floordiv(samples, HOP) + 1), "float32")
+    samples = length("samples")
+
+    @kernel(source=(1, samples), spectrum=(1, 2 * BINS, T.floordiv(samples, HOP) + 1))
+    def source_spectrum(source: Any, spectrum: Any) -> None:
         for block in T.parallel(T.floordiv(T.floordiv(samples, HOP) + _BLOCK, _BLOCK)):
             taps = T.alloc_buffer((HOP, columns), "float32")
             polar = T.alloc_buffer((2 * BINS, _BLOCK), "float32")
@@ -216,12 +215,10 @@ def inverse_stft(channels: int) -> PrimFunc:
         raise ValueError(f"inverse_stft needs at least {2 * BINS} channels, found {channels}")
     hops = _BLOCK - (OVERLAP - 1)
 
-    @T.prim_func(private=True, s_tir=True)
-    def inverse_stft(x_handle: T.handle, audio_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        audio = T.match_buffer(audio_handle, (1, HOP * (n - 1)), "float32")
+    n = length()
+
+    @kernel(x=(1, channels, n), audio=(1, HOP * (n - 1)))
+    def inverse_stft(x: Any, audio: Any) -> None:
         for block in T.parallel(T.floordiv(n - 1 + (hops - 1), hops)):
             # Hop h gets frames h - 1 to h + 2; column 0 holds the frame before the first hop.
             first: T.let = block * hops

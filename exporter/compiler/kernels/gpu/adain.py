@@ -47,7 +47,7 @@ def _write_affine(channels: int, style: int, epsilon: float, threads: int) -> An
                 if turn * threads + thread < style:
                     linear[part] = (
                         linear[part]
-                        + arguments.style[0, turn * threads + thread]
+                        + arguments.styles[0, turn * threads + thread]
                         * arguments.fc_weight[part * channels + channel, turn * threads + thread]
                     )
         reduce(linear, thread)

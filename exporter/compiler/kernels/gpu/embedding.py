@@ -1,27 +1,24 @@
 """Embedding lookup on a GPU, one thread for each output; see `kernels.embedding`."""
 
+from typing import Any
+
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
+
+from exporter.compiler.kernels.function import kernel, length
 
 THREADS = 256
 
 
 def embedding(rows: int, channels: int, positions: int) -> PrimFunc:
     """Table rows by token as [channels, time], with a table of positions added where `positions` > 0."""
+    n = length()
 
-    @T.prim_func(private=True, s_tir=True)
-    def embed(
-        token_ids_handle: T.handle, table_handle: T.handle, position_table_handle: T.handle,
-        y_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        token_ids = T.match_buffer(token_ids_handle, (1, n), "int64")
-        table = T.match_buffer(table_handle, (rows, channels), "float32")
-        position_table = T.match_buffer(
-            position_table_handle, (positions, channels) if positions > 0 else (1,), "float32"
-        )
-        y = T.match_buffer(y_handle, (1, channels, n), "float32")
+    @kernel(
+        {"token_ids": "int64"}, token_ids=(1, n), table=(rows, channels),
+        position_table=(positions, channels) if positions > 0 else (1,), y=(1, channels, n),
+    )  # fmt: skip
+    def embed(token_ids: Any, table: Any, position_table: Any, y: Any) -> None:
         for channel in T.thread_binding(channels, thread="blockIdx.y"):
             for block in T.thread_binding(T.floordiv(n + (THREADS - 1), THREADS), thread="blockIdx.x"):
                 for thread in T.thread_binding(THREADS, thread="threadIdx.x"):

@@ -10,6 +10,7 @@ from typing import Any
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
+from exporter.compiler.kernels.function import kernel, length
 from exporter.compiler.kernels.gpu.device_math import leaky_relu
 from exporter.compiler.kernels.gpu.rows import LANES, ROWS, THREADS, sum_rows
 
@@ -78,16 +79,10 @@ def layer_norm(channels: int, epsilon: float, leaky_slope: float | None = None) 
 
     normalise = _normalise(channels, epsilon, finish)
 
-    @T.prim_func(private=True, s_tir=True)
-    def layer_norm(
-        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, y_handle: T.handle
-    ) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        weight = T.match_buffer(weight_handle, (channels,), "float32")
-        bias = T.match_buffer(bias_handle, (channels,), "float32")
-        y = T.match_buffer(y_handle, (1, channels, n), "float32")
+    n = length()
+
+    @kernel(x=(1, channels, n), weight=(channels,), bias=(channels,), y=(1, channels, n))
+    def layer_norm(x: Any, weight: Any, bias: Any, y: Any) -> None:
         normalise(x, y, n, weight, bias)
 
     return layer_norm
@@ -101,13 +96,10 @@ def adaptive_layer_norm(channels: int, epsilon: float) -> PrimFunc:
 
     normalise = _normalise(channels, epsilon, finish)
 
-    @T.prim_func(private=True, s_tir=True)
-    def adaptive_layer_norm(x_handle: T.handle, style_handle: T.handle, y_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        style = T.match_buffer(style_handle, (1, 2 * channels), "float32")
-        y = T.match_buffer(y_handle, (1, channels, n), "float32")
+    n = length()
+
+    @kernel(x=(1, channels, n), style=(1, 2 * channels), y=(1, channels, n))
+    def adaptive_layer_norm(x: Any, style: Any, y: Any) -> None:
         normalise(x, y, n, style, style)
 
     return adaptive_layer_norm

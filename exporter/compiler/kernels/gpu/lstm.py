@@ -4,9 +4,12 @@ A direction is one block of threads, since every step needs all hidden states of
 threads of a block can wait for each other. A thread has one hidden unit with its four gates and its cell.
 """
 
+from typing import Any
+
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
+from exporter.compiler.kernels.function import kernel, length
 from exporter.compiler.kernels.gpu.device_math import sigmoid, tanh
 from exporter.compiler.kernels.gpu.limits import LIMITS
 from exporter.compiler.kernels.lstm import ROWS, UNITS, check_hidden
@@ -28,13 +31,10 @@ def bidirectional_lstm(hidden: int) -> PrimFunc:
         )
     blocks = hidden // UNITS
 
-    @T.prim_func(private=True, s_tir=True)
-    def lstm(gates_handle: T.handle, weight_handle: T.handle, output_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        gates = T.match_buffer(gates_handle, (1, 8 * hidden, n), "float32")
-        weight = T.match_buffer(weight_handle, (2, blocks, hidden, ROWS), "float32")
-        output = T.match_buffer(output_handle, (1, 2 * hidden, n), "float32")
+    n = length()
+
+    @kernel(gates=(1, 8 * hidden, n), weight=(2, blocks, hidden, ROWS), output=(1, 2 * hidden, n))
+    def lstm(gates: Any, weight: Any, output: Any) -> None:
         for direction in T.thread_binding(2, thread="blockIdx.x"):
             for unit in T.thread_binding(hidden, thread="threadIdx.x"):
                 state = T.alloc_buffer((hidden,), "float32", scope="shared")

@@ -1,8 +1,11 @@
 """Resampling on a GPU, a thread for each output sample; buffers are those of `kernels.phases`."""
 
+from typing import Any
+
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
+from exporter.compiler.kernels.function import kernel, length
 from exporter.compiler.kernels.gpu.device_math import leaky_relu
 
 THREADS = 256
@@ -10,15 +13,11 @@ THREADS = 256
 
 def interleave(channels: int, stride: int, padding: int, reflect: bool) -> PrimFunc:
     """Joins phases to one signal and adds another to it."""
-    extra = int(reflect)
+    n, extra = length(), int(reflect)
+    joined = (1, (n - 1) * stride + extra, channels)
 
-    @T.prim_func(private=True, s_tir=True)
-    def interleave_phases(phases_handle: T.handle, addend_handle: T.handle, y_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        phases = T.match_buffer(phases_handle, (1, n, stride * channels), "float32")
-        addend = T.match_buffer(addend_handle, (1, (n - 1) * stride + extra, channels), "float32")
-        y = T.match_buffer(y_handle, (1, (n - 1) * stride + extra, channels), "float32")
+    @kernel(phases=(1, n, stride * channels), addend=joined, y=joined)
+    def interleave_phases(phases: Any, addend: Any, y: Any) -> None:
         for block in T.thread_binding(
             T.floordiv(((n - 1) * stride + extra) * channels + (THREADS - 1), THREADS), thread="blockIdx.x"
         ):
@@ -39,13 +38,10 @@ def interleave(channels: int, stride: int, padding: int, reflect: bool) -> PrimF
 
 def fold(channels: int, stride: int, padding: int, extra: int) -> PrimFunc:
     """Cuts a zero-padded signal into phases."""
+    n = length()
 
-    @T.prim_func(private=True, s_tir=True)
-    def fold_phases(x_handle: T.handle, y_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, (n - 1) * stride + extra), "float32")
-        y = T.match_buffer(y_handle, (1, stride * channels, n), "float32")
+    @kernel(x=(1, channels, (n - 1) * stride + extra), y=(1, stride * channels, n))
+    def fold_phases(x: Any, y: Any) -> None:
         for row in T.thread_binding(stride * channels, thread="blockIdx.y"):
             for block in T.thread_binding(T.floordiv(n + (THREADS - 1), THREADS), thread="blockIdx.x"):
                 for thread in T.thread_binding(THREADS, thread="threadIdx.x"):
@@ -63,19 +59,13 @@ def fold(channels: int, stride: int, padding: int, extra: int) -> PrimFunc:
 
 def upsample_pool(channels: int, slope: float) -> PrimFunc:
     """AdaIN's affine, leaky_relu and kokoro's pool; a thread writes two samples."""
+    n = length()
 
-    @T.prim_func(private=True, s_tir=True)
-    def upsample(
-        x_handle: T.handle, affine_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle,
-        y_handle: T.handle,
-    ) -> None:  # fmt: skip
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        affine = T.match_buffer(affine_handle, (3, channels), "float32")
-        weight = T.match_buffer(weight_handle, (channels, 3), "float32")
-        bias = T.match_buffer(bias_handle, (channels,), "float32")
-        y = T.match_buffer(y_handle, (1, channels, n * 2), "float32")
+    @kernel(
+        x=(1, channels, n), affine=(3, channels), weight=(channels, 3), bias=(channels,),
+        y=(1, channels, n * 2),
+    )  # fmt: skip
+    def upsample(x: Any, affine: Any, weight: Any, bias: Any, y: Any) -> None:
         for channel in T.thread_binding(channels, thread="blockIdx.y"):
             for block in T.thread_binding(T.floordiv(n + (THREADS - 1), THREADS), thread="blockIdx.x"):
                 for thread in T.thread_binding(THREADS, thread="threadIdx.x"):
@@ -103,17 +93,10 @@ def upsample_pool(channels: int, slope: float) -> PrimFunc:
 
 def halve() -> PrimFunc:
     """Conv1d(1, 1, 3, stride 2, padding 1) of a signal of even length."""
+    n = length()
 
-    @T.prim_func(private=True, s_tir=True)
-    def halve_signal(
-        x_handle: T.handle, weight_handle: T.handle, bias_handle: T.handle, y_handle: T.handle
-    ) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, n * 2), "float32")
-        weight = T.match_buffer(weight_handle, (3,), "float32")
-        bias = T.match_buffer(bias_handle, (1,), "float32")
-        y = T.match_buffer(y_handle, (1, 1, n), "float32")
+    @kernel(x=(1, n * 2), weight=(3,), bias=(1,), y=(1, 1, n))
+    def halve_signal(x: Any, weight: Any, bias: Any, y: Any) -> None:
         for block in T.thread_binding(T.floordiv(n + (THREADS - 1), THREADS), thread="blockIdx.x"):
             for thread in T.thread_binding(THREADS, thread="threadIdx.x"):
                 step: T.let[T.int32] = T.cast(block, "int32") * THREADS + thread

@@ -6,6 +6,7 @@ from typing import Any
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
+from exporter.compiler.kernels.function import kernel, length
 from exporter.compiler.kernels.gpu import device_math
 from exporter.compiler.kernels.spectrum import BINS, COSINE, ENVELOPE, FFT_SIZE, HANN, HOP, OVERLAP, SINE
 
@@ -59,12 +60,10 @@ def inverse_stft(channels: int) -> PrimFunc:
     if channels < 2 * BINS:
         raise ValueError(f"inverse_stft needs at least {2 * BINS} channels, found {channels}")
 
-    @T.prim_func(private=True, s_tir=True)
-    def inverse_stft(x_handle: T.handle, audio_handle: T.handle) -> None:
-        T.func_attr({"tirx.noalias": True, "op_pattern": 8})
-        n = T.int64()
-        x = T.match_buffer(x_handle, (1, channels, n), "float32")
-        audio = T.match_buffer(audio_handle, (1, HOP * (n - 1)), "float32")
+    n = length()
+
+    @kernel(x=(1, channels, n), audio=(1, HOP * (n - 1)))
+    def inverse_stft(x: Any, audio: Any) -> None:
         for block in T.thread_binding(T.floordiv(n - 1 + (_HOPS - 1), _HOPS), thread="blockIdx.x"):
             for column in T.thread_binding(THREADS, thread="threadIdx.x"):
                 frames = T.alloc_buffer((FFT_SIZE, THREADS), "float32", scope="shared")
