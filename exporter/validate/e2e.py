@@ -36,13 +36,13 @@ def as_tables(comparisons: Sequence[Comparison]) -> Iterator[Table]:
     for level in dict.fromkeys(each.level for each in comparisons):
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=level, title_justify="left")
         table.add_column("phonemes")
-        for heading in ("voice", "speed", "s", "lengths", *_FIGURES.values(), "changes"):
-            right = heading in ("speed", "s", "changes")
-            table.add_column(heading, no_wrap=True, justify="right" if right else "left")
-        for comparison in comparisons:
-            if comparison.level == level:
-                table.add_row(*_row(comparison))
-        table.caption = f"changes: of {len(CHANGES)} that set the limits; more can only widen them"
+        for heading in ("voice", "speed", "s", "lengths", *_FIGURES.values()):
+            table.add_column(heading, no_wrap=True, justify="right" if heading in ("speed", "s") else "left")
+        shown = [each for each in comparisons if each.level == level]
+        for comparison in shown:
+            table.add_row(*_row(comparison))
+        most = max(each.changes for each in shown)
+        table.caption = f"limits by at most {most} of {len(CHANGES)} changes of kokoro's inputs; more widen them"
         yield table
 
 
@@ -57,7 +57,6 @@ def _row(comparison: Comparison) -> Iterator[Text]:
     yield _durations(by_name)
     for name in _FIGURES:
         yield _cell(by_name.get(name))
-    yield Text(str(comparison.changes))
 
 
 def _durations(figures: Mapping[str, Figure]) -> Text:
