@@ -42,7 +42,7 @@ def as_tables(comparisons: Sequence[Comparison]) -> Iterator[Table]:
         for comparison in shown:
             table.add_row(*_row(comparison))
         most = max(each.changes for each in shown)
-        table.caption = f"limits by at most {most} of {len(CHANGES)} changes of kokoro's inputs; more widen them"
+        table.caption = f"limits by at most {most} of {len(CHANGES)} changes of kokoro; more widen them"
         yield table
 
 
