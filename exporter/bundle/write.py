@@ -20,32 +20,22 @@ from numpy.typing import NDArray
 
 import runtime_min
 from exporter.bundle.staging import staged
-from exporter.compiler.library import CompiledLibrary, Weight
+from exporter.compiler.library import Weight
 from runtime_min.format.manifest import (
     ALIGNMENT,
-    CPU,
-    DEVICES_REQUIRED,
     FORMAT,
     FORMAT_VERSION,
     ITEM_SIZES,
     MANIFEST_NAME,
     RUNTIME_ARCHIVE,
-    AudioFormat,
     FileEntry,
-    Library,
     Manifest,
-    Materials,
-    ModelInfo,
     Parameters,
-    Stage,
-    Target,
     Tensor,
-    Versions,
     Voice,
     manifest_keys,
 )
 from runtime_min.format.parse import parse_manifest
-from runtime_min.format.signatures import StageSignature
 from runtime_min.format.verify import sha256_of, verify_files
 from runtime_min.model.self_test import EXTENSION as SELF_TEST
 
@@ -74,47 +64,18 @@ Parity = Mapping[str, str | int | float | bool]
 
 
 @dataclass(frozen=True)
-class StageSource:
-    """A stage with its compiled libraries."""
-
-    signature: StageSignature
-    parameters: tuple[str, ...]
-    """Names of tensors, in the order in which a call takes them after the inputs."""
-    libraries: tuple[CompiledLibrary, ...]
-    """By level as in the target, buckets ascending within each level."""
-    device: str = CPU
-
-
-@dataclass(frozen=True)
 class BundleContents:
-    """The manifest's entries that an export decides, and the files of the bundle."""
+    """A manifest, and the contents of the files that it describes."""
 
-    model: ModelInfo
-    versions: Versions
-    materials: Materials
-    target: Target
-    stages: Sequence[StageSource]
+    manifest: Manifest
+    """Complete but for the entries of parameters, voices and files."""
     tensors: Sequence[Weight]
     voices: Mapping[str, NDArray[np.float32]]
     """Style rows by name, float32 ``[rows, 2 * style]``."""
-    vocabulary: Mapping[str, int]
-    runtime_library: Path | None
-    """The platform's ``libtvm_runtime``; None if an app brings it."""
-    max_phonemes: int = 510
-    audio: AudioFormat = field(default_factory=AudioFormat)
-    parity: Parity = field(default_factory=dict)
-    device_libraries: Mapping[str, Path] | None = None
-    """TVM's runtime for each device but the CPU (empty if an app brings them); None for a bundle that
-    computes on the CPU alone."""
-    extensions: Mapping[str, Any] = field(default_factory=dict)
+    copies: Mapping[str, Path]
+    """Libraries by their path in the bundle."""
     extension_files: Mapping[str, bytes] = field(default_factory=dict)
     """Contents of the extensions' files, by path."""
-
-    @property
-    def runtimes(self) -> tuple[Path, ...]:
-        """All parts of TVM's runtime that go into the bundle."""
-        own = () if self.runtime_library is None else (self.runtime_library,)
-        return (*own, *(self.device_libraries or {}).values())
 
 
 @dataclass(frozen=True)
@@ -170,56 +131,19 @@ def manifest_entries(manifest: Manifest) -> dict[str, Any]:
 
 def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     """Writes everything but the manifest and returns the manifest that describes it."""
-    for runtime in contents.runtimes:
-        _copy(runtime, staging / _runtime_path(runtime))
-    devices = contents.device_libraries
-    manifest = Manifest(
-        requires=() if devices is None else (DEVICES_REQUIRED,),
-        model=contents.model,
-        versions=contents.versions,
-        materials=contents.materials,
-        target=contents.target,
-        audio=contents.audio,
-        runtime_library=_runtime_path(contents.runtime_library) if contents.runtime_library else "",
-        stages=tuple(_write_stage(staging, source) for source in contents.stages),
+    for path, source in contents.copies.items():
+        (staging / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, staging / path)
+    manifest = replace(
+        contents.manifest,
         parameters=_write_parameters(staging, contents.tensors),
-        vocabulary=dict(contents.vocabulary),
-        max_phonemes=contents.max_phonemes,
         voices=tuple(write_voice(staging, name, contents.voices[name]) for name in sorted(contents.voices)),
-        parity=dict(contents.parity),
-        extensions=dict(contents.extensions),
-        device_libraries={name: _runtime_path(path) for name, path in (devices or {}).items()},
     )
     _write_texts(staging, manifest)
     _write_archive(staging / RUNTIME_ARCHIVE)
     for path, data in contents.extension_files.items():
         (staging / path).write_bytes(data)
     return replace(manifest, files=list_files(staging))
-
-
-def _runtime_path(runtime: Path) -> str:
-    """Returns the path in the bundle; all are in one directory, where macOS looks for their dependencies."""
-    return f"lib/{runtime.name}"
-
-
-def _write_stage(staging: Path, source: StageSource) -> Stage:
-    signature = source.signature
-    libraries = []
-    for library in source.libraries:
-        job = library.job
-        file = f"lib/{job.level.name}/{job.stage}-{job.bucket}{library.path.suffix}"
-        _copy(library.path, staging / file)
-        libraries.append(Library(job.level.name, job.bucket, file, job.stage))
-    return Stage(
-        name=signature.name,
-        device=source.device,
-        axis=signature.axis,
-        minimum=signature.minimum,
-        inputs=signature.inputs,
-        outputs=signature.outputs,
-        parameters=source.parameters,
-        libraries=tuple(libraries),
-    )
 
 
 def _write_parameters(staging: Path, sources: Sequence[Weight]) -> Parameters:
@@ -302,16 +226,10 @@ def list_files(staging: Path) -> tuple[FileEntry, ...]:
     )
 
 
-def _copy(source: Path, destination: Path) -> None:
-    destination.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, destination)
-
-
 def _needed_bytes(contents: BundleContents) -> int:
-    libraries = [library.path for stage in contents.stages for library in stage.libraries]
     arrays = [tensor.values for tensor in contents.tensors] + list(contents.voices.values())
     return (
-        sum(path.stat().st_size for path in [*libraries, *contents.runtimes])
+        sum(path.stat().st_size for path in contents.copies.values())
         + sum(array.nbytes + ALIGNMENT for array in arrays)
         + _HEADROOM
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 import tvm
 
 from exporter import __version__
-from exporter.bundle.write import BundleContents, StageSource
+from exporter.bundle.write import PARAMETER_FILE, BundleContents
 from exporter.compiler.import_stage import stage_weights
 from exporter.compiler.library import CompiledLibrary, Weight
 from exporter.compiler.link import minimum_os
@@ -42,24 +42,34 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         ToolsError: the installed TVM lacks something that a bundle needs.
     """
     tensors: list[Weight] = []
-    stages: list[StageSource] = []
+    stages: list[manifest.Stage] = []
+    devices = _device_libraries(plan)
+    copies = {_runtime_path(path): path for path in devices.values()}
+    runtime = _runtime(plan, plan.target.runtime)
+    if runtime is not None:
+        copies[_runtime_path(runtime)] = runtime
     for stage in plan.stages:
         parameters = stage_parameters(plan.checkpoint, stage, plan.target.source_apart)
-        stages.append(_stage(plan, stage, parameters, libraries))
+        own = _libraries(plan, stage, parameters, libraries)
+        stages.append(_stage(plan, stage, parameters, own))
         tensors.extend(parameters)
-    return BundleContents(
+        copies |= {library_path(library): library.path for library in own}
+    contents = manifest.Manifest(
+        requires=(manifest.DEVICES_REQUIRED,) if plan.target.source_apart else (),
         model=_model(plan.checkpoint),
         versions=versions(),
         materials=materials(plan.target),
         target=_manifest_target(plan, libraries),
-        stages=stages,
-        tensors=tensors,
-        voices=plan.voices,
+        audio=manifest.AudioFormat(),
+        runtime_library=_runtime_path(runtime) if runtime else "",
+        stages=tuple(stages),
+        parameters=manifest.Parameters(PARAMETER_FILE, ()),
         vocabulary=plan.checkpoint.vocabulary,
-        runtime_library=_runtime(plan, plan.target.runtime),
-        device_libraries=_device_libraries(plan),
         max_phonemes=positions(plan.checkpoint) - _BOUNDARY_TOKENS,
+        voices=(),
+        device_libraries={device: _runtime_path(path) for device, path in devices.items()},
     )
+    return BundleContents(contents, tensors, plan.voices, copies)
 
 
 def stage_parameters(checkpoint: Checkpoint, stage: str, source_apart: bool) -> list[Weight]:
@@ -68,10 +78,10 @@ def stage_parameters(checkpoint: Checkpoint, stage: str, source_apart: bool) -> 
     return [replace(weight, name=f"{stage}.{weight.name}") for weight in weights]
 
 
-def _stage(
+def _libraries(
     plan: Plan, stage: str, parameters: Sequence[Weight], libraries: Sequence[CompiledLibrary]
-) -> StageSource:
-    """Returns a stage for the bundle; its libraries must all take the parameters that the bundle has."""
+) -> list[CompiledLibrary]:
+    """Returns the libraries of a stage, which must all take the parameters that the bundle has."""
     expected = tuple((weight.name, weight.layout) for weight in parameters)
     own = [library for library in libraries if library.job.stage == stage]
     for library in own:
@@ -81,9 +91,32 @@ def _stage(
                 f"The library {library.job} takes other parameters than the bundle has: expected {expected}, "
                 f"found {found}. This is an error of the exporter; try --no-cache."
             )
-    own.sort(key=lambda library: (plan.levels.index(library.job.level), library.job.bucket))
-    names = tuple(name for name, _ in expected)
-    return StageSource(plan.signatures[stage], names, tuple(own), plan.device_of(stage))
+    return sorted(own, key=lambda library: (plan.levels.index(library.job.level), library.job.bucket))
+
+
+def _stage(
+    plan: Plan, stage: str, parameters: Sequence[Weight], libraries: Sequence[CompiledLibrary]
+) -> manifest.Stage:
+    return manifest.Stage(
+        device=plan.device_of(stage),
+        **vars(plan.signatures[stage]),
+        parameters=tuple(weight.name for weight in parameters),
+        libraries=tuple(
+            manifest.Library(each.job.level.name, each.job.bucket, library_path(each), stage)
+            for each in libraries
+        ),
+    )
+
+
+def library_path(library: CompiledLibrary) -> str:
+    """Returns the path of a stage's library in the bundle."""
+    job = library.job
+    return f"lib/{job.level.name}/{job.stage}-{job.bucket}{library.path.suffix}"
+
+
+def _runtime_path(runtime: Path) -> str:
+    """Returns the path in the bundle; all are in one directory, where macOS looks for their dependencies."""
+    return f"lib/{runtime.name}"
 
 
 def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
@@ -117,10 +150,8 @@ def _runtime(plan: Plan, file: RuntimeFile | None) -> Path | None:
     return plan.runtime_libraries.get(file.name, _tvm_directory() / "lib" / file.name)
 
 
-def _device_libraries(plan: Plan) -> dict[str, Path] | None:
-    """Returns TVM's runtime of the target's device; None where the target has only its CPU."""
-    if not plan.target.source_apart:
-        return None
+def _device_libraries(plan: Plan) -> dict[str, Path]:
+    """Returns TVM's runtime of the target's device, where it has one and an app does not bring it."""
     runtime = _runtime(plan, plan.target.device_runtime)
     return {} if runtime is None else {plan.target.device: runtime}
 

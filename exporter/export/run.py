@@ -62,10 +62,12 @@ def export_bundle(
         libraries = _compile(plan, Path(work), progress, build, pool)
         contents = bundle_contents(plan, libraries)
         if self_test is not None and (test := self_test(plan, progress)) is not None:
-            contents = replace(contents, extensions=test.extensions, extension_files=test.files)
+            manifest = replace(contents.manifest, extensions=test.extensions)
+            contents = replace(contents, manifest=manifest, extension_files=test.files)
         if measure is None:
             progress.step("write the bundle, and do not validate it")
-            return write_bundle(options.output, replace(contents, parity=not_validated("--no-validate")))
+            manifest = replace(contents.manifest, parity=not_validated("--no-validate"))
+            return write_bundle(options.output, replace(contents, manifest=manifest))
         progress.step("write the bundle, and compare it with kokoro before it is published")
         return write_bundle(options.output, contents, partial(measure, plan, progress))
 

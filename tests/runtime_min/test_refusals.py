@@ -31,7 +31,7 @@ from runtime_min.errors import (
 )
 from runtime_min.format.manifest import CpuLevel
 from tests.support.speaking import run_alone
-from tests.support.tiny_bundle import contents, with_levels
+from tests.support.tiny_bundle import contents, with_entries, with_levels
 
 
 @pytest.fixture(scope="module")
@@ -203,7 +203,7 @@ def test_a_bundle_for_another_tvm_ffi_is_refused(
     libraries: dict[str, Path], runtime_library: Path, tmp_path: Path, change: dict[str, str]
 ) -> None:
     made = contents(libraries, runtime_library)
-    other = replace(made, versions=replace(made.versions, **change))
+    other = with_entries(made, versions=replace(made.manifest.versions, **change))
     name, message = load_error(write_bundle(tmp_path / "bundle", other))
     assert name == TvmVersionError.__name__
     assert change["tvm_ffi"] in message and "pip install" in message
@@ -214,7 +214,7 @@ def test_a_runtime_of_another_version_in_the_process_is_refused(
 ) -> None:
     other = tmp_path / "other"
     made = contents(libraries, runtime_library)
-    write_bundle(other, replace(made, versions=replace(made.versions, tvm="0.28.0")))
+    write_bundle(other, with_entries(made, versions=replace(made.manifest.versions, tvm="0.28.0")))
     assert (
         run_alone(
             bundle,

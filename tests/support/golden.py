@@ -22,6 +22,7 @@ from tests.support.tiny_bundle import (
     dummy_contents,
     dummy_contents_on,
     tensors,
+    with_entries,
     with_levels,
 )
 
@@ -59,14 +60,11 @@ def _fixed(made: BundleContents) -> BundleContents:
         Weight(name, np.arange(values.size, dtype=np.float32).reshape(values.shape) / 4)
         for name, values in tensors().items()
     )
-    return replace(
-        made,
+    return with_entries(
+        replace(with_levels(made, LEVELS[1:]), tensors=parameters, voices=voices),
         versions=Versions("0.1.0", "0.27.0", "0.1.14", "0.14"),
         materials=Materials({"numpy": "2.4.6", "torch": "2.13.0"}, {"linker": "cc 12"}, "2" * 64, "3" * 40),
         target=Target("linux-x86_64", "x86_64-linux-gnu", "linux", "x86_64", "glibc 2.28", LEVELS[1:]),
-        stages=with_levels(made, LEVELS[1:]).stages,
-        tensors=parameters,
-        voices=voices,
         parity={"validated": True, "utterances": 6, "seconds": 19.5, "reference": "ə", "worst": -1},
     )
 
@@ -74,9 +72,10 @@ def _fixed(made: BundleContents) -> BundleContents:
 def part(work: Path) -> BundleContents:
     """Two stages for two CPU levels, and no voices."""
     made = whole(work)
-    stages = tuple(stage for stage in made.stages if stage.signature.name in ("bert", "decoder"))
-    two = with_levels(replace(made, stages=stages), LEVELS)
-    return replace(two, voices={}, parity={}, materials=replace(made.materials, commit=""))
+    stages = tuple(stage for stage in made.manifest.stages if stage.name in ("bert", "decoder"))
+    two = with_levels(with_entries(made, stages=stages), LEVELS)
+    materials = replace(made.manifest.materials, commit="")
+    return with_entries(replace(two, voices={}), parity={}, materials=materials)
 
 
 def devices(work: Path) -> BundleContents:
@@ -84,13 +83,15 @@ def devices(work: Path) -> BundleContents:
     made = _fixed(dummy_contents_on("cuda", work))
     moved = ("duration", "text_encoder", "decoder")
     stages = tuple(
-        replace(stage, device="cuda" if stage.signature.name in moved else "cpu") for stage in made.stages
+        replace(stage, device="cuda" if stage.name in moved else "cpu") for stage in made.manifest.stages
     )
-    return replace(made, stages=stages, target=replace(made.target, name="cuda-linux"))
+    return with_entries(made, stages=stages, target=replace(made.manifest.target, name="cuda-linux"))
 
 
 def devices_of_app(work: Path) -> BundleContents:
     """Libraries for an app that brings TVM's runtimes itself."""
     made = _fixed(dummy_contents_on("metal", work))
-    target = Target("metal-ios", "arm64-apple-ios15.0", "ios", "arm64", "ios 15.0", made.target.levels)
-    return replace(made, target=target, runtime_library=None, device_libraries={})
+    copies = {path: file for path, file in made.copies.items() if path.count("/") == 2}
+    levels = made.manifest.target.levels
+    target = Target("metal-ios", "arm64-apple-ios15.0", "ios", "arm64", "ios 15.0", levels)
+    return with_entries(replace(made, copies=copies), target=target, runtime_library="", device_libraries={})

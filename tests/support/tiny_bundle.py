@@ -6,15 +6,28 @@ import importlib.metadata
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from exporter.bundle.write import BundleContents, StageSource
+from exporter.bundle.write import PARAMETER_FILE, BundleContents
 from exporter.compiler import targets
-from exporter.compiler.library import CompiledLibrary, Job, Weight
+from exporter.compiler.library import Job, Weight
 from exporter.compiler.targets import find_target
 from runtime_min.engine.machine import this_machine
-from runtime_min.format.manifest import CpuLevel, Materials, ModelInfo, Target, Versions
+from runtime_min.format.manifest import (
+    DEVICES_REQUIRED,
+    AudioFormat,
+    CpuLevel,
+    Library,
+    Manifest,
+    Materials,
+    ModelInfo,
+    Parameters,
+    Stage,
+    Target,
+    Versions,
+)
 from runtime_min.format.signatures import STAGE_NAMES, StageSignature, signatures, stage_names
 
 HIDDEN = 4
@@ -87,29 +100,45 @@ def contents(
 
     With `device_libraries` the source is apart, and `devices` names the stages that compute on them.
     """
-    sources = []
+    stages, copies = [], {}
     for name, signature in signatures(HIDDEN, STYLE, device_libraries is not None).items():
         if name in libraries:
-            device = devices.get(name, "cpu")
-            found = (
-                CompiledLibrary(job(signature, bucket, "baseline", device), libraries[name])
-                for bucket in BUCKETS[signature.axis]
+            files = {bucket: f"lib/baseline/{name}-{bucket}.so" for bucket in BUCKETS[signature.axis]}
+            found = tuple(Library("baseline", bucket, file, name) for bucket, file in files.items())
+            copies |= dict.fromkeys(files.values(), libraries[name])
+            stages.append(
+                Stage(
+                    device=devices.get(name, "cpu"),
+                    **vars(signature),
+                    parameters=PARAMETERS[name],
+                    libraries=found,
+                )
             )
-            sources.append(StageSource(signature, PARAMETERS[name], tuple(found), device))
-    return BundleContents(
+    runtimes = {path: f"lib/{path.name}" for path in (runtime_library, *(device_libraries or {}).values())}
+    manifest = Manifest(
+        requires=() if device_libraries is None else (DEVICES_REQUIRED,),
         model=ModelInfo("tiny", "synthetic", "0" * 64, "1" * 64, True, HIDDEN, STYLE),
         versions=versions(),
         materials=materials(),
         target=this_target(),
-        stages=tuple(sources),
-        tensors=tuple(Weight(name, values) for name, values in tensors().items()),
-        voices=voices(),
+        audio=AudioFormat(),
+        runtime_library=runtimes[runtime_library],
+        stages=tuple(stages),
+        parameters=Parameters(PARAMETER_FILE, ()),
         vocabulary=VOCABULARY,
-        runtime_library=runtime_library,
-        device_libraries=device_libraries,
         max_phonemes=MAX_PHONEMES,
+        voices=(),
         parity={"decoder.db": 101.5, "utterances": 3, "reference": "pt.dynamic"},
+        device_libraries={name: runtimes[path] for name, path in (device_libraries or {}).items()},
     )
+    weights = tuple(Weight(name, values) for name, values in tensors().items())
+    copies |= {file: path for path, file in runtimes.items()}
+    return BundleContents(manifest, weights, voices(), copies)
+
+
+def with_entries(made: BundleContents, **changes: Any) -> BundleContents:
+    """The same bundle with other entries of the manifest."""
+    return replace(made, manifest=replace(made.manifest, **changes))
 
 
 def dummy_contents(directory: Path, stages: tuple[str, ...] = STAGE_NAMES) -> BundleContents:
@@ -131,15 +160,15 @@ def dummy_contents_on(device: str, directory: Path) -> BundleContents:
 
 def with_levels(made: BundleContents, levels: tuple[CpuLevel, ...]) -> BundleContents:
     """The same bundle with its libraries once for each of `levels`."""
-    stages = tuple(
-        replace(
-            stage,
-            libraries=tuple(
-                replace(library, job=job(stage.signature, library.job.bucket, level.name, stage.device))
-                for level in levels
-                for library in stage.libraries
-            ),
-        )
-        for stage in made.stages
-    )
-    return replace(made, target=replace(made.target, levels=levels), stages=stages)
+    stages, copies = [], {path: file for path, file in made.copies.items() if path.count("/") == 1}
+    for stage in made.manifest.stages:
+        libraries = []
+        for library in stage.libraries:
+            for level in levels:
+                file = f"lib/{level.name}/{stage.name}-{library.bucket}.so"
+                libraries.append(replace(library, level=level.name, file=file))
+                copies[file] = made.copies[library.file]
+        libraries.sort(key=lambda each: [level.name for level in levels].index(each.level))
+        stages.append(replace(stage, libraries=tuple(libraries)))
+    target = replace(made.manifest.target, levels=levels)
+    return with_entries(replace(made, copies=copies), target=target, stages=tuple(stages))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ from exporter.bundle.sign import (
 from exporter.bundle.write import write_bundle
 from exporter.cli.main import app
 from runtime_min.errors import DamagedFileError, OutputError
-from tests.support.tiny_bundle import dummy_contents
+from tests.support.tiny_bundle import dummy_contents, with_entries
 
 
 def make_key(directory: Path, name: str) -> tuple[Path, Path]:
@@ -66,7 +65,7 @@ def test_the_owner_of_the_key_is_recognised(signed: Path, keys: tuple[Path, Path
     with pytest.raises(WrongSignatureError, match="does not sign this manifest with the key of"):
         verify(signed, make_key(tmp_path, "stranger")[1])
     (tmp_path / "other").mkdir()
-    write_bundle(signed, replace(dummy_contents(tmp_path / "other"), parity={"run": 2}))
+    write_bundle(signed, with_entries(dummy_contents(tmp_path / "other"), parity={"run": 2}))
     with pytest.raises(WrongSignatureError):
         verify(signed, keys[1])
 

@@ -24,7 +24,7 @@ from runtime_min.errors import DiskFullError, ManifestError
 from runtime_min.format.manifest import ALIGNMENT, CpuLevel
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.support.paths import ROOT
-from tests.support.tiny_bundle import dummy_contents, tensors, voices, with_levels
+from tests.support.tiny_bundle import dummy_contents, tensors, voices, with_entries, with_levels
 from tests.support.written import bytes_of, fail_with
 
 
@@ -54,8 +54,8 @@ def test_what_is_written_verifies_and_holds_what_was_given(made: BundleContents,
     for voice in manifest.voices:
         rows = np.fromfile(bundle / voice.file, "<f4").reshape(voice.rows, voice.columns)
         np.testing.assert_array_equal(rows, voices()[voice.name])
-    assert dict(manifest.vocabulary) == dict(made.vocabulary)
-    assert dict(manifest.parity) == dict(made.parity)
+    assert dict(manifest.vocabulary) == dict(made.manifest.vocabulary)
+    assert dict(manifest.parity) == dict(made.manifest.parity)
     assert {"LICENSE", "NOTICE", "README.txt", "runtime_min.pyz"} <= set(bytes_of(bundle))
     for name in ("LICENSE", "NOTICE"):
         assert (bundle / name).read_bytes() == (ROOT / name).read_bytes()
@@ -85,7 +85,7 @@ def test_contents_that_no_reader_accepts_are_refused(made: BundleContents, place
     with pytest.raises(ManifestError, match="names of the parameter table"):
         write_bundle(place / "bundle", replace(made, tensors=made.tensors[:1]))
     with pytest.raises(ManifestError, match="vocabulary"):
-        write_bundle(place / "bundle", replace(made, vocabulary={"a": -1}))
+        write_bundle(place / "bundle", with_entries(made, vocabulary={"a": -1}))
     assert os.listdir(place) == []
 
 
@@ -107,7 +107,7 @@ def test_the_archive_holds_the_whole_runtime_with_fixed_dates(made: BundleConten
 def test_the_readme_warns_of_synthetic_weights_only_and_its_commands_write_elsewhere(
     made: BundleContents, place: Path
 ) -> None:
-    real = replace(made, model=replace(made.model, synthetic=False, source="hub"))
+    real = with_entries(made, model=replace(made.manifest.model, synthetic=False, source="hub"))
     for contents, warns in ((made, True), (real, False)):
         bundle = write_bundle(place / "bundle", contents)
         readme = (bundle / "README.txt").read_text(encoding="utf-8")
@@ -141,7 +141,7 @@ def test_an_earlier_bundle_or_an_empty_directory_is_replaced_and_nothing_is_left
         (place / "bundle").mkdir(parents=True)
     # Only Linux exchanges two names; other systems rename twice.
     monkeypatch.setattr(sys, "platform", system)
-    bundle = write_bundle(place / "bundle", replace(made, parity={"run": 2}))
+    bundle = write_bundle(place / "bundle", with_entries(made, parity={"run": 2}))
     assert read_manifest(bundle).parity == {"run": 2}
     verify_files(bundle, read_manifest(bundle))
     assert os.listdir(place) == ["bundle"]
@@ -237,7 +237,7 @@ def test_a_place_that_another_process_writes_to_is_left_alone(made: BundleConten
     before = bytes_of(write_bundle(place / "bundle", made))
     with locked(place / "bundle"):
         with pytest.raises(BusyDestinationError, match=r"is writing .*/bundle: wait until it has ended"):
-            write_bundle(place / "bundle", replace(made, parity={"run": 2}))
+            write_bundle(place / "bundle", with_entries(made, parity={"run": 2}))
         write_bundle(place / "another", made)
     assert bytes_of(place / "bundle") == before
     assert sorted(os.listdir(place)) == ["another", "bundle"]
@@ -248,7 +248,7 @@ def test_of_many_at_once_one_writes_and_nothing_is_mixed(made: BundleContents, p
 
     def write(run: int) -> bool:
         try:
-            write_bundle(place / "bundle", replace(made, parity={"run": run}))
+            write_bundle(place / "bundle", with_entries(made, parity={"run": run}))
         except BusyDestinationError:
             return False
         verify_files(place / "bundle", read_manifest(place / "bundle"))
@@ -270,7 +270,7 @@ from pathlib import Path
 import typer
 from exporter.bundle.write import write_bundle
 from exporter.cli.terminal import reported_errors
-from tests.support.tiny_bundle import dummy_contents
+from tests.support.tiny_bundle import dummy_contents, with_entries
 work, bundle = map(Path, sys.argv[1:])
 
 def measure(staging):
@@ -279,7 +279,7 @@ def measure(staging):
 
 try:
     with reported_errors("interrupted"):
-        write_bundle(bundle, replace(dummy_contents(work), parity={"run": 2}), measure)
+        write_bundle(bundle, with_entries(dummy_contents(work), parity={"run": 2}), measure)
 except typer.Exit as end:
     sys.exit(end.exit_code)
 """
@@ -305,7 +305,7 @@ def test_a_signal_leaves_the_earlier_bundle_and_the_next_export_goes_on(
     else:
         assert (process.returncode, errors) == (130, "interrupted\n")
         assert os.listdir(place) == ["bundle"]
-    assert read_manifest(write_bundle(place / "bundle", replace(made, parity={"run": 3}))).parity == {
+    assert read_manifest(write_bundle(place / "bundle", with_entries(made, parity={"run": 3}))).parity == {
         "run": 3
     }
     assert os.listdir(place) == ["bundle"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from runtime_min.__main__ import main
 from runtime_min.engine.machine import Machine
 from runtime_min.format import manifest
 from runtime_min.format.verify import read_manifest
-from tests.support.tiny_bundle import dummy_contents, with_levels
+from tests.support.tiny_bundle import dummy_contents, with_entries, with_levels
 
 
 def machine_of(target: Target, missing: frozenset[str] = frozenset()) -> Machine:
@@ -49,7 +48,7 @@ def bundle_for(target: Target, place: Path) -> Path:
     written = manifest.Target(
         target.name, target.triple, target.system, target.machine, target.minimum_os, levels
     )
-    return write_bundle(place / "bundle", replace(made, target=written))
+    return write_bundle(place / "bundle", with_entries(made, target=written))
 
 
 def inspected(bundle: Path, machine: Machine) -> str:

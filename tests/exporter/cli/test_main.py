@@ -7,7 +7,6 @@ import json
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,7 @@ from exporter.export.jobs import StageError
 from exporter.export.plan import ExportOptions, OptionError
 from runtime_min.errors import DiskFullError
 from runtime_min.format.signatures import STAGE_NAMES
-from tests.support.tiny_bundle import dummy_contents, voices
+from tests.support.tiny_bundle import dummy_contents, voices, with_entries
 
 COMMANDS = ("bundle", "inspect", "verify", "sign", "pack", "unpack", "validate", "doctor", "version")
 
@@ -232,7 +231,7 @@ class TestInspect:
         ],
     )
     def test_the_figures_of_validation_are_shown_for_each_level(self, tmp_path, parity, lines):
-        made = replace(dummy_contents(tmp_path), parity=parity)
+        made = with_entries(dummy_contents(tmp_path), parity=parity)
         shown = run("inspect", write_bundle(tmp_path / "bundle", made)).stdout
         words = " ".join(
             "".join(character if character.isprintable() else " " for character in shown).split()

@@ -21,7 +21,7 @@ from runtime_min.format.manifest import Target
 from runtime_min.format.verify import read_manifest
 from tests.support import stand_in
 from tests.support.speaking import ROOT, assert_speaks_as_the_format_specifies, run_alone
-from tests.support.tiny_bundle import contents, dummy_contents_on
+from tests.support.tiny_bundle import contents, dummy_contents_on, with_entries
 
 MOVED = ("duration", "text_encoder", "decoder")
 
@@ -256,9 +256,9 @@ def test_a_missing_device_is_an_error_that_says_what_is_expected(tmp_path: Path)
 def test_a_bundle_on_the_wrong_machine_says_whose_it_is(tmp_path: Path) -> None:
     made = dummy_contents_on("metal", tmp_path)
     target = Target(
-        "metal-macos", "arm64-apple-macos13.0", "macos", "arm64", "macos 13.0", made.target.levels
+        "metal-macos", "arm64-apple-macos13.0", "macos", "arm64", "macos 13.0", made.manifest.target.levels
     )
-    bundle = write_bundle(tmp_path / "bundle", replace(made, target=target))
+    bundle = write_bundle(tmp_path / "bundle", with_entries(made, target=target))
     with pytest.raises(PlatformError, match=r"metal-macos.*this machine") as caught:
         Bundle.load(bundle)
     assert str(caught.value).count(". ") == 0
