@@ -33,7 +33,7 @@ prove: $(INSTALLED)
 # Takes about half an hour on an idle machine, and means nothing on a busy one; writes docs/bench.*.
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
-	$(BIN)/python -m exporter.cli.make_bench
+	$(BIN)/python -m benchmarks
 
 # A file in the environment stands for it, so that a second run starts at once.
 $(INSTALLED): pyproject.toml constraints.txt
@@ -45,4 +45,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis bundles/demo hello.wav
-	find exporter runtime_min tests -name __pycache__ -prune -exec rm -rf {} +
+	find benchmarks exporter runtime_min tests -name __pycache__ -prune -exec rm -rf {} +

@@ -1,1 +1,1 @@
-"""``kokoro-export bench``: a bundle beside kokoro in PyTorch and in ONNX Runtime, measured in one run."""
+"""``kokoro-export bench``: the time, memory and sizes of a bundle on this machine."""

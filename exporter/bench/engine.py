@@ -1,4 +1,4 @@
-"""An engine as its users run it, from phonemes to samples, in a process that measures itself.
+"""An engine from phonemes to samples, in a process that measures itself.
 
 `load` and `speak` run in a `FreshProcess`. Nothing is imported that the engine does not need, because imports
 are a part of a cold start and of the memory.
@@ -6,16 +6,16 @@ are a part of a cold start and of the memory.
 
 from __future__ import annotations
 
-import importlib
-import json
+import sys
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+BUNDLE = "bundle"
 Samples = NDArray[np.float32]
 Speak = Callable[[str], Iterable[Samples]]
 """Takes phonemes, yields the pieces of the audio."""
@@ -24,36 +24,56 @@ _speak: list[Speak] = []
 """The engine of this process, once it is loaded."""
 
 
+class Engine(Protocol):
+    """A description of an engine in plain values, which another process receives."""
+
+    @property
+    def name(self) -> str:
+        """Name of the engine."""
+
+    @property
+    def threads(self) -> int:
+        """Number of threads that the engine computes on."""
+
+    def load(self) -> Speak:
+        """Loads the engine into this process."""
+
+    def command(self, phonemes: str, wav: str) -> list[str]:
+        """Returns the command line that a user would run to write a WAV file."""
+
+
 @dataclass(frozen=True)
-class Engine:
-    """What to load, and how; plain values for another process."""
+class BundleEngine:
+    """A bundle in `runtime_min`."""
 
-    name: str
-    threads: int
     bundle: str
-    """Directory of the bundle; the competitors take only the voice from it."""
+    """Directory of the bundle."""
     level: str
-    """CPU level of the bundle."""
+    """CPU level."""
     voice: str
-    voice_file: str
-    """Within the bundle, float32 rows of `columns`."""
-    columns: int
-    checkpoint: str
-    config: str
-    onnx: str
-    sample_rate: int
+    threads: int
+    stream: bool = False
+    """The audio is computed piece by piece."""
+    name: str = BUNDLE
 
-    def voice_rows(self) -> Samples:
-        """Reads the voice, ``[rows, 1, columns]``; n phonemes take row n - 1."""
-        return np.fromfile(f"{self.bundle}/{self.voice_file}", "<f4").reshape(-1, 1, self.columns)
+    def load(self) -> Speak:
+        """Loads the bundle into this process."""
+        from runtime_min import Bundle
 
-    def as_json(self) -> str:
-        """Returns the engine for the command line of another process."""
-        return json.dumps(asdict(self))
+        bundle = Bundle.load(self.bundle, threads=self.threads, level=self.level)
+        if self.stream:
+            return lambda phonemes: (piece.samples for piece in bundle.stream(phonemes, self.voice))
+        return lambda phonemes: [bundle.synthesize(phonemes, self.voice).samples]
+
+    def command(self, phonemes: str, wav: str) -> list[str]:
+        """Returns the command line of the runtime that writes a WAV file."""
+        options = ("--voice", self.voice, "--level", self.level, "--threads", str(self.threads))
+        utterance = ("--phonemes", phonemes, "--format", "pcm16", "-o", wav)
+        return [sys.executable, "-m", "runtime_min", self.bundle, *options, *utterance]
 
 
 class Spoken(NamedTuple):
-    """How long an utterance took."""
+    """The time that an utterance took."""
 
     first: float
     """Seconds until the first piece of the audio."""
@@ -62,19 +82,9 @@ class Spoken(NamedTuple):
     samples: int
 
 
-def load(engine: Engine, stream: bool = False) -> None:
-    """Loads an engine into this process.
-
-    Args:
-        engine: what to load.
-        stream: whether it is to speak piece by piece.
-    """
-    if engine.name == "bundle":
-        loaded = _load_bundle(engine, stream)
-    else:
-        competitor = importlib.import_module(f"exporter.bench.competitors.{engine.name.replace('-', '_')}")
-        loaded = competitor.load(engine)
-    _speak[:] = [loaded]
+def load(engine: Engine) -> None:
+    """Loads an engine into this process."""
+    _speak[:] = [engine.load()]
 
 
 def speak(phonemes: str) -> Spoken:
@@ -85,12 +95,3 @@ def speak(phonemes: str) -> Spoken:
         ends.append(time.perf_counter() - started)
         samples += piece.size
     return Spoken(ends[0], ends[-1], samples)
-
-
-def _load_bundle(engine: Engine, stream: bool) -> Speak:
-    from runtime_min import Bundle
-
-    bundle = Bundle.load(engine.bundle, threads=engine.threads, level=engine.level)
-    if stream:
-        return lambda phonemes: (piece.samples for piece in bundle.stream(phonemes, engine.voice))
-    return lambda phonemes: [bundle.synthesize(phonemes, engine.voice).samples]

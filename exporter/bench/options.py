@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.bench.utterances import phonemes_of
+from exporter.bench.utterances import phonemes_of, text_of
 from exporter.errors import ExportError
 from runtime_min.engine.machine import check_target, choose_level, this_machine
 from runtime_min.errors import MissingStagesError
@@ -14,7 +14,9 @@ from runtime_min.format.signatures import MINIMUM_LENGTH, STAGE_NAMES
 from runtime_min.format.verify import read_manifest
 
 HEADLINE, LONGEST = 62, 450
-"""The lengths that the goals for memory, cold start and growth are about."""
+"""The lengths at which memory and cold starts are measured, if they are among the lengths."""
+_LONG_TEXT = 3_000
+"""Phonemes."""
 
 
 class LengthError(ExportError):
@@ -25,7 +27,7 @@ class LengthError(ExportError):
 
 @dataclass(frozen=True)
 class Options:
-    """The bundle, the engines and the figures to measure."""
+    """The bundle and the figures to measure."""
 
     bundle: Path
     manifest: Manifest
@@ -33,18 +35,17 @@ class Options:
     tokens: tuple[int, ...]
     threads: tuple[int, ...]
     rounds: int
-    engines: tuple[str, ...]
     profile: bool = False
-    checkpoint: str | None = None
-    config: Path | None = None
-    onnx: Path | None = None
-    """kokoro's ONNX export, written there if missing; None for a temporary one."""
     stream: bool = False
-    """Also measure a long text beside kokoro-onnx."""
+    """Also measure a long text piece by piece."""
 
     def phonemes(self, tokens: int) -> str:
-        """Returns what every engine speaks at this length."""
+        """Returns the utterance of this length."""
         return phonemes_of(tokens, self.manifest.vocabulary)
+
+    def long_text(self) -> str:
+        """Returns the phonemes of the text that is spoken piece by piece."""
+        return text_of(_LONG_TEXT, self.manifest.vocabulary)
 
     def headline(self) -> int:
         """Returns the length for what is measured at one length only."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.bench.engine import Engine
+from exporter.bench.engine import BundleEngine
 from exporter.bench.results import KernelTime, Profile, StageTime
 from exporter.bench.work import Shape, work_of
 from exporter.validate.observe import stage_inputs
@@ -105,7 +105,7 @@ def by_kernel(stage: str, calls: Sequence[Call], seconds: Sequence[float]) -> tu
     return tuple(sorted(kernels, key=lambda kernel: -kernel.seconds))
 
 
-def profile(engine: Engine, phonemes: str, rounds: int) -> Profile:
+def profile(engine: BundleEngine, phonemes: str, rounds: int) -> Profile:
     """Returns the profile of one utterance, measured in this process."""
     with Bundle.load(engine.bundle, threads=engine.threads, level=engine.level, verify=False) as bundle:
         trace = bundle.trace(phonemes, engine.voice)

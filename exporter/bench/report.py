@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,9 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from exporter.bench.goals import goals
-from exporter.bench.plot import plot
-from exporter.bench.results import NAMES, Benchmark
+from exporter.bench.figure_table import FigureTable
+from exporter.bench.results import Benchmark
 from exporter.bench.soak import Soak
-from exporter.bench.tables import tables
 from exporter.errors import ExportError
 
 _FORMAT = 1
@@ -29,37 +28,59 @@ class UnwritableReportError(ExportError):
     exit_code = 6
 
 
-def save(benchmark: Benchmark, directory: Path) -> tuple[Path, ...]:
-    """Writes ``bench.md``, ``bench.json`` and ``bench.svg``; returns where.
+def all_facts(benchmark: Benchmark, others: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Returns the facts of a benchmark, `others`, and the load by other processes with a warning."""
+    busy = f"{benchmark.busy_before:.2f} cores before and {benchmark.busy_after:.2f} after the measurement"
+    if max(benchmark.busy_before, benchmark.busy_after) > _BUSY:
+        busy += ": THE MACHINE WAS BUSY, AND THE TIMINGS MEAN LITTLE"
+    return {**benchmark.facts, **(others or {}), "busy with other things": busy}
 
-    Raises:
-        UnwritableReportError: they cannot be written.
+
+def as_content(benchmark: Benchmark) -> dict[str, Any]:
+    """Returns the figures, with the statistics of each timing, as JSON holds them."""
+    content: dict[str, Any] = {"format": _FORMAT, **asdict(benchmark)}
+    for entry, timing in zip(content["timings"], benchmark.timings, strict=True):
+        entry |= {"median": timing.median, "rate": timing.rate, "best_rate": timing.best_rate}
+    for entry, start in zip(content["cold_starts"], benchmark.cold_starts, strict=True):
+        entry["median"] = start.median
+    return content
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    """Returns the text of a JSON file."""
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def as_markdown(introduction: str, facts: Mapping[str, str], parts: Iterable[str]) -> str:
+    """Returns the report as Markdown.
+
+    Args:
+        introduction: a sentence below the title.
+        facts: what was measured and how.
+        parts: tables and images.
     """
-    contents = {
-        "bench.md": as_markdown(benchmark),
-        "bench.json": as_json(benchmark),
-        "bench.svg": plot(benchmark),
-    }
-    return _write(directory, contents)
+    lines = [f"- {name}: {value}" for name, value in facts.items()]
+    return "\n".join(["# Benchmark", "", introduction, "", *lines, "", *parts])
 
 
-def save_soak(soak: Soak, directory: Path) -> tuple[Path, ...]:
-    """Writes ``bench-memory.json``; returns where.
+def as_terminal(facts: Mapping[str, str], tables: Iterable[FigureTable], width: int) -> RenderableType:
+    """Returns the report for a terminal of `width` columns."""
+    lines = [Text(f"{name}: {value}") for name, value in facts.items()]
+    return Group(*lines, *(part for table in tables for part in table.renderables(width)))
 
-    Raises:
-        UnwritableReportError: it cannot be written.
-    """
-    content = {"format": _FORMAT, **asdict(soak), "growth": soak.growth, "flat": soak.flat}
-    return _write(directory, {"bench-memory.json": json.dumps(content, indent=1) + "\n"})
+
+def soak_content(soak: Soak) -> dict[str, Any]:
+    """Returns the figures of a soak test as JSON holds them."""
+    return {"format": _FORMAT, **asdict(soak), "growth": soak.growth, "flat": soak.flat}
 
 
 def prepare(directory: Path) -> None:
-    """Makes the directory of a benchmark, before anything slow runs.
+    """Makes the directory of a report, before anything slow runs.
 
     Raises:
         UnwritableReportError: it cannot be made, or nothing can be written there.
     """
-    _write(directory, {})
+    save(directory, {})
     if not os.access(directory, os.W_OK):
         raise UnwritableReportError(
             f"Nothing can be written to {directory}: expected a directory of one's own. "
@@ -67,7 +88,16 @@ def prepare(directory: Path) -> None:
         )
 
 
-def _write(directory: Path, contents: dict[str, str]) -> tuple[Path, ...]:
+def save(directory: Path, contents: Mapping[str, str]) -> tuple[Path, ...]:
+    """Writes texts to files of a directory, and returns their paths.
+
+    Args:
+        directory: made if missing.
+        contents: the text of each file, by the file's name.
+
+    Raises:
+        UnwritableReportError: they cannot be written.
+    """
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for name, text in contents.items():
@@ -77,57 +107,3 @@ def _write(directory: Path, contents: dict[str, str]) -> tuple[Path, ...]:
             f"The report cannot be written to {directory}: {error.strerror}. Name another --save-dir."
         ) from error
     return tuple(directory / name for name in contents)
-
-
-def as_json(benchmark: Benchmark) -> str:
-    """Returns everything that was measured, with medians and goals, for programs."""
-    content: dict[str, Any] = {"format": _FORMAT, **asdict(benchmark)}
-    for entry, timing in zip(content["timings"], benchmark.timings, strict=True):
-        entry |= {"median": timing.median, "rate": timing.rate, "best_rate": timing.best_rate}
-    for entry, start in zip(content["cold_starts"], benchmark.cold_starts, strict=True):
-        entry["median"] = start.median
-    content["goals"] = [
-        {
-            "figure": goal.figure,
-            "values": dict(goal.values),
-            "judged": goal.judged,
-            "at_least": goal.at_least,
-            "goal": goal.goal,
-            "reached": goal.reached,
-        }
-        for goal in goals(benchmark)
-    ]
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-
-
-def as_markdown(benchmark: Benchmark) -> str:
-    """Returns the report as Markdown."""
-    facts = [f"- {name}: {value}" for name, value in _facts(benchmark).items()]
-    head = ["# Benchmark", "", "`make bench` writes this file; all figures are of one run.", "", *facts]
-    plot = ["", "![Seconds for a second of audio over the length](bench.svg)"]
-    parts = [table.markdown() for table in tables(benchmark)]
-    return "\n".join([*head, "", parts[0], *plot, "", *parts[1:]])
-
-
-def as_terminal(benchmark: Benchmark, width: int) -> RenderableType:
-    """Returns the report's tables for a terminal of `width` columns."""
-    lines = [Text(f"{name}: {value}") for name, value in _facts(benchmark).items()]
-    return Group(*lines, *(part for table in tables(benchmark) for part in table.renderables(width)))
-
-
-def _facts(benchmark: Benchmark) -> dict[str, str]:
-    """Returns what was measured and how, with a warning if the figures are disturbed."""
-    engines = dict.fromkeys(timing.engine for timing in benchmark.timings)
-    idle = f"{benchmark.idle_share:.1%} of a core at most"
-    if benchmark.idle_share > 0.05:
-        idle += ": THEY DISTURBED THE ONE THAT WAS MEASURED"
-    busy = f"{benchmark.busy_before:.2f} cores before and {benchmark.busy_after:.2f} after the measurement"
-    if max(benchmark.busy_before, benchmark.busy_after) > _BUSY:
-        busy += ": THE MACHINE WAS BUSY, AND THE TIMINGS MEAN LITTLE"
-    return benchmark.facts | {
-        "engines": f"{', '.join(NAMES[engine] for engine in engines)}, each in a process of its own, with "
-        f"its makers' settings but for the number of threads; {benchmark.rounds} interleaved rounds in "
-        "rotated order after one to warm up",
-        "CPU time of engines that waited": idle,
-        "busy with other things": busy,
-    }

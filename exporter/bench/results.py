@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-BUNDLE, PYTORCH, ONNXRUNTIME = "bundle", "pytorch", "onnxruntime"
-ENGINES = (BUNDLE, PYTORCH, ONNXRUNTIME)
 LIBRARIES = "libraries of one CPU level"
-KOKORO_ONNX = "kokoro-onnx"
-"""A client that streams, on ONNX Runtime; measured beside the bundle's own stream."""
-NAMES = {BUNDLE: "bundle", PYTORCH: "PyTorch", ONNXRUNTIME: "ONNX Runtime", KOKORO_ONNX: "kokoro-onnx"}
 
 
 @dataclass(frozen=True)
@@ -68,7 +62,7 @@ class PeakMemory:
 
 @dataclass(frozen=True)
 class StreamTiming:
-    """One client that speaks a long text piece by piece, in each round in the same process."""
+    """One engine that speaks a long text piece by piece, in each round in the same process."""
 
     engine: str
     characters: int
@@ -134,9 +128,9 @@ class Profile:
     kernels: tuple[KernelTime, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """All figures of one run of the benchmark."""
+    """All figures of one run."""
 
     facts: dict[str, str]
     """Machine, versions, date, and how it was measured."""
@@ -149,18 +143,15 @@ class Benchmark:
     sizes: dict[str, int]
     """Bytes of the files that an app ships, by kind."""
     peaks: tuple[Peak, ...]
-    idle_share: float
-    """The most CPU time that any engine used while another one ran, over that time."""
     busy_before: float
     """Cores that other processes used before the measurement."""
     busy_after: float
-    export_seconds: float | None = None
     profile: Profile | None = None
     streams: tuple[StreamTiming, ...] = ()
 
     @property
     def most_threads(self) -> int:
-        """The number of threads that the goals are about."""
+        """The most threads that were measured."""
         return max(self.threads)
 
     def timing(self, engine: str, tokens: int, threads: int | None = None) -> Timing | None:
@@ -173,22 +164,3 @@ class Benchmark:
         """Returns the GFLOP/s of the machine, by default on the most threads."""
         wanted = threads or self.most_threads
         return next((each.gflops for each in self.peaks if each.threads == wanted), None)
-
-
-def ratio(numerator: float | None, denominator: float | None) -> float | None:
-    """Returns the quotient, or None if one of the two was not measured."""
-    return None if numerator is None or denominator is None else numerator / denominator
-
-
-def growth(short: Timing | None, long: Timing | None) -> float | None:
-    """Returns the growth of time over that of audio: 1 if a second of audio takes as long at both lengths."""
-    if short is None or long is None:
-        return None
-    return (long.median / short.median) / (long.audio_seconds / short.audio_seconds)
-
-
-def rotated(names: Sequence[str], rounds: int) -> tuple[tuple[str, ...], ...]:
-    """Returns the order of each round: every name once, each round beginning with the next name."""
-    return tuple(
-        tuple(names[(start + place) % len(names)] for place in range(len(names))) for start in range(rounds)
-    )

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from exporter.bench.engines import EngineProcess
+from exporter.bench.engine_process import EngineProcess
 from exporter.bench.utterances import phonemes_of
 from exporter.errors import ExportError
 from runtime_min.format.signatures import SAMPLE_RATE

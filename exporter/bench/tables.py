@@ -2,81 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
+from exporter.bench.engine import BUNDLE
 from exporter.bench.figure_table import FigureTable
-from exporter.bench.goals import Goal, goals, mebibytes, stream_goals
-from exporter.bench.results import (
-    BUNDLE,
-    ENGINES,
-    KOKORO_ONNX,
-    NAMES,
-    ONNXRUNTIME,
-    Benchmark,
-    KernelTime,
-    Profile,
-    ratio,
-)
+from exporter.bench.results import Benchmark, KernelTime, Profile, Timing
 from exporter.bench.work import EFFECTIVE
 
-GOALS_HEAD = ("figure", *(NAMES[name] for name in ENGINES), "ratio", "at least", "goal", "reached")
+_NAMES = {BUNDLE: BUNDLE}
 _SMALLEST_SHARE = 0.003
 """Kernels that take less of the utterance are shown together."""
 
 
 def tables(benchmark: Benchmark) -> tuple[FigureTable, ...]:
-    """Returns every table of a benchmark that has rows."""
-    made = (goals_table(benchmark), *_measurements(benchmark), *_profile(benchmark))
-    return tuple(table for table in made if table.rows)
-
-
-def goals_table(benchmark: Benchmark) -> FigureTable:
-    """Returns the table of the goals."""
-    threads = _count(benchmark.most_threads, "thread")
-    return FigureTable(
-        "Goals",
-        GOALS_HEAD,
-        tuple(map(_goal_row, goals(benchmark))),
-        note=f"Times are seconds of computing for a second of audio, on {threads}, medians of "
-        f"{benchmark.rounds} interleaved rounds. A ratio is the bundle's figure over {NAMES[ONNXRUNTIME]}'s, "
-        "unless the row names PyTorch.",
+    """Returns every table of a benchmark of one bundle."""
+    return (
+        timings_table(benchmark),
+        *fresh_process_tables(benchmark),
+        *_streams(benchmark),
+        *size_and_peak_tables(benchmark),
+        *profile_tables(benchmark),
     )
 
 
-def _measurements(benchmark: Benchmark) -> Iterator[FigureTable]:
-    yield FigureTable(
+def by_length(benchmark: Benchmark) -> list[Timing]:
+    """Returns the timings in the order of lengths and numbers of threads."""
+    return sorted(benchmark.timings, key=lambda timing: (timing.tokens, timing.threads))
+
+
+def timings_table(benchmark: Benchmark, names: Mapping[str, str] = _NAMES) -> FigureTable:
+    """Returns the table of warm utterances, a row for each of `by_length`.
+
+    Args:
+        benchmark: the figures.
+        names: names of the engines for the reader.
+    """
+    return FigureTable(
         "Seconds of computing",
-        ("tokens", "threads", "engine", "audio", "median", "least", "a second of audio", "÷ ONNX Runtime"),
+        ("tokens", "threads", "engine", "audio", "median", "least", "a second of audio"),
         tuple(
-            _timing_row(benchmark, tokens, threads, engine)
-            for tokens in benchmark.tokens
-            for threads in benchmark.threads
-            for engine in ENGINES
-            if benchmark.timing(engine, tokens, threads) is not None
+            (
+                str(each.tokens), str(each.threads), names[each.engine], in_seconds(each.audio_seconds),
+                in_seconds(each.median), in_seconds(min(each.seconds)), f"{each.rate:.4f}",
+            )
+            for each in by_length(benchmark)
         ),
         labels=3,
         note="Warm, from phonemes to samples. Medians; the seconds of audio are each engine's own.",
-    )
+    )  # fmt: skip
+
+
+def fresh_process_tables(benchmark: Benchmark, names: Mapping[str, str] = _NAMES) -> Iterator[FigureTable]:
+    """Yields the tables of cold starts and of peak memory."""
     yield FigureTable(
         "Cold start",
         ("engine", "tokens", "median", "least", "greatest"),
         tuple(
-            (NAMES[each.engine], str(each.tokens), *(_s(value) for value in (each.median, min(each.seconds),
+            (names[each.engine], str(each.tokens), *map(in_seconds, (each.median, min(each.seconds),
              max(each.seconds))))
             for each in benchmark.cold_starts
         ),
         note="From process start to a written WAV file, with files in the system's cache; the bundle "
         "verifies all of its files.",
     )  # fmt: skip
-    peaks = ((NAMES[each.engine], str(each.tokens), mebibytes(each.bytes)) for each in benchmark.memory)
+    peaks = ((names[each.engine], str(each.tokens), mebibytes(each.bytes)) for each in benchmark.memory)
     yield FigureTable(
         "Peak memory",
         ("engine", "tokens", "peak"),
         tuple(peaks),
         note="VmHWM of a fresh process that spoke twice, mapped pages included.",
     )
-    yield from _streams(benchmark)
+
+
+def _streams(benchmark: Benchmark) -> Iterator[FigureTable]:
+    for stream in benchmark.streams:
+        yield FigureTable(
+            f"A text of {stream.characters:,} phonemes, piece by piece",
+            ("audio", "first audio, warm", "whole text", "peak memory"),
+            ((
+                in_seconds(stream.audio_seconds), in_seconds(statistics.median(stream.first)),
+                in_seconds(statistics.median(stream.seconds)), mebibytes(stream.bytes),
+            ),),
+            labels=0,
+            note=f"{plural(benchmark.most_threads, 'thread')}; medians of {len(stream.first)} rounds.",
+        )  # fmt: skip
+
+
+def size_and_peak_tables(benchmark: Benchmark) -> Iterator[FigureTable]:
+    """Yields the tables of the sizes of files and of the machine's multiply-add peak."""
     yield FigureTable(
         "Sizes",
         ("what", "MB"),
@@ -90,46 +105,8 @@ def _measurements(benchmark: Benchmark) -> Iterator[FigureTable]:
     )
 
 
-def _goal_row(goal: Goal) -> tuple[str, ...]:
-    values = (goal.written(goal.values[name]) if name in goal.values else "–" for name in ENGINES)
-    limit = goal.written if goal.peer is None else "{:.2f}".format
-    limits = (limit(goal.at_least), limit(goal.goal))
-    return (goal.figure, *values, _ratio(goal.ratio), *limits, goal.reached or "–")
-
-
-def _streams(benchmark: Benchmark) -> Iterator[FigureTable]:
-    found = {each.engine: each for each in benchmark.streams}
-    if not found:
-        return
-    ours, theirs = found[BUNDLE], found[KOKORO_ONNX]
-    yield FigureTable(
-        f"A text of {ours.characters:,} phonemes, piece by piece",
-        ("figure", NAMES[BUNDLE], NAMES[KOKORO_ONNX], "ratio", "at most", "reached"),
-        tuple(
-            (
-                goal.figure, *(goal.written(goal.values[name]) for name in (BUNDLE, KOKORO_ONNX)),
-                _ratio(goal.ratio), f"{goal.at_least:g}", "no" if goal.reached == "no" else "yes",
-            )
-            for goal in stream_goals(benchmark)
-        ),
-        note=f"Both clients stream, on {_count(benchmark.most_threads, 'thread')}, the same weights, voice "
-        f"and phonemes; medians of {len(ours.first)} interleaved rounds. Audio: {ours.audio_seconds:.1f} and "
-        f"{theirs.audio_seconds:.1f} s (kokoro-onnx trims silence).",
-    )  # fmt: skip
-
-
-def _timing_row(benchmark: Benchmark, tokens: int, threads: int, engine: str) -> tuple[str, ...]:
-    timing = benchmark.timing(engine, tokens, threads)
-    assert timing is not None
-    peer = benchmark.timing(ONNXRUNTIME, tokens, threads)
-    return (
-        str(tokens), str(threads), NAMES[engine], _s(timing.audio_seconds), _s(timing.median),
-        _s(min(timing.seconds)), f"{timing.rate:.4f}",
-        _ratio(ratio(timing.rate, peer.rate if peer else None)),
-    )  # fmt: skip
-
-
-def _profile(benchmark: Benchmark) -> Iterator[FigureTable]:
+def profile_tables(benchmark: Benchmark) -> Iterator[FigureTable]:
+    """Yields the stages, the families of kernels and the kernels; nothing without a profile."""
     profile = benchmark.profile
     if profile is None:
         return
@@ -138,9 +115,9 @@ def _profile(benchmark: Benchmark) -> Iterator[FigureTable]:
     hooked = sum(stage.hooked_seconds for stage in profile.stages)
     plain = sum(stage.seconds for stage in profile.stages)
     timing = benchmark.timing(BUNDLE, profile.tokens, profile.threads)
-    warm = f", {_ms(timing.median)} ms between its peers" if timing else ""
+    warm = f", {_ms(timing.median)} ms among the timings above" if timing else ""
     yield FigureTable(
-        f"Stages at {profile.tokens} tokens, {_count(profile.threads, 'thread')}",
+        f"Stages at {profile.tokens} tokens, {plural(profile.threads, 'thread')}",
         ("stage", "ms", "share", "ms hooked", "ms in kernels", "GFLOP", "GFLOP/s", "of peak"),
         tuple(_stage_row(profile, index, peak) for index in range(len(profile.stages))),
         note=f"The utterance, {profile.audio_seconds:.2f} s of audio, took {_ms(whole)} ms{warm}; its stages "
@@ -210,17 +187,20 @@ def _of(rate: float, peak: float | None) -> str:
     return "–" if peak is None else f"{rate / peak:.0%}"
 
 
-def _ratio(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+def in_seconds(value: float) -> str:
+    """Returns seconds as text."""
+    return f"{value:.3f} s"
 
 
-def _s(seconds: float) -> str:
-    return f"{seconds:.3f} s"
+def mebibytes(value: float) -> str:
+    """Returns a number of bytes as text."""
+    return f"{value / (1 << 20):,.0f} MiB"
 
 
 def _ms(seconds: float) -> str:
     return f"{1000 * seconds:.2f}"
 
 
-def _count(number: int, what: str) -> str:
+def plural(number: int, what: str) -> str:
+    """Returns a number and its noun."""
     return f"{number} {what}{'' if number == 1 else 's'}"

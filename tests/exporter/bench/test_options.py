@@ -49,19 +49,18 @@ def test_a_text_has_exactly_as_many_phonemes_as_asked_for_in_sentences_and_claus
 
 
 def test_options_are_parsed_or_refused():
-    assert cli.parse_engines("onnxruntime, bundle") == ("bundle", "onnxruntime")
-    for text in ("", "pytorch", "bundle,tensorrt"):
-        with pytest.raises(typer.BadParameter, match="expected bundle"):
-            cli.parse_engines(text)
     assert cli.parse_range("3-200") == (3, 200)
     for text in ("200-3", "2-5", "3", "a-b", ""):
         with pytest.raises(typer.BadParameter, match="expected"):
             cli.parse_range(text)
+    assert cli.thread_counts("1, 2") == (1, 2)
+    with pytest.raises(typer.BadParameter, match="1 or more"):
+        cli.thread_counts("0,1")
 
 
 def test_a_bundle_that_cannot_speak_is_refused_before_anything_is_measured(tmp_path):
     bundle = tmp_path / "bundle"
     write_bundle(bundle, dummy_contents(tmp_path / "parts", ("bert",)))
-    run = CliRunner().invoke(app, ["bench", str(bundle), "--engines", "bundle"])
+    run = CliRunner().invoke(app, ["bench", str(bundle)])
     assert run.exit_code == 3
     assert "partial bundle" in run.output

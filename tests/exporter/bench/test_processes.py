@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-import wave
-
-import numpy as np
 import pytest
 
 from exporter.bench import engine as inside
-from exporter.bench import engines, streams
-from exporter.bench.competitors import __main__ as cold_start
-from exporter.bench.engine import Engine, Spoken
-from exporter.bench.engines import EngineMissingError, EngineProcess, check_installed
+from exporter.bench.engine import BundleEngine, Spoken
+from exporter.bench.engine_process import EngineProcess
 from exporter.bench.fresh_process import EngineError, FreshProcess, call_fresh, environment
 from exporter.bench.profile import Watch, by_kernel
-from exporter.bench.results import ENGINES, KOKORO_ONNX, StreamTiming
 from exporter.bench.soak import soak
 from runtime_min.errors import UnknownVoiceError
 from tests.support import fake_engine
 
-ENGINE = Engine("bundle", 1, "b", "v3", "af_heart", "voices/af_heart.bin", 256, "c", "d", "e", 24_000)
+ENGINE = BundleEngine("no such bundle", "v3", "af_heart", 1)
 
 
 def test_a_fresh_process_calls_functions_one_after_the_other_and_is_measured_alone():
@@ -54,36 +47,12 @@ def test_an_engine_that_cannot_be_loaded_ends_its_process():
         EngineProcess(ENGINE)
 
 
-def test_competitors_run_with_their_makers_settings(monkeypatch):
+def test_a_process_has_no_settings_of_threads_but_those_of_its_engine(monkeypatch):
     monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     found = environment(2)
     assert "OMP_WAIT_POLICY" not in found and "OMP_NUM_THREADS" not in found
     assert found["TVM_NUM_THREADS"] == "2"
-
-
-def test_a_missing_engine_names_the_extra_and_the_choice_without_it(monkeypatch):
-    monkeypatch.setattr(engines, "find_spec", lambda name: None)
-    check_installed(("bundle", "pytorch"))
-    with pytest.raises(EngineMissingError) as caught:
-        check_installed(ENGINES)
-    assert "kokoro-export[bench]" in str(caught.value)
-    assert "--engines bundle,pytorch" in str(caught.value)
-    with pytest.raises(EngineMissingError, match=r"kokoro-onnx .*kokoro_onnx.*without --stream"):
-        check_installed(("bundle", KOKORO_ONNX))
-
-
-def test_a_wav_of_a_cold_start_holds_the_samples(tmp_path, monkeypatch):
-    class Competitor:
-        @staticmethod
-        def load(engine):
-            return lambda phonemes: [np.array([0, 1, -2], np.float32)]
-
-    monkeypatch.setitem(sys.modules, "exporter.bench.competitors.bundle", Competitor)
-    cold_start.main(ENGINE.as_json(), "ə", str(tmp_path / "a.wav"))
-    with wave.open(str(tmp_path / "a.wav")) as file:
-        assert (file.getnchannels(), file.getframerate(), file.getnframes()) == (1, 24_000, 3)
-        assert np.frombuffer(file.readframes(3), "<i2").tolist() == [0, 32767, -32767]
 
 
 class Tensor:
@@ -113,45 +82,27 @@ def test_the_hook_notes_each_call_and_stops_its_time():
 
 
 class FakeProcess:
-    """Notes the name of the engine and the length of everything that it speaks; its memory grows."""
+    """Notes the length of every utterance; its memory grows with each."""
 
-    def __init__(self, name: str, log: list[tuple[str, int]], growth: int = 0) -> None:
-        self.name, self.log, self.growth = name, log, growth
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
+    def __init__(self, growth: int) -> None:
+        self.lengths: list[int] = []
+        self.growth = growth
 
     def speak(self, phonemes: str) -> Spoken:
-        self.log.append((self.name, len(phonemes)))
+        self.lengths.append(len(phonemes))
         return Spoken(0.1, 2.0, 24_000)
 
     def resident_memory(self) -> int:
-        return 1_000_000 + self.growth * len(self.log)
-
-    peak_memory = resident_memory
-
-
-def test_both_clients_stream_the_text_in_rotated_order_after_a_warm_up(monkeypatch):
-    log: list[tuple[str, int]] = []
-    monkeypatch.setattr(streams, "EngineProcess", lambda engine, stream: FakeProcess(engine.name, log))
-    found = list(streams.time_streams(ENGINE, "ə" * 3_000, 2, lambda text: None))
-    ours, theirs = ("bundle", 3_000), (KOKORO_ONNX, 3_000)
-    assert log == [("bundle", 600), (KOKORO_ONNX, 600), ours, theirs, theirs, ours]
-    assert [each.engine for each in found] == ["bundle", KOKORO_ONNX]
-    assert found[0] == StreamTiming("bundle", 3_000, 1.0, (0.1, 0.1), (2.0, 2.0), 1_000_000)
+        return 1_000_000 + self.growth * len(self.lengths)
 
 
 @pytest.mark.parametrize(("bytes_each", "flat"), [(0, True), (60_000, False)])
 def test_memory_that_grows_with_every_utterance_is_found(bytes_each, flat):
-    log: list[tuple[str, int]] = []
-    steps: list[str] = []
-    found = soak(FakeProcess("bundle", log, bytes_each), 100, (3, 40), "əks", steps.append)
+    process, steps = FakeProcess(bytes_each), []
+    found = soak(process, 100, (3, 40), "əks", steps.append)
     assert found.flat == flat
     assert found.growth == 90 * bytes_each
-    assert len(log) == 100
-    assert {length + 2 for _, length in log} <= set(range(3, 41))
+    assert len(process.lengths) == 100
+    assert {length + 2 for length in process.lengths} <= set(range(3, 41))
     assert found.audio_seconds == 100
     assert len(steps) == len(found.samples) >= 20

@@ -9,20 +9,21 @@ from collections.abc import Iterator
 import numpy as np
 from kokoro_onnx import Kokoro
 
-from exporter.bench.competitors.onnxruntime import session
-from exporter.bench.engine import Engine, Samples, Speak
+from benchmarks.competitors import Competitor
+from benchmarks.competitors.onnxruntime import session
+from exporter.bench.engine import Samples, Speak
 
 
-def load(engine: Engine) -> Speak:
+def load(competitor: Competitor) -> Speak:
     """Loads the client with kokoro's own ONNX export and the bundle's voice."""
     with tempfile.NamedTemporaryFile(suffix=".npz") as file:
-        np.savez(file, allow_pickle=False, **{engine.voice: engine.voice_rows()})
+        np.savez(file, allow_pickle=False, **{competitor.voice: competitor.voice_rows()})
         file.flush()
-        client = Kokoro.from_session(session(engine), file.name, vocab_config=engine.config)
+        client = Kokoro.from_session(session(competitor), file.name, vocab_config=competitor.config)
         client.voices = dict(client.voices)  # read before the file goes
 
     def stream(phonemes: str) -> Iterator[Samples]:
-        pieces = client.create_stream(phonemes, engine.voice, is_phonemes=True)
+        pieces = client.create_stream(phonemes, competitor.voice, is_phonemes=True)
 
         async def following() -> tuple[Samples, int] | None:
             return await anext(pieces, None)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 import wave
 
-from exporter.bench.engine import Engine
+from benchmarks.competitors import Competitor
 
 
 def main(description: str, phonemes: str, path: str) -> None:
     """Writes a 16-bit WAV file."""
-    engine = Engine(**json.loads(description))
-    (samples,) = importlib.import_module(f"exporter.bench.competitors.{engine.name}").load(engine)(phonemes)
+    competitor = Competitor(**json.loads(description))
+    (samples,) = competitor.load()(phonemes)
     with wave.open(path, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)
-        file.setframerate(engine.sample_rate)
+        file.setframerate(competitor.sample_rate)
         file.writeframes((samples.clip(-1, 1) * 32767).astype("<i2").tobytes())
 
 

@@ -1,4 +1,4 @@
-"""Statistics of the benchmark, its goals, and the order in which engines speak."""
+"""Statistics of a comparison, its goals, and the order in which engines speak."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.goals import Goal, goals
+from benchmarks.results import ENGINES, growth, ratio, rotated
+from benchmarks.run import Idleness, interleave
 from exporter.bench.engine import Spoken
-from exporter.bench.goals import Goal, goals
-from exporter.bench.results import ENGINES, Timing, growth, ratio, rotated
-from exporter.bench.run import Idleness, interleave
-from tests.support.bench_example import RATES, benchmark
+from exporter.bench.results import Timing
+from tests.support.benchmark_example import RATES, comparison
 
 positive = st.floats(1e-3, 1e3)
 times = st.lists(positive, min_size=1, max_size=9).map(tuple)
@@ -43,26 +44,26 @@ def test_every_engine_speaks_once_a_round_and_begins_as_often_as_any_other(count
 
 
 class FakeEngine:
-    """Says who spoke; its CPU time grows by `idling` whenever another engine speaks."""
+    """Notes who spoke what; its CPU time grows by `idling` whenever another engine speaks."""
 
     def __init__(self, name: str, log: list[str], idling: float) -> None:
         self.name, self.log, self.idling = name, log, idling
 
     def speak(self, phonemes: str) -> Spoken:
-        self.log.append(self.name)
+        self.log.append(self.name if phonemes == "ə" else self.name.upper())
         return Spoken(0.0, float(len(self.log)), 24_000)
 
     def cpu_seconds(self) -> float:
-        return self.idling * sum(name != self.name for name in self.log)
+        return self.idling * sum(name.lower() != self.name for name in self.log)
 
 
 def test_engines_are_interleaved_after_one_utterance_each_to_warm_up():
     log: list[str] = []
     engines = {name: FakeEngine(name, log, 0.0) for name in "abc"}
     idleness = Idleness()
-    found = interleave(engines, "ə", 4, idleness)
-    assert "".join(log) == "abc" + "abc" + "bca" + "cab" + "abc"
-    assert found["a"] == ((4.0, 9.0, 11.0, 13.0), 24_000)
+    found = interleave(engines, "warm up", "ə", 4, idleness)
+    assert "".join(log) == "ABC" + "abc" + "bca" + "cab" + "abc"
+    assert [spoken.seconds for spoken in found["a"]] == [4.0, 9.0, 11.0, 13.0]
     assert idleness.share == 0
 
 
@@ -70,12 +71,12 @@ def test_an_engine_that_computes_while_another_one_speaks_is_seen():
     log: list[str] = []
     engines = {name: FakeEngine(name, log, idling) for name, idling in (("a", 0.0), ("b", 1e6))}
     idleness = Idleness()
-    interleave(engines, "ə", 2, idleness)
+    interleave(engines, "ə", "ə", 2, idleness)
     assert idleness.share > 1
 
 
 def test_the_goals_of_a_fast_bundle_are_reached_and_those_of_a_slow_one_are_not():
-    found = {goal.figure: goal for goal in goals(benchmark())}
+    found = {goal.figure: goal for goal in goals(comparison())}
     over_peer = found["time at 62 tokens ÷ ONNX Runtime"]
     assert over_peer.judged == pytest.approx(RATES["bundle"] / RATES["onnxruntime"])
     assert over_peer.reached == "goal"
@@ -84,9 +85,9 @@ def test_the_goals_of_a_fast_bundle_are_reached_and_those_of_a_slow_one_are_not(
 
 
 def test_every_figure_of_the_issue_has_a_row_and_what_was_not_measured_reaches_nothing():
-    empty = benchmark(timings=(), cold_starts=(), memory=(), sizes={}, export_seconds=None)
+    empty = comparison(timings=(), cold_starts=(), memory=(), sizes={}, export_seconds=None)
     assert [goal.reached for goal in goals(empty)] == [None] * 12
-    assert {goal.figure for goal in goals(empty)} == {goal.figure for goal in goals(benchmark())}
+    assert {goal.figure for goal in goals(empty)} == {goal.figure for goal in goals(comparison())}
 
 
 @given(st.sampled_from(ENGINES), st.floats(0.01, 10))

@@ -6,19 +6,11 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES, ONNXRUNTIME, PYTORCH, Comparison, growth, ratio
+from exporter.bench.engine import BUNDLE
 from exporter.bench.options import HEADLINE, LONGEST
-from exporter.bench.results import (
-    BUNDLE,
-    ENGINES,
-    KOKORO_ONNX,
-    LIBRARIES,
-    NAMES,
-    ONNXRUNTIME,
-    PYTORCH,
-    Benchmark,
-    growth,
-    ratio,
-)
+from exporter.bench.results import LIBRARIES
+from exporter.bench.tables import mebibytes
 
 MIB = 1 << 20
 SHORT = 12
@@ -59,14 +51,14 @@ class Goal:
         return "goal" if self.judged <= self.goal else "at least" if self.judged <= self.at_least else "no"
 
 
-def goals(benchmark: Benchmark) -> tuple[Goal, ...]:
+def goals(comparison: Comparison) -> tuple[Goal, ...]:
     """Returns every goal, measured or not; the timings are those of the most threads."""
-    return (*_rates(benchmark), *_others(benchmark))
+    return (*_rates(comparison), *_others(comparison))
 
 
-def stream_goals(benchmark: Benchmark) -> tuple[Goal, ...]:
+def stream_goals(comparison: Comparison) -> tuple[Goal, ...]:
     """Returns the goals of a long text beside kokoro-onnx; none if that was not measured."""
-    streams = benchmark.streams
+    streams = comparison.streams
     if not streams:
         return ()
     first = {each.engine: statistics.median(each.first) for each in streams}
@@ -79,9 +71,9 @@ def stream_goals(benchmark: Benchmark) -> tuple[Goal, ...]:
     )
 
 
-def _rates(benchmark: Benchmark) -> Iterator[Goal]:
+def _rates(comparison: Comparison) -> Iterator[Goal]:
     for tokens in _LENGTHS:
-        found = ((name, benchmark.timing(name, tokens)) for name in ENGINES)
+        found = ((name, comparison.timing(name, tokens)) for name in ENGINES)
         rates = {name: timing.rate for name, timing in found if timing is not None}
         figure = f"time at {tokens} tokens"
         least = 0.5 if tokens == HEADLINE else 0.55
@@ -90,21 +82,21 @@ def _rates(benchmark: Benchmark) -> Iterator[Goal]:
             yield Goal(f"{figure} ÷ {NAMES[PYTORCH]}", rates, "{:.3f}".format, 0.3, 0.2, PYTORCH)
 
 
-def _others(benchmark: Benchmark) -> Iterator[Goal]:
-    cold = {each.engine: each.median for each in benchmark.cold_starts if each.tokens == HEADLINE}
+def _others(comparison: Comparison) -> Iterator[Goal]:
+    cold = {each.engine: each.median for each in comparison.cold_starts if each.tokens == HEADLINE}
     yield Goal(f"cold start to WAV at {HEADLINE} tokens", cold, "{:.2f} s".format, 1.3, 0.8)
     for tokens, least, goal in ((HEADLINE, 500, 460), (LONGEST, 850, 650)):
-        peaks = {each.engine: float(each.bytes) for each in benchmark.memory if each.tokens == tokens}
+        peaks = {each.engine: float(each.bytes) for each in comparison.memory if each.tokens == tokens}
         yield Goal(f"peak memory at {tokens} tokens", peaks, mebibytes, least * MIB, goal * MIB)
-    found = ((name, benchmark.timing(name, SHORT)) for name in ENGINES)
+    found = ((name, comparison.timing(name, SHORT)) for name in ENGINES)
     first = {name: timing.median for name, timing in found if timing is not None}
     yield Goal(f"first audio at {SHORT} tokens, warm", first, "{:.2f} s".format, 0.12, 0.07)
-    export = {} if benchmark.export_seconds is None else {BUNDLE: benchmark.export_seconds}
+    export = {} if comparison.export_seconds is None else {BUNDLE: comparison.export_seconds}
     yield Goal("export, all default buckets", export, _minutes, 600, 240)
-    size = benchmark.sizes.get(LIBRARIES)
+    size = comparison.sizes.get(LIBRARIES)
     libraries = {} if size is None else {BUNDLE: float(size)}
     yield Goal("libraries of one CPU level", libraries, _megabytes, 30e6, 10e6)
-    pairs = {name: (benchmark.timing(name, HEADLINE), benchmark.timing(name, LONGEST)) for name in ENGINES}
+    pairs = {name: (comparison.timing(name, HEADLINE), comparison.timing(name, LONGEST)) for name in ENGINES}
     measured = {name: grown for name, pair in pairs.items() if (grown := growth(*pair)) is not None}
     figure = f"growth of time, {HEADLINE} to {LONGEST} tokens ÷ growth of audio"
     yield Goal(figure, measured, "{:.2f}".format, 1.1, 1.0)
@@ -112,11 +104,6 @@ def _others(benchmark: Benchmark) -> Iterator[Goal]:
 
 def _minutes(value: float) -> str:
     return f"{value / 60:.1f} min"
-
-
-def mebibytes(value: float) -> str:
-    """Returns a number of bytes as text."""
-    return f"{value / MIB:,.0f} MiB"
 
 
 def _megabytes(value: float) -> str:

@@ -1,10 +1,11 @@
-"""The plot of a benchmark: seconds of computing for a second of audio over the length."""
+"""The plot of a comparison: seconds of computing for a second of audio over the length."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from exporter.bench.results import BUNDLE, ENGINES, NAMES, ONNXRUNTIME, PYTORCH, Benchmark
+from benchmarks.results import ENGINES, NAMES, ONNXRUNTIME, PYTORCH, Comparison
+from exporter.bench.engine import BUNDLE
 from exporter.plotting import BLUE, GREEN, ORANGE, as_svg
 
 if TYPE_CHECKING:
@@ -18,22 +19,22 @@ _LINES: dict[str, dict[str, Any]] = {
 """Colours and shapes by which the engines can be told apart, one of the two being enough."""
 
 
-def plot(report: Benchmark) -> str:
+def plot(comparison: Comparison) -> str:
     """Returns an SVG document with a line for each engine, measured on the most threads."""
 
     def draw(figure: Figure) -> None:
         axes = figure.subplots()
         for engine in ENGINES:
-            timings = [report.timing(engine, tokens) for tokens in sorted(report.tokens)]
+            timings = [comparison.timing(engine, tokens) for tokens in sorted(comparison.tokens)]
             points = [(timing.tokens, timing.rate) for timing in timings if timing is not None]
             if points:
                 axes.plot(*zip(*points, strict=True), label=NAMES[engine], **_LINES[engine])
         axes.set_title(
             "seconds of computing for a second of audio; "
-            f"threads: {report.most_threads}, medians of {report.rounds} rounds"
+            f"threads: {comparison.most_threads}, medians of {comparison.rounds} rounds"
         )
         axes.set_xscale("log")
-        axes.set_xticks(report.tokens, list(map(str, report.tokens)))
+        axes.set_xticks(comparison.tokens, list(map(str, comparison.tokens)))
         axes.minorticks_off()
         axes.set_xlabel("tokens")
         axes.set_ylim(bottom=0)

@@ -1,9 +1,11 @@
-"""A benchmark as a good run would leave it, for tests."""
+"""The figures of a good run of the benchmark, for tests."""
 
 from __future__ import annotations
 
+from dataclasses import fields
+
+from benchmarks.results import ENGINES, Comparison
 from exporter.bench.results import (
-    ENGINES,
     LIBRARIES,
     Benchmark,
     ColdStart,
@@ -45,7 +47,7 @@ def kernels() -> tuple[KernelTime, ...]:
     )
 
 
-def benchmark(**changes: object) -> Benchmark:
+def comparison(**changes: object) -> Comparison:
     stages = (StageTime("bert", 0.011, 0.012, 0.0101), StageTime("decoder", 0.125, 0.13, 0.120))
     found = {
         "facts": {"date": "2026-01-01", "machine": "a CPU | with a bar, 2 cores"},
@@ -67,4 +69,13 @@ def benchmark(**changes: object) -> Benchmark:
         ),
         "profile": Profile(62, 2, 7, 4.1, 0.14, stages, kernels()),
     }
-    return Benchmark(**(found | changes))  # type: ignore[arg-type]
+    return Comparison(**(found | changes))  # type: ignore[arg-type]
+
+
+def benchmark(**changes: object) -> Benchmark:
+    """Only the figures of the bundle."""
+    whole = comparison(**changes)
+    found = {field.name: getattr(whole, field.name) for field in fields(Benchmark)}
+    for name in ("timings", "cold_starts", "memory", "streams"):
+        found[name] = tuple(each for each in found[name] if each.engine == "bundle")
+    return Benchmark(**found)

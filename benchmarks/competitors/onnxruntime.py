@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from exporter.bench.engine import Engine, Samples, Speak
+from benchmarks.competitors import Competitor
+from exporter.bench.engine import Samples, Speak
 
 
-def load(engine: Engine) -> Speak:
+def load(competitor: Competitor) -> Speak:
     """Loads the ONNX file and kokoro's vocabulary."""
-    voice = engine.voice_rows()
-    loaded = session(engine)
-    with open(engine.config, encoding="utf-8") as file:
+    voice = competitor.voice_rows()
+    loaded = session(competitor)
+    with open(competitor.config, encoding="utf-8") as file:
         vocabulary: dict[str, int] = json.load(file)["vocab"]
 
     def speak(phonemes: str) -> list[Samples]:
@@ -30,9 +31,9 @@ def load(engine: Engine) -> Speak:
     return speak
 
 
-def session(engine: Engine) -> Any:
+def session(competitor: Competitor) -> Any:
     """Loads the ONNX file with ONNX Runtime's defaults but for the number of threads."""
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = engine.threads
+    options.intra_op_num_threads = competitor.threads
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(engine.onnx, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(competitor.onnx, options, providers=["CPUExecutionProvider"])

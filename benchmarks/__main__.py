@@ -1,0 +1,80 @@
+"""``make bench``: compares a bundle with other engines and writes docs/bench.*.
+
+Without a bundle, one of the synthetic checkpoint is exported with the default buckets and without the cache:
+an older one would show the speed of older kernels. It stays as bundles/demo if there is none.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from benchmarks.report import contents, facts
+from benchmarks.run import check_installed, run
+from benchmarks.tables import tables
+from exporter.bench.options import Options, check_bundle, check_lengths
+from exporter.bench.report import as_terminal, prepare, save
+from exporter.cli.bench import ROUNDS, THREADS, TOKENS, thread_counts
+from exporter.cli.demo import BUNDLE
+from exporter.cli.terminal import ConsoleProgress, lengths, reported_errors
+from exporter.reference.files import reference_files
+
+
+def main(
+    path: Annotated[Path | None, typer.Argument(metavar="BUNDLE", help="By default a new export.")] = None,
+    tokens: Annotated[str, typer.Option(help="Lengths to speak, in tokens, joined by commas.")] = TOKENS,
+    threads: Annotated[str, typer.Option(help="Numbers of threads, joined by commas.")] = THREADS,
+    repeats: Annotated[int, typer.Option(help="Interleaved rounds of every length.", min=1)] = ROUNDS,
+    stream: Annotated[bool, typer.Option(help="Also stream a long text, beside kokoro-onnx.")] = True,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(help="hub, synthetic or a .pth file; by default what the bundle was made from."),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a .pth file.")] = None,
+    save_dir: Annotated[Path, typer.Option(help="Directory for the report.")] = Path("docs"),
+) -> None:
+    """Compare a bundle with kokoro in PyTorch and in ONNX Runtime, and with kokoro-onnx."""
+    measured = lengths("--tokens", tokens), thread_counts(threads), repeats
+    with reported_errors():
+        check_installed()
+        prepare(save_dir)
+        BUNDLE.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".bench-", dir=BUNDLE.parent) as directory:
+            bundle, seconds = path, None
+            if bundle is None:
+                bundle = Path(directory) / "bundle"
+                seconds = _export(bundle)
+            manifest, level = check_bundle(bundle, None)
+            check_lengths(manifest, measured[0])
+            options = Options(bundle, manifest, level, *measured, profile=True, stream=stream)
+            files = reference_files(manifest, checkpoint, config)
+            with ConsoleProgress() as progress:
+                comparison = run(options, *files, progress.step, seconds)
+            console = Console()
+            console.print(as_terminal(facts(comparison), tables(comparison), console.width))
+            for file in save(save_dir, contents(comparison)):
+                typer.echo(f"saved {file}")
+            if path is None and not BUNDLE.exists():
+                shutil.move(bundle, BUNDLE)
+
+
+def _export(output: Path) -> float:
+    """Exports without a cache and returns the seconds that it took, validation included."""
+    options = ("--checkpoint", "synthetic", "--no-cache", "-o", str(output))
+    started = time.perf_counter()
+    done = subprocess.run([sys.executable, "-m", "exporter", "bundle", *options])
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    typer.run(main)

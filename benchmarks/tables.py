@@ -1,0 +1,84 @@
+"""The tables of a comparison; a terminal and Markdown show the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from benchmarks.goals import Goal, goals, stream_goals
+from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES, ONNXRUNTIME, Comparison, ratio
+from exporter.bench.engine import BUNDLE
+from exporter.bench.figure_table import FigureTable
+from exporter.bench.tables import (
+    by_length,
+    fresh_process_tables,
+    plural,
+    profile_tables,
+    size_and_peak_tables,
+    timings_table,
+)
+
+
+def tables(comparison: Comparison) -> tuple[FigureTable, ...]:
+    """Returns every table of a comparison that has rows."""
+    made = (
+        _goals(comparison),
+        _timings(comparison),
+        *fresh_process_tables(comparison, NAMES),
+        *_streams(comparison),
+        *size_and_peak_tables(comparison),
+        *profile_tables(comparison),
+    )
+    return tuple(table for table in made if table.rows)
+
+
+def _goals(comparison: Comparison) -> FigureTable:
+    return FigureTable(
+        "Goals",
+        ("figure", *(NAMES[name] for name in ENGINES), "ratio", "at least", "goal", "reached"),
+        tuple(map(_goal_row, goals(comparison))),
+        note="Times are seconds of computing for a second of audio, on "
+        f"{plural(comparison.most_threads, 'thread')}, medians of {comparison.rounds} interleaved rounds. "
+        f"A ratio is the bundle's figure over {NAMES[ONNXRUNTIME]}'s, unless the row names PyTorch.",
+    )
+
+
+def _goal_row(goal: Goal) -> tuple[str, ...]:
+    values = (goal.written(goal.values[name]) if name in goal.values else "–" for name in ENGINES)
+    limit = goal.written if goal.peer is None else "{:.2f}".format
+    limits = (limit(goal.at_least), limit(goal.goal))
+    return (goal.figure, *values, _ratio(goal.ratio), *limits, goal.reached or "–")
+
+
+def _timings(comparison: Comparison) -> FigureTable:
+    table, ratios = timings_table(comparison, NAMES), []
+    for timing in by_length(comparison):
+        peer = comparison.timing(ONNXRUNTIME, timing.tokens, timing.threads)
+        ratios.append(_ratio(ratio(timing.rate, peer.rate if peer else None)))
+    rows = tuple((*row, found) for row, found in zip(table.rows, ratios, strict=True))
+    return replace(table, head=(*table.head, f"÷ {NAMES[ONNXRUNTIME]}"), rows=rows)
+
+
+def _streams(comparison: Comparison) -> Iterator[FigureTable]:
+    found = {each.engine: each for each in comparison.streams}
+    if not found:
+        return
+    ours, theirs = found[BUNDLE], found[KOKORO_ONNX]
+    yield FigureTable(
+        f"A text of {ours.characters:,} phonemes, piece by piece",
+        ("figure", NAMES[BUNDLE], NAMES[KOKORO_ONNX], "ratio", "at most", "reached"),
+        tuple(
+            (
+                goal.figure, *(goal.written(goal.values[name]) for name in (BUNDLE, KOKORO_ONNX)),
+                _ratio(goal.ratio), f"{goal.at_least:g}", "no" if goal.reached == "no" else "yes",
+            )
+            for goal in stream_goals(comparison)
+        ),
+        note=f"Both clients stream, on {plural(comparison.most_threads, 'thread')}, the same weights, voice "
+        f"and phonemes; medians of {len(ours.first)} interleaved rounds. Audio: {ours.audio_seconds:.1f} and "
+        f"{theirs.audio_seconds:.1f} s (kokoro-onnx trims silence).",
+    )  # fmt: skip
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

@@ -1,0 +1,66 @@
+"""The report of a comparison: its goals, its streams, its plot."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from benchmarks.report import contents, facts
+from benchmarks.results import ENGINES, NAMES
+from benchmarks.tables import tables
+from tests.support.benchmark_example import comparison
+from tests.support.paths import ROOT
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_markdown_has_the_goals_every_engine_and_the_plot():
+    text = contents(comparison())["bench.md"]
+    assert text.index("## Goals") < text.index("](bench.svg)") < text.index("## Seconds of computing")
+    assert "medians of 3 interleaved rounds" in text
+    assert all(name in text for name in NAMES.values())
+    assert "| 62 | 2 | bundle | 4.133 s | 0.248 s | 0.223 s | 0.0600 | 0.30 |" in text
+
+
+def test_the_committed_report_has_the_form_of_todays():
+    committed = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
+    heads = re.compile(r"(?m)^\| .*\n(?=\| ---)")
+    assert heads.findall(committed) == heads.findall(contents(comparison())["bench.md"])
+
+
+def test_streams_are_compared_with_what_must_be_seen():
+    (table,) = [table for table in tables(comparison()) if "piece by piece" in table.title]
+    assert table.title.startswith("A text of 3,000 phonemes")
+    assert table.rows == (
+        ("first audio, warm", "0.110 s", "8.000 s", "0.01", "0.5", "yes"),
+        ("whole text", "30.000 s", "58.000 s", "0.52", "0.5", "no"),
+        ("peak memory", "900 MiB", "1,500 MiB", "0.60", "1", "yes"),
+    )
+    assert table.title not in [table.title for table in tables(comparison(streams=()))]
+
+
+def test_engines_that_disturbed_another_one_are_marked():
+    warned, quiet = (" ".join(facts(comparison(idle_share=share)).values()) for share in (0.5, 0.001))
+    assert "DISTURBED" in warned and "DISTURBED" not in quiet
+
+
+def test_json_holds_every_timing_with_its_median_and_the_goals():
+    found = comparison()
+    content = json.loads(contents(found)["bench.json"], parse_constant=pytest.fail)
+    assert [entry["median"] for entry in content["timings"]] == [each.median for each in found.timings]
+    assert len(content["goals"]) == 12
+    assert {entry["reached"] for entry in content["goals"]} <= {"goal", "at least", "no", None}
+
+
+def test_the_plot_stands_alone_and_has_a_line_for_each_engine():
+    text = contents(comparison())["bench.svg"]
+    root = ElementTree.fromstring(text)
+    assert root.tag == f"{SVG}svg"
+    assert not re.search(r'@import|<script|href="(?!#)|url\((?!#)', text)
+    assert "prefers-color-scheme:dark" in text
+    texts = {element.text for element in root.iter(f"{SVG}text")}
+    assert texts & set(NAMES.values()) == {NAMES[engine] for engine in ENGINES}
+    assert {"12", "62", "200", "450"} <= texts
