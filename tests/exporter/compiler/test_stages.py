@@ -1,7 +1,6 @@
 """The stages as torch modules compute what kokoro's own modules compute, before anything is compiled."""
 
 from collections.abc import Callable
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -15,25 +14,14 @@ from exporter.compiler.stages import STAGE_MODULES, make_stage
 from exporter.compiler.stages.audio import SourceDownsampler, Upsampler
 from exporter.compiler.stages.layers import Conv, WinogradConv, effective_weight, layout_of, parameter
 from exporter.compiler.stages.text import Bert
-from exporter.model import checkpoint
 from exporter.model.checkpoint import Checkpoint
 from exporter.model.config import OFFICIAL_CONFIG
-from exporter.model.voice_packs import synthetic_voice
-from exporter.reference.process import Reference
-from exporter.reference.traces import Request, Trace
+from exporter.reference.traces import Trace
 from runtime_min.format.signatures import STAGE_NAMES, signatures, stage_names
 from runtime_min.model.distances import snr
-from runtime_min.model.noise import gaussian_noise
+from tests.exporter.conftest import NOISE, STYLE, TOKENS
 
-TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])
-ROW = synthetic_voice("af_heart")[len(TOKENS) - 3][None]
-NOISE = partial(gaussian_noise, 5)
 Stages = dict[str, nn.Module]
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Checkpoint:
-    return checkpoint.load("synthetic")
 
 
 @pytest.fixture(scope="module")
@@ -41,17 +29,11 @@ def stages(loaded: Checkpoint) -> Stages:
     return {name: make_stage(name, loaded.model) for name in STAGE_NAMES}
 
 
-@pytest.fixture(scope="module")
-def trace(loaded: Checkpoint) -> Trace:
-    with Reference(loaded.path, loaded.config_path) as reference:
-        return reference.speak(Request(TOKENS, ROW, seed=5))
-
-
 def inputs_of(name: str, trace: Trace) -> list[Tensor]:
     """The arguments that kokoro's own computation gives a stage."""
     values = {name: torch.from_numpy(np.asarray(value)) for name, value in vars(trace).items()}
     values["token_ids"] = torch.from_numpy(TOKENS)[None]
-    values["decoder_style"], values["prosody_style"] = torch.from_numpy(ROW).split(128, dim=1)
+    values["decoder_style"], values["prosody_style"] = torch.from_numpy(STYLE).split(128, dim=1)
     values["noise"] = torch.from_numpy(NOISE(trace.audio.size))[None]
     return [values[tensor.name] for tensor in signatures(512, 128)[name].inputs]
 

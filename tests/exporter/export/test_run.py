@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from exporter.bundle import write as bundle_module
-from exporter.compiler import link
 from exporter.compiler.library import Weight
 from exporter.errors import ValidationFailedError
 from exporter.export import assemble as contents
@@ -22,7 +18,6 @@ from exporter.export.plan import ExportOptions, OptionError
 from exporter.export.run import UnwritableError, export_bundle
 from exporter.model import checkpoint
 from exporter.model import voice_packs as voices
-from runtime_min.errors import DiskFullError
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.support.stand_in_build import LEVELS, Recorder, build, die, fail_on_bert, threads
@@ -82,16 +77,6 @@ def left_behind(options):
 
 
 class TestExport:
-    @pytest.mark.parametrize(("target", "expected"), [("linux-x86_64", (5120,)), ("cuda-linux", (512, 5120))])
-    def test_a_gpu_whose_memory_is_taken_whole_gets_a_small_bucket_too(
-        self, options, tmp_path, target, expected
-    ):
-        (tmp_path / "tvm" / "lib" / "libtvm_runtime_cuda.so").write_bytes(b"the runtime of CUDA")
-        path = run(replace(options, target=target, frame_buckets=None))
-        for stage in read_manifest(path).stages:
-            if stage.axis == "frames":
-                assert {library.bucket for library in stage.libraries} == set(expected)
-
     def test_the_bundle_holds_what_was_asked_for(self, options):
         path = run(options)
         manifest = read_manifest(path)
@@ -121,9 +106,12 @@ class TestExport:
         assert bytes_of(first) == bytes_of(again) == bytes_of(fresh)
 
     def test_a_part_of_the_stages_makes_a_partial_bundle(self, options):
-        manifest = read_manifest(run(replace(options, stages=("decoder", "bert"), cpu_level="x86-64-v3")))
+        # The small bucket for frames is a GPU's.
+        options = replace(options, stages=("decoder", "bert"), cpu_level="x86-64-v3", frame_buckets=None)
+        manifest = read_manifest(run(options))
         assert [stage.name for stage in manifest.stages] == ["bert", "decoder"]
         assert [level.name for level in manifest.target.levels] == ["x86-64-v3"]
+        assert [library.bucket for library in manifest.stages[1].libraries] == [5120]
 
     def test_a_bundle_for_another_machine_carries_that_machines_runtime(self, options, monkeypatch, tmp_path):
         found = tmp_path / "libtvm_runtime.so"
@@ -140,7 +128,9 @@ class TestExport:
         assert (manifest.target.name, manifest.target.machine) == ("linux-aarch64", "aarch64")
         assert [level.name for level in manifest.target.levels] == ["armv8-a"]
 
-    def test_a_bundle_for_a_gpu_has_its_source_apart_and_that_gpus_runtime(self, options, tmp_path):
+    def test_a_bundle_for_a_gpu_has_its_source_apart_a_small_bucket_too_and_that_gpus_runtime(
+        self, options, tmp_path
+    ):
         runtime = tmp_path / "tvm" / "lib" / "libtvm_runtime_cuda.so"
         runtime.write_bytes(b"the runtime of CUDA")
         compiled = []
@@ -150,19 +140,22 @@ class TestExport:
             return build(job, *arguments)
 
         lstms = {"duration", "text_encoder"}
+        options = replace(options, target="cuda-linux", frame_buckets=None)
         for device, moved, again in (
             ("cpu", {"decoder"}, set(stage_names(source_apart=True))),
             ("cuda", {"decoder", *lstms}, lstms),
         ):
             compiled.clear()
-            path = run(replace(options, target="cuda-linux", lstm_device=device), remembering)
+            path = run(replace(options, lstm_device=device), remembering)
             manifest = read_manifest(path)
             assert tuple(stage.name for stage in manifest.stages) == stage_names(source_apart=True)
-            assert {stage.name for stage in manifest.stages if stage.device == "cuda"} == moved
+            devices = {stage.name: stage.device for stage in manifest.stages}
+            assert {stage for stage, device in devices.items() if device == "cuda"} == moved
             # Libraries for another device are other entries of the cache.
             assert {job.stage for job in compiled} == again
-            devices = {stage.name: stage.device for stage in manifest.stages}
             assert all(job.device == devices[job.stage] for job in compiled)
+            buckets = {library.bucket for stage in manifest.stages for library in stage.libraries}
+            assert buckets == {8, 12, 512, 5120}
             assert set(manifest.device_libraries) == {"cuda"}
             assert (path / manifest.device_libraries["cuda"]).read_bytes() == runtime.read_bytes()
 
@@ -175,11 +168,6 @@ class TestExport:
             ("source", "cpu"),
             ("decoder", "metal"),
         ]
-
-    def test_a_bundle_for_this_machine_needs_neither_zig_nor_a_wheel(self, options, monkeypatch):
-        monkeypatch.setattr(plan_module, "runtime_libraries", None)
-        monkeypatch.setattr(link.importlib.util, "find_spec", None)
-        assert read_manifest(run(options)).runtime_library == "lib/libtvm_runtime.so"
 
     def test_what_was_measured_on_the_bundle_is_in_its_manifest(self, options):
         def measure(plan, progress, bundle):
@@ -256,20 +244,6 @@ class TestFailure:
         again = Recorder()
         run(options, progress=again)
         assert len(again.all("cached")) == 3
-
-    def test_a_full_disk_leaves_nothing_and_names_the_room_where_it_is_known(self, options, monkeypatch):
-        def full(*_):
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-        usage = shutil.disk_usage(options.cache.parent)
-        with monkeypatch.context() as patch:
-            patch.setattr(bundle_module.shutil, "disk_usage", lambda path: usage._replace(free=1000))
-            with pytest.raises(DiskFullError, match=r"needs .* bytes and 1000 are free"):
-                run(options)
-        monkeypatch.setattr(bundle_module, "write_voice", full)
-        with pytest.raises(DiskFullError):
-            run(options)
-        assert left_behind(options) == []
 
 
 @pytest.mark.parametrize(

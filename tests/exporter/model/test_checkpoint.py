@@ -92,7 +92,7 @@ def test_every_weight_of_the_file_is_in_the_model(states: States, config_path: P
 
 
 @pytest.mark.usefixtures("prebuilt")
-def test_without_instance_norm_weights_as_in_the_official_file_the_norms_are_identities(
+def test_norms_may_be_left_out_as_in_the_official_file_and_old_position_ids_are_harmless(
     states: States, config_path: Path, tmp_path: Path
 ) -> None:
     kept = {
@@ -100,38 +100,36 @@ def test_without_instance_norm_weights_as_in_the_official_file_the_norms_are_ide
         for part, state in states.items()
     }
     assert kept["decoder"].keys() < states["decoder"].keys()
+    kept["bert"]["module.embeddings.position_ids"] = torch.arange(512)[None]
     loaded = checkpoint.load(_save(kept, tmp_path), config_path)
     for norm in (module for module in loaded.model.modules() if isinstance(module, torch.nn.InstanceNorm1d)):
         assert torch.all(norm.weight == 1) and torch.all(norm.bias == 0)
-
-
-@pytest.mark.usefixtures("prebuilt")
-def test_position_ids_of_old_transformers_are_harmless(
-    states: States, config_path: Path, tmp_path: Path
-) -> None:
-    states["bert"]["module.embeddings.position_ids"] = torch.arange(512)[None]
-    assert checkpoint.load(_save(states, tmp_path), config_path).source == "file"
-
-
-def _drop(states: States) -> None:
-    for name in list(states["predictor"])[:7]:
-        del states["predictor"][name]
-
-
-def _drop_a_norm(states: States) -> None:
-    del states["decoder"]["module.encode.norm1.norm.weight"]
 
 
 def put(part: str, name: str, value: object) -> Callable[[States], None]:
     return lambda states: states[part].__setitem__(f"module.{name}", value)
 
 
+def drop(part: str, *names: str | int) -> Callable[[States], object]:
+    """Drops tensors by their names, or by their places in the file."""
+
+    def spoil(states: States) -> None:
+        known = list(states[part])
+        for name in names:
+            del states[part][known[name] if isinstance(name, int) else f"module.{name}"]
+
+    return spoil
+
+
 @pytest.mark.usefixtures("prebuilt")
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (_drop, r"lacks 7 tensors of predictor: .*and 2 more"),
-        (_drop_a_norm, r"lacks 1 tensors of decoder: encode\.norm1\.norm\.weight"),
+        (drop("predictor", *range(7)), r"lacks 7 tensors of predictor: .*and 2 more"),
+        (
+            drop("decoder", "encode.norm1.norm.weight"),
+            r"lacks 1 tensors of decoder: encode\.norm1\.norm\.weight",
+        ),
         (put("bert", "surprise", torch.zeros(1)), r"the model lacks, 1 tensors of bert: surprise"),
         (
             put("text_encoder", "embedding.weight", torch.zeros(178, 512)),
@@ -178,23 +176,22 @@ def test_pickled_code_is_refused_and_does_not_run(config_path: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"hello", pickle.dumps({"a": 1}, protocol=2)], ids=["empty", "text", "pickle"]
+    ("content", "message"),
+    [
+        *(
+            (content, r"not a torch checkpoint|not a Kokoro checkpoint")
+            for content in (b"", b"hello", pickle.dumps({"a": 1}, protocol=2))
+        ),
+        *((share, "damaged or cut off") for share in (0.1, 0.5, 0.99)),
+    ],
 )
-def test_what_is_no_checkpoint_is_refused(content: bytes, config_path: Path, tmp_path: Path) -> None:
-    path = tmp_path / "model.pth"
-    path.write_bytes(content)
-    with pytest.raises(CheckpointError, match=r"not a torch checkpoint|not a Kokoro checkpoint"):
-        checkpoint.load(str(path), config_path)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
-def test_a_file_that_is_cut_off_is_refused(
-    states: States, share: float, config_path: Path, tmp_path: Path
+def test_what_is_no_checkpoint_or_a_part_of_one_is_refused(
+    states: States, content: bytes | float, message: str, config_path: Path, tmp_path: Path
 ) -> None:
     path = Path(_save(states, tmp_path))
-    content = path.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(CheckpointError, match="damaged or cut off"):
+    whole = path.read_bytes()
+    path.write_bytes(content if isinstance(content, bytes) else whole[: int(content * len(whole))])
+    with pytest.raises(CheckpointError, match=message):
         checkpoint.load(str(path), config_path)
 
 
@@ -211,22 +208,16 @@ def test_a_wrong_choice_says_what_to_choose(source: str, config: Path | None, me
         checkpoint.load(source, config)
 
 
-def test_an_unreachable_hub_is_an_error_that_names_the_other_choices(
+def test_an_unreachable_hub_and_a_file_with_another_digest_are_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    import huggingface_hub
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(CheckpointUnreachableError, match=r"--checkpoint PATH --config PATH.*synthetic"):
         checkpoint.load("hub")
-
-
-def test_a_file_of_the_hub_with_another_digest_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    import huggingface_hub
-
     wrong = tmp_path / "kokoro-v1_0.pth"
     wrong.write_bytes(b"something else")
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda *args, **kwargs: str(wrong))

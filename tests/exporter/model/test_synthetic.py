@@ -5,90 +5,53 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from exporter.model import checkpoint, synthetic
+from exporter.model import synthetic
 from exporter.model.checkpoint import Checkpoint
 from exporter.model.config import OFFICIAL_CONFIG, PARTS
 from exporter.model.voice_packs import load_voices, synthetic_voice
+from exporter.reference.process import Reference
+from exporter.reference.traces import Request, Trace
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.distances import relative_rms
 from tests.support.paths import REAL_VOICES
 
-PHONEMES = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˈOvəɹ ðə dˈɔɡ."
+PHONEMES = "ðə kwˈɪk bɹˈ"
+HEART = synthetic_voice("af_heart")
 
 
-@dataclass(frozen=True)
-class Utterance:
-    durations: np.ndarray
-    """Not rounded, at speed 1."""
-    frames: np.ndarray
-    """Of each token."""
-    f0: np.ndarray
-    energy: np.ndarray
-    audio: np.ndarray
-    """Empty where the decoder was left out."""
+def request(ids: list[int], voice: np.ndarray, **changes: Any) -> Request:
+    """One for phonemes with these token ids."""
+    return Request(np.array([0, *ids, 0]), voice[len(ids) - 1][None], **changes)
 
 
-class _Enough(Exception):
-    """Stops kokoro's forward before the decoder."""
+def ids_of(loaded: Checkpoint) -> list[int]:
+    return [loaded.vocabulary[phoneme] for phoneme in PHONEMES]
 
 
-class Speaker:
-    """kokoro on the synthetic weights, with its prosody recorded."""
+def random_ids(loaded: Checkpoint, count: int, seed: int = 0) -> list[int]:
+    return np.random.default_rng(seed).choice(sorted(loaded.vocabulary.values()), count).tolist()
 
-    def __init__(self, loaded: Checkpoint) -> None:
-        self.model = loaded.model
-        self.vocabulary = loaded.vocabulary
-        self._seen: dict[str, Any] = {}
-        predictor = self.model.predictor
-        predictor.duration_proj.register_forward_hook(
-            lambda _, args, out: self._seen.update(durations=torch.sigmoid(out).sum(-1)[0].numpy())
-        )
-        self.model.decoder.register_forward_pre_hook(self._before_decoder)
-        self._speak_aloud = True
 
-    def _before_decoder(self, _: Any, args: tuple[torch.Tensor, ...]) -> None:
-        _asr, f0, energy, _style = args
-        self._seen.update(f0=f0[0].numpy(), energy=energy[0].numpy())
-        if not self._speak_aloud:
-            raise _Enough
-
-    def __call__(
-        self, ids: list[int], voice: np.ndarray, speed: float = 1.0, seed: int = 0, aloud: bool = True
-    ) -> Utterance:
-        self._speak_aloud = aloud
-        style = torch.from_numpy(voice[len(ids) - 1])[None]
-        torch.manual_seed(seed)
-        audio = torch.zeros(0)
-        try:
-            audio, _ = self.model.forward_with_tokens(torch.tensor([[0, *ids, 0]]), style, speed)
-        except _Enough:
-            assert not aloud
-        frames = np.maximum(np.rint(self._seen["durations"] / np.float32(speed)), 1)
-        return Utterance(audio=audio.numpy(), frames=frames, **self._seen)
-
-    def ids(self, phonemes: str) -> list[int]:
-        return [self.vocabulary[phoneme] for phoneme in phonemes]
-
-    def random_ids(self, count: int, seed: int = 0) -> list[int]:
-        return np.random.default_rng(seed).choice(sorted(self.vocabulary.values()), count).tolist()
+def prosody(reference: Reference, ids: list[int], voice: np.ndarray) -> SimpleNamespace:
+    """Durations before rounding, frames, F0 and energy."""
+    asked = request(ids, voice)
+    text = reference.text(asked)
+    frames = np.maximum(np.rint(text.durations[0]), 1).astype(np.int64)
+    f0, energy = reference.f0n(np.repeat(text.encoding, frames, axis=2), asked.style.prosody)
+    return SimpleNamespace(durations=text.durations[0], frames=frames, f0=f0[0], energy=energy[0])
 
 
 @pytest.fixture(scope="module")
-def speak() -> Speaker:
-    return Speaker(checkpoint.load("synthetic"))
-
-
-@pytest.fixture(scope="module")
-def plain(speak: Speaker) -> Utterance:
-    return speak(speak.ids(PHONEMES[:12]), synthetic_voice("af_heart"))
+def plain(loaded: Checkpoint, reference: Reference) -> Trace:
+    return reference.speak(request(ids_of(loaded), HEART))
 
 
 def test_the_numbers_of_a_name_never_change() -> None:
@@ -101,10 +64,10 @@ def test_the_numbers_of_a_name_never_change() -> None:
     assert abs(values.mean()) < 0.01 and abs(values.std() - 3**-0.5) < 0.01
 
 
-def test_every_byte_of_every_tensor_is_the_known_one(speak: Speaker) -> None:
+def test_every_byte_of_every_tensor_is_the_known_one(loaded: Checkpoint) -> None:
     digest = hashlib.sha256()
     for part in PARTS:
-        for name, tensor in sorted(getattr(speak.model, part).state_dict().items()):
+        for name, tensor in sorted(getattr(loaded.model, part).state_dict().items()):
             digest.update(f"{part}.{name}".encode() + tensor.numpy().tobytes())
     assert digest.hexdigest() == GOLDEN_DIGEST
 
@@ -128,9 +91,9 @@ def test_the_file_has_the_official_layout(tmp_path: Path) -> None:
     assert synthetic.file_name(other) != path.name
 
 
-def test_prosody_is_that_of_speech(speak: Speaker) -> None:
+def test_prosody_is_that_of_speech(loaded: Checkpoint, reference: Reference) -> None:
     voices = [synthetic_voice(name) for name in ("af_heart", "am_michael", "bf_emma")]
-    said = [speak(speak.random_ids(60, seed), voice, aloud=False) for seed, voice in enumerate(voices)]
+    said = [prosody(reference, random_ids(loaded, 60, seed), voice) for seed, voice in enumerate(voices)]
     _check_durations(np.concatenate([utterance.durations for utterance in said]))
     _check_f0(said[0].f0)
     energy = said[0].energy
@@ -161,16 +124,18 @@ def _check_f0(f0: np.ndarray) -> None:
     assert 4 < len(f0) / switches < 40  # stretches of frames, no flicker
 
 
-def test_audio_is_as_loud_as_speech_and_does_not_clip(plain: Utterance) -> None:
-    assert len(plain.audio) == SAMPLES_PER_FRAME * plain.frames.sum()
+def test_audio_is_as_loud_as_speech_and_does_not_clip(plain: Trace) -> None:
+    assert plain.audio.size == SAMPLES_PER_FRAME * plain.frames.sum()
     assert 0.05 < np.sqrt(np.mean(plain.audio**2)) < 0.07
     assert np.abs(plain.audio).max() < 1
 
 
-def test_another_noise_seed_changes_the_audio_by_9_to_10_percent(speak: Speaker, plain: Utterance) -> None:
+def test_another_noise_seed_changes_the_audio_by_9_to_10_percent(
+    loaded: Checkpoint, reference: Reference, plain: Trace
+) -> None:
     distances = []
     for seed in (1, 2, 3):
-        other = speak(speak.ids(PHONEMES[:12]), synthetic_voice("af_heart"), seed=seed)
+        other = reference.speak(request(ids_of(loaded), HEART, seed=seed))
         np.testing.assert_array_equal(other.f0, plain.f0)
         distances.append(relative_rms(other.audio, plain.audio))
     assert 0.09 < np.median(distances) < 0.10
@@ -183,43 +148,46 @@ def _another_token(ids: list[int]) -> list[int]:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda speak, ids: speak(_another_token(ids), synthetic_voice("af_heart")),
-        lambda speak, ids: speak(ids, synthetic_voice("am_michael")),
-        lambda speak, ids: speak(ids, synthetic_voice("af_heart"), speed=1.3),
+        lambda ids: request(_another_token(ids), HEART),
+        lambda ids: request(ids, synthetic_voice("am_michael")),
+        lambda ids: request(ids, HEART, speed=1.3),
     ],
     ids=["token", "voice", "speed"],
 )
 def test_what_is_said_how_and_how_fast_changes_everything(
-    speak: Speaker, plain: Utterance, change: Callable[[Speaker, list[int]], Utterance]
+    loaded: Checkpoint, reference: Reference, plain: Trace, change: Callable[[list[int]], Request]
 ) -> None:
-    other = change(speak, speak.ids(PHONEMES[:12]))
+    other = reference.speak(change(ids_of(loaded)))
     assert not np.array_equal(other.frames, plain.frames)
-    common = min(len(other.f0), len(plain.f0))
-    assert relative_rms(other.f0[:common], plain.f0[:common]) > 0.1
+    common = min(other.f0.size, plain.f0.size)
+    assert relative_rms(other.f0[:, :common], plain.f0[:, :common]) > 0.1
     common *= SAMPLES_PER_FRAME // 2
-    assert relative_rms(other.audio[:common], plain.audio[:common]) > 0.3
+    assert relative_rms(other.audio[:, :common], plain.audio[:, :common]) > 0.3
 
 
-def test_one_token_reaches_the_durations_of_all_others(speak: Speaker, plain: Utterance) -> None:
-    other = speak(_another_token(speak.ids(PHONEMES[:12])), synthetic_voice("af_heart"), aloud=False)
+def test_one_token_reaches_the_durations_of_all_others(
+    loaded: Checkpoint, reference: Reference, plain: Trace
+) -> None:
+    other = reference.text(request(_another_token(ids_of(loaded)), HEART))
     assert np.abs(other.durations - plain.durations).min() > 1e-4
     assert np.abs(other.durations - plain.durations).max() > 0.3
 
 
 def test_the_longest_input_at_a_quarter_of_the_speed_exceeds_the_largest_frame_bucket(
-    speak: Speaker,
+    loaded: Checkpoint, reference: Reference
 ) -> None:
-    ids, voice = speak.random_ids(510), synthetic_voice("af_heart")
-    durations = speak(ids, voice, aloud=False).durations
+    durations = reference.text(request(random_ids(loaded, 510), HEART)).durations
     assert 1000 < np.maximum(np.rint(durations), 1).sum() < 2500
     assert np.rint(durations * 4).sum() > 5120
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 10, 42, 60, 103, 217])
-def test_every_voice_is_calibrated_at_every_length(speak: Speaker, count: int) -> None:
+def test_every_voice_is_calibrated_at_every_length(
+    loaded: Checkpoint, reference: Reference, count: int
+) -> None:
     said = [
-        speak(speak.random_ids(count, seed), voice, aloud=False)
+        prosody(reference, random_ids(loaded, count, seed), voice)
         for seed, voice in enumerate(_all_voices().values())
     ]
     f0 = np.concatenate([utterance.f0 for utterance in said])
@@ -233,10 +201,10 @@ def test_every_voice_is_calibrated_at_every_length(speak: Speaker, count: int) -
 
 
 @pytest.mark.slow
-def test_every_voice_is_as_loud_as_speech(speak: Speaker) -> None:
-    for seed, (name, voice) in enumerate(_all_voices().items()):
-        ids = speak.random_ids(12, seed)
-        first, second = (speak(ids, voice, seed=noise).audio for noise in (0, 1))
+def test_every_voice_is_as_loud_as_speech(loaded: Checkpoint, reference: Reference) -> None:
+    for number, (name, voice) in enumerate(_all_voices().items()):
+        ids = random_ids(loaded, 12, number)
+        first, second = (reference.speak(request(ids, voice, seed=seed)).audio for seed in (0, 1))
         assert 0.05 < np.sqrt(np.mean(first**2)) < 0.07, name
         assert np.abs(first).max() < 1, name
         assert 0.08 < relative_rms(second, first) < 0.11, name

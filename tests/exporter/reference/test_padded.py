@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 
 from exporter.errors import ReferenceProcessError
-from exporter.model import checkpoint
-from exporter.model.voice_packs import synthetic_voice
 from exporter.reference.padded import TAILS, padded, padding
 from exporter.reference.process import Reference
-from exporter.reference.traces import Request, Trace
+from exporter.reference.traces import Trace
 from runtime_min.model.distances import snr
-from runtime_min.model.noise import gaussian_noise
+from tests.exporter.conftest import NOISE, REQUEST, STYLE, TOKENS
 
-TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])
 N = len(TOKENS)
-NOISE = partial(gaussian_noise, 5)
-STYLE = synthetic_voice("af_heart")[N - 3][None]
-REQUEST = Request(TOKENS, STYLE, seed=5)
 TEXT = ("hidden", "encoding", "text")
-
-
-@pytest.fixture(scope="module")
-def reference() -> Iterator[Reference]:
-    loaded = checkpoint.load("synthetic")
-    with Reference(loaded.path, loaded.config_path) as reference:
-        yield reference
-
-
-@pytest.fixture(scope="module")
-def trace(reference: Reference) -> Trace:
-    return reference.speak(REQUEST)
 
 
 @pytest.fixture(scope="module")

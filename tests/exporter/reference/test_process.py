@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,34 +10,11 @@ import pytest
 import torch
 
 from exporter.errors import ReferenceProcessError
-from exporter.model import checkpoint
 from exporter.model.checkpoint import Checkpoint
-from exporter.model.voice_packs import synthetic_voice
 from exporter.reference.process import Reference, perturb
-from exporter.reference.traces import Request, Trace
+from exporter.reference.traces import Trace
 from runtime_min.model.distances import relative_rms
-from runtime_min.model.noise import gaussian_noise
-
-TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])
-NOISE = partial(gaussian_noise, 5)
-STYLE = synthetic_voice("af_heart")[len(TOKENS) - 3][None]
-REQUEST = Request(TOKENS, STYLE, seed=5)
-
-
-@pytest.fixture(scope="module")
-def loaded() -> Checkpoint:
-    return checkpoint.load("synthetic")
-
-
-@pytest.fixture(scope="module")
-def reference(loaded: Checkpoint) -> Iterator[Reference]:
-    with Reference(loaded.path, loaded.config_path) as reference:
-        yield reference
-
-
-@pytest.fixture(scope="module")
-def trace(reference: Reference) -> Trace:
-    return reference.speak(REQUEST)
+from tests.exporter.conftest import NOISE, REQUEST, STYLE, TOKENS
 
 
 def test_every_intermediate_has_the_shape_of_its_length(trace: Trace) -> None:
