@@ -146,7 +146,7 @@ def test_effective_weights_are_those_of_weight_norm() -> None:
     torch.testing.assert_close(effective_weight(plain), plain.weight.detach(), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize(("reads_last", "writes_last"), product([False, True], repeat=2))
+@pytest.mark.parametrize(("reads_last", "writes_last"), list(product([False, True], repeat=2)))
 @pytest.mark.parametrize("out", [1, 8, 22])
 def test_convolutions_and_linear_layers_keep_their_meaning(
     out: int, reads_last: bool, writes_last: bool

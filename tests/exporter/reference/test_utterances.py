@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporter.bundle.write import write_bundle
 from exporter.reference import utterances as inputs
 from exporter.reference.utterances import BUILT_IN, Utterance, adapted
 from runtime_min.errors import (
@@ -25,9 +24,8 @@ from runtime_min.errors import (
     UnknownVoiceError,
     UtteranceTooLongError,
 )
-from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import read_manifest
-from tests.support.tiny_bundle import MAX_PHONEMES, dummy_contents, tensors, voices
+from tests.support.tiny_bundle import MAX_PHONEMES, tensors, voices
 
 
 class TestBuiltIn:
@@ -64,17 +62,10 @@ class TestBuiltIn:
             assert len({each.voice for each in said}) == min(len(wanted), len(voices))
 
 
-@pytest.fixture(scope="module")
-def manifest(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
-    directory = tmp_path_factory.mktemp("inputs")
-    path = write_bundle(directory / "bundle", dummy_contents(directory))
-    return path, read_manifest(path)
-
-
 @pytest.fixture
-def bundle(manifest: tuple[Path, Manifest]) -> Any:
+def bundle(sound: Path) -> Any:
     """A bundle whose stages along tokens are made up: every phoneme lasts as its row of the table says."""
-    _, content = manifest
+    content = read_manifest(sound)
     lengths = tensors()["lengths"]
 
     def stage(name: str) -> Any:
