@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from ..engine.stage_runner import StageRunner
 from ..errors import InputError, KokoroError, ManifestError, ModelOutputError, UtteranceTooLongError
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import Manifest
-from ..format.schema import Node
+from ..format.schema import Length, Node, RelativePath, Text, array, integer, one_of, reader_of
 from ..format.signatures import SAMPLES_PER_FRAME
 from .alignment import align
 from .chain import Choices, run_chain
@@ -37,7 +37,6 @@ WHOLE_CHAIN: tuple[str, ...] = ()
 _DERIVED = ("token_ids", "decoder_style", "prosody_style", "aligned_encoding", "asr", "noise")
 _ALWAYS = (STYLE, "encoding", "text", "audio")
 """What the derived inputs are made of, and what the chain is compared with."""
-_LARGEST_LENGTH = 1 << 16
 
 
 class NoSelfTestError(InputError):
@@ -82,36 +81,41 @@ MEASURES: Mapping[str, Measure] = {
 }
 
 
+def _number(node: Node) -> float:
+    if isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
+        raise node.error("a number")
+    return float(node.value)
+
+
 @dataclass(frozen=True)
 class Check:
     """One comparison; the field names are the keys of the manifest."""
 
-    stages: tuple[str, ...]
+    stages: Annotated[tuple[Text, ...], array(0, 2)]
     """Run one after the other, the first on kokoro's values; `WHOLE_CHAIN` is none."""
-    output: str
-    """Of the last stage."""
-    reference: str
+    output: Text
+    """Name of an output of the last stage."""
+    reference: Text
     """The stored tensor that it is compared with."""
-    measure: str
-    """One of `MEASURES`."""
-    limit: float
+    measure: Annotated[str, one_of(MEASURES)]
+    limit: Annotated[float, _number]
 
 
 @dataclass(frozen=True)
 class SelfTest:
     """What a bundle is compared by; the field names are the keys of the manifest."""
 
-    phonemes: str
-    voice: str
+    phonemes: Text
+    voice: Text
     """For people: the row of it that kokoro spoke with is stored."""
-    seed: int
-    frames: tuple[int, ...]
-    """Of each token, the boundary tokens among them."""
-    file: str
+    seed: Annotated[int, integer(0, (1 << 64) - 1)]
+    frames: Annotated[tuple[Length, ...], array(1, 65_536)]
+    """Frames of each token, the boundary tokens among them."""
+    file: RelativePath
     """Holds the tensors, float32, one after the other."""
-    tensors: tuple[str, ...]
+    tensors: Annotated[tuple[Text, ...], array(1, 64)]
     """Names of stages' tensors, whose shapes they have; ``f0.exact`` is another value of ``f0``."""
-    checks: tuple[Check, ...]
+    checks: Annotated[tuple[Check, ...], array(1, 64)]
 
 
 class StageFigure(NamedTuple):
@@ -132,36 +136,16 @@ def read_self_test(manifest: Manifest) -> SelfTest:
     if EXTENSION not in manifest.extensions:
         raise NoSelfTestError
     node = Node(manifest.extensions[EXTENSION], f"extensions.{EXTENSION}")
-    phonemes, voice, seed, frames, file, tensors, checks = node.fields(*SelfTest.__dataclass_fields__)
-    if not set(phonemes.text()) <= manifest.vocabulary.keys() or len(phonemes.text()) > manifest.max_phonemes:
-        raise phonemes.error(f"at most {manifest.max_phonemes} phonemes of the vocabulary")
-    tokens = len(phonemes.text()) + BOUNDARIES
-    test = SelfTest(
-        phonemes.text(),
-        voice.text(),
-        seed.integer(0, (1 << 64) - 1),
-        tuple(part.integer(1, _LARGEST_LENGTH) for part in frames.elements(tokens, tokens)),
-        file.relative_path(),
-        tuple(name.text() for name in tensors.elements(1, 64)),
-        tuple(_check(check) for check in checks.elements(1, 64)),
-    )
+    test: SelfTest = reader_of(SelfTest)(node)
+    known = set(test.phonemes) <= manifest.vocabulary.keys()
+    if not known or len(test.phonemes) > manifest.max_phonemes:
+        raise node.child("phonemes").error(f"at most {manifest.max_phonemes} phonemes of the vocabulary")
+    tokens = len(test.phonemes) + BOUNDARIES
+    node.child("frames").elements(tokens, tokens)
     _check_lengths(manifest, test, node)
     _check_tensors(manifest, test, node)
-    _check_checks(manifest, test, checks)
+    _check_checks(manifest, test, node.child("checks"))
     return test
-
-
-def _check(node: Node) -> Check:
-    stages, output, reference, measure, limit = node.fields(*Check.__dataclass_fields__)
-    if isinstance(limit.value, bool) or not isinstance(limit.value, (int, float)):
-        raise limit.error("a number")
-    return Check(
-        tuple(name.text() for name in stages.elements(0, 2)),
-        output.text(),
-        reference.text(),
-        measure.one_of(MEASURES),
-        float(limit.value),
-    )
 
 
 def _check_lengths(manifest: Manifest, test: SelfTest, node: Node) -> None:
