@@ -4,19 +4,24 @@ Time is contiguous, so a vector holds one channel at neighbouring time steps and
 A job copies one block of time steps to a tile that stays in cache, normalises it there and writes it out.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from tvm.script import tirx as T
 from tvm.tirx import Expr, PrimFunc
 
 from exporter.compiler.kernels import vector_math
-from exporter.compiler.kernels.function import kernel, length
+from exporter.compiler.kernels.function import kernel_function, length
 
 TIME_BLOCK = 32
 """Time steps of a job."""
 
 PARTS = 4
 """Independent sums of a column, which hide the latency of an addition; the channels are a multiple of it."""
+
+
+Normalise = Callable[[Any, Any, Expr, Callable[[Expr, Expr], Expr]], None]
+"""Emits y = finish(normalised x, channel) for all time steps; called with x, y, n and finish."""
 
 
 def _blocks(n: Expr) -> Expr:
@@ -106,7 +111,7 @@ def _divide_by_deviation(tile: Any, channels: Any, epsilon: Any) -> None:
 
 
 @T.inline
-def _normalise(tile: Any, channels: Any, epsilon: Any) -> None:
+def _standardise(tile: Any, channels: Any, epsilon: Any) -> None:
     """Gives each column of the tile a mean of zero and a variance of one.
 
     The mean is taken off twice: the second time removes the first one's rounding error, so that a mean much
@@ -117,9 +122,54 @@ def _normalise(tile: Any, channels: Any, epsilon: Any) -> None:
     _divide_by_deviation(tile, channels, epsilon)
 
 
-def _check_channels(channels: int) -> None:
+def layer_norm_function(
+    channels: int, normalise: Normalise, leaky_relu: Callable[[Expr, float], Expr], slope: float | None
+) -> PrimFunc:
+    """Returns a kernel of `layer_norm` that normalises by `normalise`; `slope` None is no activation."""
+    n = length()
+
+    def emit(x: Any, weight: Any, bias: Any, y: Any) -> None:
+        def finish(value: Expr, channel: Expr) -> Expr:
+            value = value * weight[channel] + bias[channel]
+            return value if slope is None else leaky_relu(value, slope)
+
+        normalise(x, y, n, finish)
+
+    shape = (1, channels, n)
+    return kernel_function(emit, {"x": shape, "weight": (channels,), "bias": (channels,), "y": shape})
+
+
+def adaptive_layer_norm_function(channels: int, normalise: Normalise) -> PrimFunc:
+    """Returns a kernel of `adaptive_layer_norm` that normalises by `normalise`."""
+    n = length()
+
+    def emit(x: Any, style: Any, y: Any) -> None:
+        def finish(value: Expr, channel: Expr) -> Expr:
+            return (T.float32(1) + style[0, channel]) * value + style[0, channels + channel]
+
+        normalise(x, y, n, finish)
+
+    return kernel_function(emit, {"x": (1, channels, n), "style": (1, 2 * channels), "y": (1, channels, n)})
+
+
+def _normalise(channels: int, epsilon: float) -> Normalise:
+    """Returns a TIR macro that computes y = finish(normalised x, channel) for all time steps."""
     if channels <= 0 or channels % PARTS:
         raise ValueError(f"layer norm needs a positive multiple of {PARTS} channels, found {channels}")
+
+    @T.inline
+    def normalise(x: Any, y: Any, n: Any, finish: Any) -> None:
+        for block in T.parallel(_blocks(n)):
+            first: T.let = _first_time(block, n)
+            tile = T.alloc_buffer((channels, TIME_BLOCK), "float32")
+            _load(x, tile, channels, first, n)
+            _standardise(tile, channels, epsilon)
+            for channel in T.serial(channels):
+                for lane in T.vectorized(TIME_BLOCK):
+                    tile[channel, lane] = finish(tile[channel, lane], channel)
+            _store(tile, y, channels, first, n)
+
+    return normalise
 
 
 def layer_norm(channels: int, epsilon: float, leaky_slope: float | None = None) -> PrimFunc:
@@ -135,26 +185,8 @@ def layer_norm(channels: int, epsilon: float, leaky_slope: float | None = None) 
     Raises:
         ValueError: `channels` is not a multiple of 4.
     """
-    _check_channels(channels)
-
-    def activate(value: Expr) -> Expr:
-        return value if leaky_slope is None else vector_math.leaky_relu(value, leaky_slope)
-
-    n = length()
-
-    @kernel(x=(1, channels, n), weight=(channels,), bias=(channels,), y=(1, channels, n))
-    def layer_norm(x: Any, weight: Any, bias: Any, y: Any) -> None:
-        for block in T.parallel(_blocks(n)):
-            first: T.let = _first_time(block, n)
-            tile = T.alloc_buffer((channels, TIME_BLOCK), "float32")
-            _load(x, tile, channels, first, n)
-            _normalise(tile, channels, epsilon)
-            for channel in T.serial(channels):
-                for lane in T.vectorized(TIME_BLOCK):
-                    tile[channel, lane] = activate(tile[channel, lane] * weight[channel] + bias[channel])
-            _store(tile, y, channels, first, n)
-
-    return layer_norm
+    normalise = _normalise(channels, epsilon)
+    return layer_norm_function(channels, normalise, vector_math.leaky_relu, leaky_slope)
 
 
 def adaptive_layer_norm(channels: int, epsilon: float) -> PrimFunc:
@@ -170,22 +202,4 @@ def adaptive_layer_norm(channels: int, epsilon: float) -> PrimFunc:
     Raises:
         ValueError: `channels` is not a multiple of 4.
     """
-    _check_channels(channels)
-
-    n = length()
-
-    @kernel(x=(1, channels, n), style=(1, 2 * channels), y=(1, channels, n))
-    def adaptive_layer_norm(x: Any, style: Any, y: Any) -> None:
-        for block in T.parallel(_blocks(n)):
-            first: T.let = _first_time(block, n)
-            tile = T.alloc_buffer((channels, TIME_BLOCK), "float32")
-            _load(x, tile, channels, first, n)
-            _normalise(tile, channels, epsilon)
-            for channel in T.serial(channels):
-                for lane in T.vectorized(TIME_BLOCK):
-                    tile[channel, lane] = (1 + style[0, channel]) * tile[channel, lane] + style[
-                        0, channels + channel
-                    ]
-            _store(tile, y, channels, first, n)
-
-    return adaptive_layer_norm
+    return adaptive_layer_norm_function(channels, _normalise(channels, epsilon))

@@ -4,15 +4,18 @@ A block of threads normalises 32 time steps: threads with neighbouring numbers h
 eight of them share the channels of a step. The input is read once for each sum and once more at the end.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
-from exporter.compiler.kernels.function import kernel, length
 from exporter.compiler.kernels.gpu.device_math import leaky_relu
 from exporter.compiler.kernels.gpu.rows import LANES, ROWS, THREADS, sum_rows
+from exporter.compiler.kernels.layer_norm import (
+    Normalise,
+    adaptive_layer_norm_function,
+    layer_norm_function,
+)
 
 _sum_rows = sum_rows(1)
 
@@ -45,11 +48,11 @@ def _statistics(
     scale[0] = T.float32(1) / T.sqrt(total[0] / T.float32(channels) + T.float32(epsilon))
 
 
-def _normalise(channels: int, epsilon: float, finish: Callable[[Any, Any, Any, Any], Any]) -> Any:
-    """Returns a TIR macro that computes y = finish(normalised x, channel, two buffers) for all time steps."""
+def _normalise(channels: int, epsilon: float) -> Normalise:
+    """Returns a TIR macro that computes y = finish(normalised x, channel) for all time steps."""
 
     @T.inline
-    def normalise(x: Any, y: Any, n: Any, first: Any, second: Any) -> None:
+    def normalise(x: Any, y: Any, n: Any, finish: Any) -> None:
         for block in T.thread_binding(T.floordiv(n + (LANES - 1), LANES), thread="blockIdx.x"):
             for thread in T.thread_binding(THREADS, thread="threadIdx.x"):
                 mean = T.alloc_buffer((2,), "float32", scope="local")
@@ -64,42 +67,17 @@ def _normalise(channels: int, epsilon: float, finish: Callable[[Any, Any, Any, A
                     if turn * ROWS + row < channels and step < T.cast(n, "int32"):
                         y[0, turn * ROWS + row, step] = finish(
                             ((x[0, turn * ROWS + row, step] - mean[0]) - mean[1]) * scale[0],
-                            turn * ROWS + row, first, second,
-                        )  # fmt: skip
+                            turn * ROWS + row,
+                        )
 
     return normalise
 
 
 def layer_norm(channels: int, epsilon: float, leaky_slope: float | None = None) -> PrimFunc:
     """Layer normalisation with a learned affine: activation(normalised * weight + bias)."""
-
-    def finish(value: Any, channel: Any, weight: Any, bias: Any) -> Any:
-        value = value * weight[channel] + bias[channel]
-        return value if leaky_slope is None else leaky_relu(value, leaky_slope)
-
-    normalise = _normalise(channels, epsilon, finish)
-
-    n = length()
-
-    @kernel(x=(1, channels, n), weight=(channels,), bias=(channels,), y=(1, channels, n))
-    def layer_norm(x: Any, weight: Any, bias: Any, y: Any) -> None:
-        normalise(x, y, n, weight, bias)
-
-    return layer_norm
+    return layer_norm_function(channels, _normalise(channels, epsilon), leaky_relu, leaky_slope)
 
 
 def adaptive_layer_norm(channels: int, epsilon: float) -> PrimFunc:
     """StyleTTS 2's AdaLayerNorm, an affine from the style: (1 + gamma) * normalised + beta."""
-
-    def finish(value: Any, channel: Any, gamma: Any, beta: Any) -> Any:
-        return (T.float32(1) + gamma[0, channel]) * value + beta[0, channels + channel]
-
-    normalise = _normalise(channels, epsilon, finish)
-
-    n = length()
-
-    @kernel(x=(1, channels, n), style=(1, 2 * channels), y=(1, channels, n))
-    def adaptive_layer_norm(x: Any, style: Any, y: Any) -> None:
-        normalise(x, y, n, style, style)
-
-    return adaptive_layer_norm
+    return adaptive_layer_norm_function(channels, _normalise(channels, epsilon))
