@@ -177,28 +177,3 @@ def harmonic_source() -> PrimFunc:
                 source[0, half * _HALF + j] = total[j]
 
     return harmonic_source
-
-
-def harmonic_sines() -> PrimFunc:
-    """The nine sines alone, at amplitude 1 and unvoiced parts included, by the code of `harmonic_source`.
-
-    Arguments of the kernel, float32: f0 [1, n] in Hz; sines [9, 300 n].
-    """
-    n = length()
-
-    @kernel(f0=(1, n), sines=(HARMONICS, SAMPLES_PER_F0 * n))
-    def harmonic_sines(f0: Any, sines: Any) -> None:
-        phases = T.alloc_buffer((HARMONICS, n), "float32")
-        _accumulate_phases(f0, phases, n)
-        for half in T.parallel(2 * n):
-            share = T.alloc_buffer((_PADDED_HALF,), "float32")
-            sine = T.alloc_buffer((_PADDED_HALF,), "float32")
-            _fill_right_share(share, half)
-            for harmonic in T.serial(HARMONICS):
-                left: T.let = phases[harmonic, _left_phase(half)]
-                right: T.let = phases[harmonic, _right_phase(half, n)]
-                _fill_sine(sine, share, left, right)
-                for j in T.serial(_HALF):
-                    sines[harmonic, half * _HALF + j] = sine[j]
-
-    return harmonic_sines
