@@ -152,7 +152,7 @@ def adaptive_layer_norm_function(channels: int, normalise: Normalise) -> PrimFun
     return kernel_function(emit, {"x": (1, channels, n), "style": (1, 2 * channels), "y": (1, channels, n)})
 
 
-def _normalise(channels: int, epsilon: float) -> Normalise:
+def _normalise(channels: int, epsilon: float) -> Any:
     """Returns a TIR macro that computes y = finish(normalised x, channel) for all time steps."""
     if channels <= 0 or channels % PARTS:
         raise ValueError(f"layer norm needs a positive multiple of {PARTS} channels, found {channels}")

@@ -12,7 +12,6 @@ from tvm.tirx import PrimFunc
 from exporter.compiler.kernels.gpu.device_math import leaky_relu
 from exporter.compiler.kernels.gpu.rows import LANES, ROWS, THREADS, sum_rows
 from exporter.compiler.kernels.layer_norm import (
-    Normalise,
     adaptive_layer_norm_function,
     layer_norm_function,
 )
@@ -48,7 +47,7 @@ def _statistics(
     scale[0] = T.float32(1) / T.sqrt(total[0] / T.float32(channels) + T.float32(epsilon))
 
 
-def _normalise(channels: int, epsilon: float) -> Normalise:
+def _normalise(channels: int, epsilon: float) -> Any:
     """Returns a TIR macro that computes y = finish(normalised x, channel) for all time steps."""
 
     @T.inline
