@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,6 +13,7 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from exporter.bundle.write import write_bundle
+from tests.support import stand_in
 from tests.support.emulation import EmulatedMachine, fetched_machine
 from tests.support.speaking import compiled_libraries
 from tests.support.tiny_bundle import contents, dummy_contents
@@ -64,9 +64,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="session")
 def runtime_library() -> Path:
     """TVM's runtime."""
-    spec = importlib.util.find_spec("tvm")
-    assert spec is not None and spec.origin is not None
-    return Path(spec.origin).parent / "lib" / "libtvm_runtime.so"
+    return stand_in.runtime_library()
 
 
 @pytest.fixture(scope="session")

@@ -68,8 +68,8 @@ def verify_files(directory: Path, manifest: Manifest) -> None:
         files.verify()
 
 
-def sha256_of(path: Path, most: int = 1 << 62) -> str:
-    """Returns the SHA-256 of a file's first `most` bytes, in hexadecimal.
+def sha256_of(path: Path) -> str:
+    """Returns the SHA-256 of a file, in hexadecimal.
 
     Raises:
         UnreadableFileError: the file cannot be read.
@@ -77,7 +77,7 @@ def sha256_of(path: Path, most: int = 1 << 62) -> str:
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
-            return sha256_of_handle(handle, most)
+            return sha256_of_handle(handle, 1 << 62)
         finally:
             os.close(handle)
     except OSError as failure:

@@ -97,23 +97,6 @@ def test_any_bucket_and_any_number_of_threads_give_the_same_bits(bundle: Path) -
     )
 
 
-def test_many_threads_may_use_one_bundle(bundle: Path) -> None:
-    assert run_alone(
-        bundle,
-        """
-        from concurrent.futures import ThreadPoolExecutor
-        from runtime_min import Bundle
-        bundle = Bundle.load(sys.argv[1])
-        alone = [bundle.synthesize("abc"[: 1 + i % 3], seed=i).samples.tobytes() for i in range(12)]
-        with ThreadPoolExecutor(6) as pool:
-            together = list(pool.map(
-                lambda i: bundle.synthesize("abc"[: 1 + i % 3], seed=i).samples.tobytes(), range(12)
-            ))
-        result = alone == together
-        """,
-    )
-
-
 def test_memory_stays_bounded_over_many_lengths(bundle: Path) -> None:
     """TVM's allocator keeps a block of every size that it has seen, so outputs have one size."""
     grown, outputs = run_alone(
@@ -134,19 +117,6 @@ def test_memory_stays_bounded_over_many_lengths(bundle: Path) -> None:
         """,
     )
     assert grown < outputs / 2
-
-
-def test_two_bundles_in_one_process_speak_on_their_own_threads(bundle: Path) -> None:
-    assert run_alone(
-        bundle,
-        """
-        from runtime_min import Bundle
-        one, two = Bundle.load(sys.argv[1], threads=1), Bundle.load(sys.argv[1], threads=2)
-        same = one.synthesize("abc").samples.tobytes() == two.synthesize("abc").samples.tobytes()
-        one.close()
-        result = [one.threads, two.threads, same, len(two.synthesize("abc").samples) > 0]
-        """,
-    ) == [1, 2, True, True]
 
 
 def test_all_cores_are_used_and_none_is_bound_unless_something_else_is_asked_for(bundle: Path) -> None:

@@ -20,6 +20,8 @@ from typing import Any
 
 import msgpack
 
+from tests.support.written import bytes_of
+
 MOST_MEMORY = 64 << 20
 MOST_SECONDS = 1.0
 MANIFEST = "manifest.msgpack"
@@ -172,14 +174,6 @@ def consistent_bundle(random: Random, files: Files) -> Files:
     return changed
 
 
-def files_of(directory: Path) -> Files:
-    return {
-        path.relative_to(directory).as_posix(): path.read_bytes()
-        for path in sorted(directory.rglob("*"))
-        if path.is_file()
-    }
-
-
 def write(directory: Path, before: Files, after: Files) -> None:
     """Makes a directory with the files `before` one with the files `after`."""
     for name in before.keys() - after.keys():
@@ -218,7 +212,7 @@ def speak_from_damaged(directory: Path, first: int, count: int) -> Counter[str]:
     from runtime_min import Bundle, KokoroError
 
     outcomes: Counter[str] = Counter()
-    sound = files_of(directory)
+    sound = bytes_of(directory)
     with Bundle.load(directory, threads=1) as bundle:
         bundle.synthesize("abc")
     with small():

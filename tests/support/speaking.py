@@ -17,9 +17,6 @@ from tests.support.paths import ROOT
 from tests.support.tiny_bundle import VOCABULARY, voices
 from tests.support.tiny_model import reference
 
-SUFFIX = ".so"
-
-
 UTTERANCES = [
     ("a", "af_heart", 1.0, 0),
     ("abc abc", "am_adam", 0.5, 1),
@@ -28,9 +25,11 @@ UTTERANCES = [
 ]
 
 
-def compiled_libraries(directory: Path) -> dict[str, Path]:
-    subprocess.run([sys.executable, "-m", "tests.support.tiny_model", str(directory)], check=True, cwd=ROOT)
-    return {path.stem: path for path in directory.glob(f"*{SUFFIX}")}
+def compiled_libraries(directory: Path, *devices: str) -> dict[str, Path]:
+    """Compiles the tiny model's stages, with the source apart where `devices` has any STAGE=DEVICE."""
+    command = [sys.executable, "-m", "tests.support.tiny_model", str(directory), *devices]
+    subprocess.run(command, check=True, cwd=ROOT)
+    return {path.stem: path for path in directory.glob("*.so")}
 
 
 def environment(**changes: str | None) -> dict[str, str]:

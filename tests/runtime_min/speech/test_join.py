@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from runtime_min.speech import join
 from runtime_min.speech.join import HALF_FADE, LARGEST_SHIFT, Joiner, Part, best_shift, crossfade, quietest
 from runtime_min.speech.silence import find_speech
 
@@ -104,17 +103,6 @@ def test_renderings_meet_without_a_dip_or_a_click(f0: float, phase: float) -> No
 def test_no_sample_of_a_crossfade_has_more_energy_than_both_renderings(both: np.ndarray) -> None:
     left, right = both.astype(np.float64)
     assert (crossfade(*both).astype(np.float64) ** 2 <= (left**2 + right**2) * (1 + 1e-5) + 1e-12).all()
-
-
-def test_without_a_fade_clicks_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So the test above finds what it looks for."""
-    monkeypatch.setattr(
-        join, "crossfade", lambda one, two: np.concatenate([one[:HALF_FADE], two[HALF_FADE:]])
-    )
-    monkeypatch.setattr(join, "best_shift", lambda left, right: 0)
-    left = voice(2, 200.0, 0.0)
-    found = [joined(left, voice(2, 200.0, phase, seed=1), VOWEL) for phase in (1.0, 2.0, 4.0, 5.0)]
-    assert min(map(clicks, found)) > 2
 
 
 @settings(max_examples=30)
