@@ -234,6 +234,8 @@ class BundleFiles:
         try:
             with os.scandir(place) as entries:
                 yield from entries
+        except OSError as failure:
+            raise self._unreadable(prefix, failure) from None
         finally:
             if isinstance(place, int):
                 os.close(place)
@@ -307,9 +309,12 @@ class BundleFiles:
                 raise NotRegularFileError(
                     f"{self.directory / path} is a socket or device; expected a regular file: {_ADVICE}."
                 ) from None
-            raise UnreadableFileError(
-                f"{self.directory / path} cannot be read ({failure.strerror}): correct that, or {_ADVICE}."
-            ) from None
+            raise self._unreadable(path, failure) from None
+
+    def _unreadable(self, path: str, failure: OSError) -> UnreadableFileError:
+        return UnreadableFileError(
+            f"{self.directory / path} cannot be read ({failure.strerror}): correct that, or {_ADVICE}."
+        )
 
     def _check_size(self, entry: FileEntry, found: int) -> None:
         if found != entry.bytes:

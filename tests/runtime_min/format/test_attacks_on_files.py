@@ -200,12 +200,13 @@ def test_a_name_that_a_terminal_takes_for_a_command_is_shown_in_ascii(bundle: Pa
     assert "\x1b" not in str(refusal.value)
 
 
-def test_too_many_open_files_are_a_typed_error(bundle: Path) -> None:
+@pytest.mark.parametrize("room", range(1, 9))
+def test_too_many_open_files_are_a_typed_error_wherever_they_become_too_many(bundle: Path, room: int) -> None:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     handles = []
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(handle_numbers()) + 1, hard))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(handle_numbers()) + room, hard))
     try:
         with pytest.raises((UnreadableFileError, MissingFileError)):
             while True:
