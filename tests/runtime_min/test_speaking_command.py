@@ -51,10 +51,6 @@ def test_the_command_writes_what_the_api_computes(bundle: Path, tmp_path: Path) 
     np.testing.assert_allclose(found, np.clip(samples, -1, 1) * 32767, atol=1.0)
 
 
-def copied(bundle: Path, place: Path) -> Path:
-    return Path(shutil.copytree(bundle, place / "copy"))
-
-
 COMMANDS = {
     "unknown phonemes": (["--phonemes", "abX"], 3, "'X' (U+0058) at 2"),
     "threads": (["--phonemes", "a", "--threads", "0"], 3, "from 1 to 1024"),
@@ -76,7 +72,7 @@ def test_the_command_ends_with_one_line_and_the_documented_code(bundle: Path, na
 
 
 def test_the_command_refuses_a_damaged_bundle(bundle: Path, tmp_path: Path) -> None:
-    damaged = copied(bundle, tmp_path)
+    damaged = Path(shutil.copytree(bundle, tmp_path / "copy"))
     (damaged / "NOTICE").unlink()
     done = speak(damaged, "--phonemes", "a", module=True)
     assert (done.returncode, BundleError.exit_code) == (4, 4)

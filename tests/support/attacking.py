@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,3 +33,26 @@ def bounded(memory: int = MOST_MEMORY) -> Iterator[None]:
 def manifest_of_sound(sound: Path) -> dict[str, Any]:
     decoded: dict[str, Any] = msgpack.unpackb((sound / "manifest.msgpack").read_bytes())
     return decoded
+
+
+Change = Callable[[dict[str, Any]], object]
+"""Of a manifest that msgpack has read, in place."""
+
+
+def changed(raw: dict[str, Any], change: Change) -> bytes:
+    entries = copy.deepcopy(raw)
+    change(entries)
+    data: bytes = msgpack.packb(entries)
+    return data
+
+
+def assign(*path_and_value: Any) -> Change:
+    """A change that sets the value at a path of keys and indices."""
+    *path, last, value = path_and_value
+
+    def change(entries: Any) -> None:
+        for key in path:
+            entries = entries[key]
+        entries[last] = value
+
+    return change

@@ -17,7 +17,7 @@ from exporter.model.checkpoint import load
 from exporter.model.voice_packs import load_voices
 from exporter.parity.make_self_test import make_self_test
 from runtime_min.format.verify import read_manifest
-from tests.support.rewritten import rewrite
+from tests.support.self_tested import rewrite
 
 ANSWERS = None if "KOKORO_EXPORT_PROOF" in os.environ else directories.answers()
 """Where kokoro's answers are kept."""

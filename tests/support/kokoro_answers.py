@@ -1,4 +1,4 @@
-"""Answers of kokoro that are made up."""
+"""Answers of kokoro, and comparisons with them, that are made up."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from exporter.parity.expected import Expected
+from exporter.parity.figures import Comparison
 from exporter.reference.traces import Request, TextTrace
 from exporter.reference.utterances import Utterance
+from runtime_min.model.distances import Figure
 
+SAID = Utterance("abc", "af_heart", seed=7)
 _TEXT = tuple(field.name for field in fields(TextTrace))
 
 
@@ -32,3 +35,15 @@ def answer_of(utterance: Utterance, **values: Any) -> Expected:
         "changes": (),
     }
     return Expected(**made | values)
+
+
+def waveform(value: float = 40.0, name: str = "v4", said: Utterance = SAID) -> Comparison:
+    """A comparison of waveforms whose chain has `value` dB."""
+    figures = (
+        Figure("samples are numbers", 1, 1, at_least=True),
+        Figure("durations that differ", 0, 0),
+        Figure("durations rounded the other way", 0, 0),
+        Figure("chain, dB", value, 30, at_least=True),
+        Figure("level, dB off", 0.01, 0.1),
+    )
+    return Comparison(said, 80, figures, 3, name)

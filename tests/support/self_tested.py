@@ -1,4 +1,4 @@
-"""Gives bundles of the tiny model a self-test, whatever it says."""
+"""Gives a bundle another manifest, and bundles of the tiny model a self-test, whatever it says."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from exporter.bundle.write import list_files, write_manifest
 from exporter.parity.make_self_test import FILE
-from runtime_min.format.manifest import Manifest
+from runtime_min.format.manifest import MANIFEST_NAME, Manifest
 from runtime_min.format.signatures import SAMPLES_PER_FRAME, signatures
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, Check
-from tests.support.rewritten import rewrite
 from tests.support.tiny_bundle import HIDDEN, STYLE
 
 PHONEMES = "abc a"
@@ -76,3 +76,11 @@ def give(bundle: Path, document: Any, data: bytes) -> Manifest:
     """Puts a self-test into a bundle, and returns its new manifest."""
     (bundle / FILE).write_bytes(data)
     return rewrite(bundle, replace(read_manifest(bundle), extensions={EXTENSION: document}))
+
+
+def rewrite(bundle: Path, manifest: Manifest) -> Manifest:
+    """Puts `manifest` in the place of a bundle's own, made one of the files that are there."""
+    (bundle / MANIFEST_NAME).unlink()
+    made = replace(manifest, files=list_files(bundle))
+    write_manifest(bundle, made)
+    return made

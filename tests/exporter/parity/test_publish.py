@@ -18,7 +18,7 @@ from exporter.parity.figures import Comparison
 from exporter.parity.publish import measure_bundle, numbers_of
 from exporter.reference.utterances import Utterance
 from runtime_min.engine.machine import Machine
-from tests.support.comparisons import waveform
+from tests.support.kokoro_answers import waveform
 
 
 class TestManifest:

@@ -17,7 +17,7 @@ from runtime_min.format.manifest import MANIFEST_NAME, CpuLevel, Manifest
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.signatures import STAGE_NAMES, signatures
 from runtime_min.format.verify import read_manifest
-from tests.support.broken_manifests import Change, assign, changed
+from tests.support.attacking import Change, assign, changed
 from tests.support.tiny_bundle import HIDDEN, STYLE, dummy_contents, dummy_contents_on, with_levels
 
 LEVELS = (CpuLevel("v4", ("avx512f",)), CpuLevel("v3", ("avx2",)))

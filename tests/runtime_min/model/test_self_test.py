@@ -20,10 +20,9 @@ from runtime_min.errors import ManifestError
 from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, NoSelfTestError, SelfTestFailedError, read_self_test
-from tests.support.broken_manifests import Change, assign
+from tests.support.attacking import Change, assign
 from tests.support.fuzzing import damaged_document
-from tests.support.rewritten import rewrite
-from tests.support.self_tested import PHONEMES, extension, give, made_up, stored
+from tests.support.self_tested import PHONEMES, extension, give, made_up, rewrite, stored
 from tests.support.speaking import compiled_libraries, environment, run_alone
 from tests.support.tiny_bundle import MAX_PHONEMES, contents, dummy_contents
 
