@@ -13,28 +13,7 @@ RECORDED_UTTERANCES = KOKORO / "fixtures" / "utterances.json"
 HELLO = "həlˈO wˈɜɹld!"
 BROWN_FOX = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˌOvəɹ ðə lˈAzi dˈɔɡ."
 
-_ONSETS = (
-    "b",
-    "d",
-    "f",
-    "ɡ",
-    "h",
-    "k",
-    "l",
-    "m",
-    "n",
-    "p",
-    "ɹ",
-    "s",
-    "t",
-    "w",
-    "z",
-    "ð",
-    "ʃ",
-    "ʤ",
-    "bɹ",
-    "st",
-)
+_ONSETS = (*"bdfɡhklmnpɹstwzðʃʤ", "bɹ", "st")
 _VOWELS = ("ə", "ɪ", "i", "ɛ", "æ", "ʌ", "ɑ", "ɔ", "u", "A", "I", "O", "W", "Y", "ɜɹ")
 _CODAS = ("", "", "n", "t", "d", "l", "ŋ", "ks", "m", "z")
 _GAPS = (" ", " ", " ", ", ")
