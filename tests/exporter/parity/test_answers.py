@@ -58,11 +58,18 @@ def assert_same(one: Expected, other: Expected) -> None:
 class Computed:
     """Counts what kokoro is asked to compute."""
 
-    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, place: Path) -> None:
         self.answers = self.changes = self.processes = 0
+        self.files, self.store = (place / "weights", place / "config"), place / "answers"
+        for path in self.files:
+            path.write_bytes(path.name.encode())
         patch.setattr(answers, "Reference", self.start)
         patch.setattr(answers, "answer", self.answer)
         patch.setattr(answers, "make_change", self.change)
+
+    def kokoro(self, threads: int = 2) -> Kokoro:
+        """As another process would have it."""
+        return Kokoro(self.files, threads, self.store)
 
     def start(self, *files: Path, **options: Any) -> Any:
         self.processes += 1
@@ -83,16 +90,8 @@ class Computed:
 
 
 @pytest.fixture
-def computed(monkeypatch: pytest.MonkeyPatch) -> Computed:
-    return Computed(monkeypatch)
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> tuple[Path, Path]:
-    paths = tmp_path / "weights", tmp_path / "config"
-    for path in paths:
-        path.write_bytes(path.name.encode())
-    return paths
+def computed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Computed:
+    return Computed(monkeypatch, tmp_path)
 
 
 def test_an_answer_comes_back_to_the_bit() -> None:
@@ -100,75 +99,57 @@ def test_an_answer_comes_back_to_the_bit() -> None:
     assert_same(from_arrays(as_arrays(made), made.request), made)
 
 
-def test_kokoro_starts_only_for_what_is_missing(
-    computed: Computed, files: tuple[Path, Path], tmp_path: Path
-) -> None:
-    request = request_of(SAID)
-    with Kokoro(files, 2, tmp_path / "answers") as first:
-        made = first.expected(request)
+def test_kokoro_starts_only_for_what_is_missing(computed: Computed) -> None:
+    with computed.kokoro() as first:
+        made = first.expected(request_of(SAID))
     assert (computed.answers, computed.processes) == (1, 2)
-    with Kokoro(files, 2, tmp_path / "answers") as second:
-        assert_same(second.expected(request), made)
+    with computed.kokoro() as second:
+        assert_same(second.expected(request_of(SAID)), made)
     assert (computed.answers, computed.processes) == (1, 2)
 
 
-def test_the_spread_goes_on_where_it_ended(
-    computed: Computed, files: tuple[Path, Path], tmp_path: Path
-) -> None:
-    store = tmp_path / "answers"
-    kokoro = Kokoro(files, 2, store)
+def test_the_spread_goes_on_where_it_ended(computed: Computed) -> None:
+    kokoro = computed.kokoro()
     some = kokoro.spreads(kokoro.expected(request_of(SAID)))
     assert [len(next(some).changes) for _ in range(4)] == [0, 1, 2, 3]
     some.close()
     assert computed.changes == 3
-    again = Kokoro(files, 2, store)
+    again = computed.kokoro()
     expected = again.expected(request_of(SAID))
     assert len(expected.changes) == 3
     whole = again.spread(expected)
     assert computed.changes == len(whole.changes) == len(CHANGES)
     assert [change.mel for change in whole.changes] == [2 * number for number in range(len(CHANGES))]
-    third = Kokoro(files, 2, store)
+    third = computed.kokoro()
     assert third.spread(third.expected(request_of(SAID))) == whole
     assert computed.changes == len(CHANGES) and computed.answers == 1
 
 
-def test_without_a_store_nothing_is_kept_but_what_is_at_hand(
-    computed: Computed, files: tuple[Path, Path], tmp_path: Path
-) -> None:
-    kokoro = Kokoro(files)
+def test_without_a_store_nothing_is_kept_but_what_is_at_hand(computed: Computed, tmp_path: Path) -> None:
+    kokoro = Kokoro(computed.files)
     expected = kokoro.expected(request_of(SAID))
     assert kokoro.spread(expected) == kokoro.spread(expected)
     assert computed.changes == len(CHANGES)
-    Kokoro(files).expected(request_of(SAID))
+    Kokoro(computed.files).expected(request_of(SAID))
     assert computed.answers == 2
-    assert sorted(tmp_path.iterdir()) == sorted(files)
+    assert sorted(tmp_path.iterdir()) == sorted(computed.files)
 
 
-@pytest.mark.parametrize("damage", [b"", b"PK", None])
-def test_a_damaged_answer_is_computed_again(
-    computed: Computed, files: tuple[Path, Path], tmp_path: Path, damage: bytes | None
-) -> None:
-    store = tmp_path / "answers"
-    made = Kokoro(files, 2, store).expected(request_of(SAID))
-    (file,) = store.iterdir()
+@pytest.mark.parametrize("damage", ["empty", "cut", "changed", "of another form"])
+def test_a_damaged_answer_is_computed_again(computed: Computed, damage: str) -> None:
+    made = computed.kokoro().expected(request_of(SAID))
+    (file,) = computed.store.iterdir()
     content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content if damage is None else damage)
+    if damage == "of another form":
+        AnswerStore(computed.store).save(file.stem, {"audio": np.zeros(3)})
+    elif damage == "changed":
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+    else:
+        file.write_bytes(content[: 2 * (damage == "cut")])
     for count in (2, 2):
-        assert_same(Kokoro(files, 2, store).expected(request_of(SAID)), made)
+        assert_same(computed.kokoro().expected(request_of(SAID)), made)
         assert computed.answers == count
-
-
-def test_arrays_of_another_form_are_no_answer(
-    computed: Computed, files: tuple[Path, Path], tmp_path: Path
-) -> None:
-    store = tmp_path / "answers"
-    kokoro = Kokoro(files, 2, store)
-    kokoro.expected(request_of(SAID))
-    (file,) = store.iterdir()
-    AnswerStore(store).save(file.stem, {"audio": np.zeros(3)})
-    kokoro.expected(request_of(SAID))
-    assert computed.answers == 2
 
 
 @pytest.mark.parametrize(
@@ -182,20 +163,17 @@ def test_arrays_of_another_form_are_no_answer(
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_every_part_of_a_request_decides(
-    computed: Computed, files: tuple[Path, Path], tmp_path: Path, change: dict[str, Any]
-) -> None:
-    kokoro = Kokoro(files, 2, tmp_path / "answers")
+def test_every_part_of_a_request_decides(computed: Computed, change: dict[str, Any]) -> None:
     for request in (request_of(SAID), replace(request_of(SAID), **change)):
-        kokoro.expected(request)
+        computed.kokoro().expected(request)
     assert computed.answers == 2
 
 
 def test_weights_threads_versions_and_processor_decide(
-    computed: Computed, files: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    computed: Computed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ask(threads: int = 2) -> int:
-        Kokoro(files, threads, tmp_path / "answers").expected(request_of(SAID))
+        computed.kokoro(threads).expected(request_of(SAID))
         return computed.answers
 
     assert (ask(), ask(), ask(threads=1)) == (1, 1, 2)
@@ -205,13 +183,10 @@ def test_weights_threads_versions_and_processor_decide(
     with monkeypatch.context() as patch:
         patch.setattr("importlib.metadata.version", lambda name: "another")
         assert ask() == 4
-    files[0].write_bytes(b"other weights")
+    computed.files[0].write_bytes(b"other weights")
     assert ask() == 5
 
 
-def test_a_directory_that_cannot_be_written_is_no_failure(
-    computed: Computed, files: tuple[Path, Path]
-) -> None:
-    kokoro = Kokoro(files, 2, files[0] / "answers")
-    kokoro.expected(request_of(SAID))
+def test_a_directory_that_cannot_be_written_is_no_failure(computed: Computed) -> None:
+    Kokoro(computed.files, 2, computed.files[0] / "answers").expected(request_of(SAID))
     assert computed.answers == 1

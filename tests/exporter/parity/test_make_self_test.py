@@ -17,7 +17,7 @@ from exporter.reference.traces import Request
 from runtime_min.format.verify import read_manifest, verify_files
 from runtime_min.model.self_test import EXTENSION, read_self_test
 from tests.support.self_tested import extension, made_up, stored
-from tests.support.tiny_bundle import dummy_contents
+from tests.support.tiny_bundle import dummy_contents, with_entries
 
 FRAMES = [2, 1, 3, 4, 2, 5, 1]
 VOCABULARY = {letter: token for token, letter in enumerate("ˈO kA.həlwɜɹd!", start=1)}
@@ -76,17 +76,18 @@ def spoken(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[str | None, l
 Spoken = Callable[..., tuple[str | None, list[str]]]
 
 
-def test_a_sentence_is_spoken_where_the_vocabulary_and_the_buckets_hold_it(spoken: Spoken) -> None:
-    assert spoken(plan(VOCABULARY)) == ("həlˈO wˈɜɹld!", [])
-
-
-def test_a_shorter_one_is_spoken_where_they_do_not(spoken: Spoken) -> None:
-    assert spoken(plan(VOCABULARY, text_bucket=10)) == ("ˈOkˌA.".replace("ˌ", ""), [])
-    assert spoken(plan(VOCABULARY, frame_bucket=12)) == ("ə", [])
-
-
-def test_a_vocabulary_of_ones_own_speaks_its_own_phonemes(spoken: Spoken) -> None:
-    assert spoken(plan({"β": 2, "α": 1, "long": 3, "\n": 4})) == ("αβ", [])
+@pytest.mark.parametrize(
+    ("made", "phonemes"),
+    [
+        (plan(VOCABULARY), "həlˈO wˈɜɹld!"),
+        (plan(VOCABULARY, text_bucket=10), "ˈOkA."),
+        (plan(VOCABULARY, frame_bucket=12), "ə"),
+        (plan({"β": 2, "α": 1, "long": 3, "\n": 4}), "αβ"),
+    ],
+    ids=["a sentence", "few tokens", "few frames", "a vocabulary of one's own"],
+)
+def test_what_is_spoken_fits_the_vocabulary_and_the_buckets(spoken: Spoken, made: Any, phonemes: str) -> None:
+    assert spoken(made) == (phonemes, [])
 
 
 def test_one_whose_durations_may_be_rounded_either_way_is_passed_over(spoken: Spoken) -> None:
@@ -110,11 +111,8 @@ def test_a_bundle_that_cannot_speak_needs_no_kokoro(spoken: Spoken, changes: dic
 
 def test_what_an_extension_names_is_in_the_bundle(tmp_path: Path) -> None:
     tensors = made_up(FRAMES)
-    made = replace(
-        dummy_contents(tmp_path),
-        extensions={EXTENSION: extension(tensors, FRAMES)},
-        extension_files={"self_test.bin": stored(tensors)},
-    )
+    made = with_entries(dummy_contents(tmp_path), extensions={EXTENSION: extension(tensors, FRAMES)})
+    made = replace(made, extension_files={"self_test.bin": stored(tensors)})
     bundle = write_bundle(tmp_path / "bundle", made)
     manifest = read_manifest(bundle)
     verify_files(bundle, manifest)

@@ -104,20 +104,16 @@ def parsed(html: str) -> Balance:
 # Verdict and terminal.
 
 
-def test_a_good_report_says_in_its_last_line_that_everything_is_within_its_limits() -> None:
+def test_the_last_line_says_that_all_is_within_its_limits_or_which_step_misses_first_and_where() -> None:
     last = printed(GOOD).splitlines()[-1]
     assert last == verdict(GOOD)
     assert last.startswith(f"all {len(STEPS)} steps of 2 utterances match kokoro within their limits; ")
-
-
-def test_a_bad_report_names_the_first_step_that_misses_and_where() -> None:
-    last = printed(BAD).splitlines()[-1]
     frame = BAD.utterances[1].frames // 2
-    assert re.fullmatch(
+    missed = (
         r"MISSED: 'decoder hidden' of '.*' \(bm_george\): expected at least 90.0 dB, found [\d.]+; "
-        rf"first at frame {frame}",
-        last,
+        rf"first at frame {frame}"
     )
+    assert re.fullmatch(missed, printed(BAD).splitlines()[-1])
 
 
 def test_a_chain_or_an_experiment_that_misses_is_a_miss() -> None:
@@ -196,10 +192,11 @@ def test_the_page_is_well_formed_and_asks_for_nothing(html: str) -> None:
         assert not re.search(rb"<script|@import|href=\"(?!#|data:)", ElementTree.tostring(image(address)))
 
 
-def test_the_page_escapes_what_others_wrote() -> None:
+def test_the_page_escapes_what_others_wrote_and_is_the_same_each_time() -> None:
     assert "<script" not in HOSTILE_PAGE and "\x1b" not in HOSTILE_PAGE
     assert "&lt;script&gt;" in HOSTILE_PAGE
     assert "\x1b" not in printed(report(hostile=HOSTILE))
+    assert html_of(GOOD) == GOOD_PAGE
 
 
 @pytest.mark.parametrize(("found", "html"), [(GOOD, GOOD_PAGE), (BAD, BAD_PAGE)])
@@ -216,10 +213,6 @@ def test_every_link_within_the_page_leads_somewhere() -> None:
     assert len(places) == len(set(places))
     links = {str(attributes["href"]) for tag, attributes in seen if tag == "a"}
     assert {link.removeprefix("#") for link in links} <= set(places)
-
-
-def test_the_same_report_gives_the_same_bytes() -> None:
-    assert html_of(GOOD) == GOOD_PAGE
 
 
 def test_matplotlib_is_loaded_with_the_first_plot_and_needs_no_home_directory() -> None:
@@ -318,23 +311,17 @@ def test_what_is_saved_holds_every_tensor_and_floats_that_can_be_heard(tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 
-def test_the_page_and_the_json_name_files_that_exist(tmp_path: Path) -> None:
+def test_a_report_replaces_an_empty_directory_and_a_report_and_names_files_that_exist(tmp_path: Path) -> None:
+    (tmp_path / "report").mkdir()
+    save(BAD, tmp_path / "report")
+    assert json.loads((tmp_path / "report" / "report.json").read_text())["holds"] is False
+    (tmp_path / "report" / "tensors" / "7.npz").write_bytes(b"of an earlier run")
     save(GOOD, tmp_path / "report")
     found = files_of(tmp_path / "report")
     links = re.findall(r'href="([^"#][^"]*)"', found["report.html"].decode())
     entries = json.loads(found["report.json"])["utterances"]
     named = {name for entry in entries for name in (entry["tensors"], *entry["audio"].values())}
     assert set(links) <= named == {name for name in found if not name.startswith("report.")}
-
-
-@pytest.mark.usefixtures("quick_page")
-def test_a_report_replaces_a_report_and_an_empty_directory(tmp_path: Path) -> None:
-    (tmp_path / "report").mkdir()
-    save(GOOD, tmp_path / "report")
-    (tmp_path / "report" / "tensors" / "7.npz").write_bytes(b"of an earlier run")
-    save(BAD, tmp_path / "report")
-    assert json.loads((tmp_path / "report" / "report.json").read_text())["holds"] is False
-    assert not (tmp_path / "report" / "tensors" / "7.npz").exists()
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "report.json"])

@@ -91,15 +91,6 @@ def test_folded_phases_are_the_strided_convolutions_input(extra: int, length: in
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=0, atol=1e-12)
 
 
-@settings(max_examples=15)
-@given(length=lengths)
-def test_folding_only_moves(length: int) -> None:
-    x = random_signal(CHANNELS, 6 * length + 1)
-    padded = np.pad(x, ((0, 0), (0, 0), (3, 2)))
-    expected = padded.reshape(1, CHANNELS, length + 1, 6).transpose(0, 3, 1, 2).reshape(1, 24, length + 1)
-    np.testing.assert_array_equal(fold(x, 6, 3, 1), expected)
-
-
 def pool_arguments(length: int) -> tuple[Array, ...]:
     random = np.random.default_rng(length)
     affine = random.uniform(0.5, 1.5, (3, CHANNELS)).astype(np.float32)
@@ -136,24 +127,16 @@ def test_halving_is_the_strided_convolution(length: int) -> None:
     assert relative_error(y, expected) <= LIMIT
 
 
-def test_nothing_is_left_in_workspaces() -> None:
-    assert_nothing_is_left_in_workspaces(pool, *pool_arguments(33))
-
-
 def all_results() -> Array:
     """What each kernel gives for one input, one after the other."""
-    parts, addend, signal = (
-        random_signal(34, 6 * CHANNELS),
-        random_signal(199, CHANNELS),
-        random_signal(CHANNELS, 199),
-    )
     results = [
-        interleave(parts, addend, 6, 3, True),
-        fold(signal, 6, 3, 1),
+        interleave(random_signal(34, 6 * CHANNELS), random_signal(199, CHANNELS), 6, 3, True),
+        fold(random_signal(CHANNELS, 199), 6, 3, 1),
         pool(*pool_arguments(33)),
     ]
     return np.concatenate([result.reshape(-1) for result in results])
 
 
-def test_number_of_threads_changes_no_bit() -> None:
+def test_neither_threads_nor_what_workspaces_held_change_a_bit() -> None:
     assert_threads_change_no_bit(all_results)
+    assert_nothing_is_left_in_workspaces(pool, *pool_arguments(33))

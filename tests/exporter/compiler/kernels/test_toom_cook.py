@@ -62,23 +62,7 @@ def test_a_transform_has_as_many_points_as_a_filter_and_its_outputs_need(scheme:
     assert scheme.products <= 0.6 * scheme.outputs * scheme.taps
     # With two taps a half is what endless transforms would reach.
     assert scheme.taps == 2 or scheme.products < scheme.outputs * scheme.taps / 2
-    assert scheme.analysis.shape == (values, scheme.samples)
-    assert scheme.spread.shape == (scheme.products, values)
-    assert scheme.filter_transform.shape == (scheme.products, scheme.taps)
-    assert scheme.gather.shape == (values, scheme.products)
-    assert scheme.synthesis.shape == (scheme.outputs, values)
     assert np.linalg.matrix_rank(scheme.analysis) == values
-
-
-@pytest.mark.parametrize(("taps", "outputs", "products"), [(2, 5, 6), (3, 6, 8), (7, 8, 15), (11, 14, 30)])
-def test_the_schemes_are_those_that_are_documented(taps: int, outputs: int, products: int) -> None:
-    assert (SCHEMES[taps].taps, SCHEMES[taps].outputs, SCHEMES[taps].products) == (taps, outputs, products)
-
-
-@every_scheme
-def test_points_differ_and_complex_ones_lie_above_the_real_axis(scheme: Scheme) -> None:
-    assert len(set(scheme.real)) == len(scheme.real)
-    assert len(set(scheme.turns)) == len(scheme.turns)
     assert all(0 < turn < 1 / 2 for turn in scheme.turns)
 
 
