@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from types import TracebackType
 from typing import Any
 
 from exporter.errors import ReferenceProcessError
@@ -77,9 +76,7 @@ class Process:
     def __enter__(self) -> Process:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _ended(self) -> ReferenceProcessError:

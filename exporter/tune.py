@@ -7,7 +7,6 @@ utterances of both lengths, so that noise does not rewrite the table.
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +31,7 @@ from exporter.compiler.targets import CpuLevel, Target, UnknownCpuLevelError, ch
 from exporter.errors import ExportError
 from exporter.export.jobs import worker_processes
 from runtime_min.engine.machine import Machine
+from runtime_min.output.writer import write_file
 
 MARGIN = 0.02
 """Part of the present time that a candidate must save."""
@@ -45,12 +45,6 @@ class TuningError(ExportError):
     """A kernel could not be measured."""
 
     exit_code = 7
-
-
-class TableNotWrittenError(ExportError):
-    """The table of sizes cannot be replaced."""
-
-    exit_code = 6
 
 
 @dataclass(frozen=True)
@@ -215,19 +209,12 @@ def write_table(path: Path, table: Table, choices: Sequence[Choice]) -> None:
     """Writes the table with the chosen sizes in place of the measured rows.
 
     Raises:
-        TableNotWrittenError: the file could not be written and is unchanged.
+        OutputError: the file could not be written and is unchanged.
     """
     merged = {level: dict(rows) for level, rows in table.items()}
     for choice in choices:
         merged.setdefault(choice.level, {})[choice.row] = choice.chosen
-    staging = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        staging.write_text(json.dumps(merged, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-        staging.replace(path)
-    except OSError as error:
-        raise TableNotWrittenError(f"The table could not be written to {path}: {error}") from error
-    finally:
-        staging.unlink(missing_ok=True)
+    write_file(path, f"{json.dumps(merged, indent=2, sort_keys=True)}\n".encode())
 
 
 def as_tables(choices: Sequence[Choice]) -> Group:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Iterable
+from contextlib import closing
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -42,8 +43,7 @@ def pack_bundle(bundle: Path, archive: Path) -> None:
         BundleError: the bundle is damaged.
         OutputError: the archive cannot be written.
     """
-    files = BundleFiles(Path(bundle))
-    try:
+    with closing(BundleFiles(Path(bundle))) as files:
         data = files.read_manifest(MAXIMUM_BYTES + 1)
         manifest = parse_manifest(data)
         files.expect(manifest.files)
@@ -54,8 +54,6 @@ def pack_bundle(bundle: Path, archive: Path) -> None:
                 _write_member(output, entry.path, entry.bytes, files.blocks(entry.path))
             output.write(_END)
             output.synchronise()
-    finally:
-        files.close()
 
 
 def unpack_archive(archive: Path, destination: Path, checks: Iterable[ManifestCheck] = ()) -> Manifest:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,7 @@ def verify_bundle(bundle: Path, *checks: ManifestCheck) -> Manifest:
     Raises:
         BundleError: the bundle is damaged, or a check refuses its manifest.
     """
-    files = BundleFiles(Path(bundle))
-    try:
+    with closing(BundleFiles(Path(bundle))) as files:
         data = files.read_manifest(MAXIMUM_BYTES + 1)
         for check in checks:
             check(data)
@@ -87,8 +87,6 @@ def verify_bundle(bundle: Path, *checks: ManifestCheck) -> Manifest:
         files.expect(manifest.files)
         files.verify()
         return manifest
-    finally:
-        files.close()
 
 
 def checks(sha256: str | None, key: Path | None, signature: Path) -> list[ManifestCheck]:

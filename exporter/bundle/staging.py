@@ -7,7 +7,7 @@ import errno
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -60,12 +60,15 @@ def check_destination(destination: Path) -> None:
 
 
 @contextmanager
-def staged(destination: Path, needed: int) -> Iterator[Path]:
+def staged(
+    destination: Path, needed: int, check: Callable[[Path], None] = check_replaceable
+) -> Iterator[Path]:
     """Yields a directory that takes the place of `destination` if the context ends without an error.
 
     Args:
-        destination: the directory to create, or an earlier bundle to replace.
+        destination: the directory to create, or an earlier one to replace.
         needed: bytes that will be written.
+        check: refuses a destination that must not be replaced.
 
     Raises:
         NotABundleError: something other than a bundle or an empty directory is there.
@@ -73,7 +76,7 @@ def staged(destination: Path, needed: int) -> Iterator[Path]:
         DiskFullError: there is not enough room.
     """
     destination = Path(os.path.abspath(destination))
-    check_replaceable(destination)
+    check(destination)
     destination.parent.mkdir(parents=True, exist_ok=True)
     staging = destination.with_name(f".{destination.name}.staging")
     with _disk_full_named(destination, needed), locked(destination):

@@ -26,9 +26,10 @@ from runtime_min.engine.machine import Machine, this_machine
 # These crash the compiler without a message (MetaSchedule's TuneContext, dlight's Metal rule).
 KNOWN_BAD = {"apache-tvm-ffi": ("0.1.15.post1", "0.1.15.post2")}
 _GIGABYTE = 1 << 30
-# A bundle with all voices takes 0.4 GB, twice that while it is written; a compiling worker holds 2 GB.
+# A bundle with all voices takes 0.4 GB, twice that while it is written. The command and each worker that
+# compiles hold 1 GB.
 _DISK_NEEDED = 2 * _GIGABYTE
-_MEMORY_NEEDED = 3 * _GIGABYTE
+_MEMORY_NEEDED = 2 * _GIGABYTE
 _INSTALL = "pip install 'kokoro-export[export]'"
 
 

@@ -120,6 +120,12 @@ class ConsoleProgress:
         self._print(text)
         self._bar.reset(self._task, total=None, description=text.strip())
 
+    def doing(self, text: str) -> None:
+        """Shows what is done now: beside the bar, or in a line where there is none."""
+        if self._bar.disable:
+            self._print(text)
+        self._bar.update(self._task, description=text)
+
     def warning(self, text: str) -> None:
         """Prints something that must not be overlooked."""
         self._print(f"WARNING: {text}", style="bold yellow")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from exporter.cli.terminal import EPILOG, BundleArgument, parts, reported_errors
+from exporter.cli.terminal import EPILOG, BundleArgument, ConsoleProgress, parts, reported_errors
 from runtime_min.format.signatures import MINIMUM_LENGTH, STAGE_NAMES
 
 if TYPE_CHECKING:
-    from exporter.parity.waveforms import Progress
     from exporter.reference.padded import Tail
 
 _MISSED = 8
@@ -62,7 +60,8 @@ def e2e(
         from exporter.validate.run import Options, compare_end_to_end
 
         options = Options(path, utterances, cpu_level, checkpoint, config, threads, _answers(no_cache))
-        found = compare_end_to_end(options, _shown_progress)
+        with ConsoleProgress() as progress:
+            found = compare_end_to_end(options, progress.doing)
         Console().print(*as_tables(found))
         if json is not None:
             write_json(json, found, path)
@@ -141,7 +140,8 @@ def steps(
             path, utterances, cpu_level, checkpoint, config, threads, _answers(no_cache),
             tuple(phonemes or ()), text, voice, speed, seed, static_text_len, static_frames, wanted,
         )  # fmt: skip
-        report = compare_steps(options, _shown_progress)
+        with ConsoleProgress() as progress:
+            report = compare_steps(options, progress.doing)
         show(report, Console())
         if save_dir is not None:
             save(report, save_dir)
@@ -181,19 +181,3 @@ def _check_directory(option: str, path: Path | None) -> None:
     """Refuses a place that cannot be written before anything slow runs."""
     if path is not None and not path.absolute().parent.is_dir():
         raise typer.BadParameter(f"expected a directory at {path.absolute().parent}", param_hint=option)
-
-
-@contextmanager
-def _shown_progress(total: int) -> Iterator[Progress]:
-    """Yields a function that shows on standard error how many utterances are done, and what is done now."""
-    from rich import progress as bars
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda done, what: console.print(what, markup=False, highlight=False)
-        return
-    described = bars.TextColumn("{task.description}", markup=False)
-    columns = (bars.SpinnerColumn(), described, bars.BarColumn(), bars.TimeElapsedColumn())
-    with bars.Progress(*columns, console=console, transient=True) as shown:
-        task = shown.add_task("", total=total)
-        yield lambda done, what: shown.update(task, completed=done, description=what)

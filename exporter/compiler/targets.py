@@ -11,6 +11,8 @@ from difflib import get_close_matches
 
 from exporter.errors import ExportError
 from runtime_min.engine.machine import Machine, this_machine
+from runtime_min.format.manifest import CpuLevel as ManifestLevel
+from runtime_min.format.manifest import Target as ManifestTarget
 
 # The x86-64 microarchitecture levels (x86-64 psABI, table 3.1), in the names of Linux's /proc/cpuinfo.
 # pni is SSE3 and abm is LZCNT; the operating system's own part, OSXSAVE, shows in avx being listed at all.
@@ -37,13 +39,9 @@ class UnknownCpuLevelError(ExportError):
 
 
 @dataclass(frozen=True)
-class CpuLevel:
-    """One set of instructions that libraries are compiled for."""
+class CpuLevel(ManifestLevel):
+    """One set of instructions that libraries are compiled for; its name is a directory under ``lib``."""
 
-    name: str
-    """Name in the manifest and directory under ``lib``."""
-    features: tuple[str, ...]
-    """Features that the processor must have, in the names of /proc/cpuinfo."""
     mcpu: str
     """LLVM's name of the level."""
     lanes: int
@@ -60,24 +58,14 @@ class RuntimeFile:
 
 
 @dataclass(frozen=True)
-class Target:
-    """One system that a bundle can be exported for."""
+class Target(ManifestTarget):
+    """One system that a bundle can be exported for; its oldest system is that of the wheels."""
 
-    name: str
-    triple: str
-    """LLVM's name of the system, for the code that runs on its CPU."""
-    system: str
-    """Operating system, in the words of `runtime_min.engine.machine`."""
-    machine: str
-    """Processor family, likewise."""
-    minimum_os: str
-    """Oldest system on which the wheels of apache-tvm-ffi and numpy and the runtime library load."""
+    levels: tuple[CpuLevel, ...]
     wheel_platform: str
     """Platform tag of the wheels; empty where there are none."""
     device: str
     """Device of the decoder: ``cpu``, ``metal`` or ``cuda``."""
-    levels: tuple[CpuLevel, ...]
-    """Best first: the runtime takes the first that the machine has."""
     runtime: RuntimeFile | None
     """TVM's runtime; None where no wheel has one."""
     device_runtime: RuntimeFile | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import tvm
@@ -132,15 +132,10 @@ def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
 
 
 def _manifest_target(plan: Plan, libraries: Sequence[CompiledLibrary]) -> manifest.Target:
-    target = plan.target
-    return manifest.Target(
-        name=target.name,
-        triple=target.triple,
-        system=target.system,
-        machine=target.machine,
-        minimum_os=minimum_os(target, [library.path for library in libraries]),
-        levels=tuple(manifest.CpuLevel(level.name, level.features) for level in plan.levels),
-    )
+    entries = {field.name: getattr(plan.target, field.name) for field in fields(manifest.Target)}
+    entries["minimum_os"] = minimum_os(plan.target, [library.path for library in libraries])
+    entries["levels"] = tuple(manifest.CpuLevel(level.name, level.features) for level in plan.levels)
+    return manifest.Target(**entries)
 
 
 def _runtime(plan: Plan, file: RuntimeFile | None) -> Path | None:

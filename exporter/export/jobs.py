@@ -19,6 +19,7 @@ from exporter.errors import ExportError
 from exporter.export.library_cache import LibraryCache
 from exporter.progress import Progress
 from runtime_min.engine.vm import usable_cores
+from runtime_min.errors import OutputError
 
 Build = Callable[[Job, Path, Path | None], CompiledLibrary]
 """Compiles a job to a file, with a directory for the module after each pass."""
@@ -33,12 +34,6 @@ class StageError(ExportError):
     """A stage could not be compiled."""
 
     exit_code = 7
-
-
-class ExportDiskFullError(ExportError):
-    """There is no room for what the exporter writes."""
-
-    exit_code = 6
 
 
 @dataclass(frozen=True)
@@ -98,7 +93,7 @@ def compile_libraries(
 
     Raises:
         StageError: a library could not be compiled; the other workers are stopped.
-        ExportDiskFullError: a worker found no room.
+        OutputError: a worker found no room.
     """
     compiled: dict[Job, CompiledLibrary] = {}
     for job in jobs:
@@ -166,7 +161,7 @@ def _result(future: Attempt, running: Mapping[Attempt, Job]) -> CompiledLibrary:
     if isinstance(result, Failure):
         job = running[future]
         if result.disk_full:
-            raise ExportDiskFullError(f"No room to compile {job}: {result.reason}. Make room and run again.")
+            raise OutputError(f"No room to compile {job}: {result.reason}. Make room and run again.")
         raise StageError(
             f"Stage {job.stage}, bucket {job.bucket}, CPU level {job.level.name} could not be compiled: "
             f"{result.reason}\n"
@@ -178,7 +173,7 @@ def _result(future: Attempt, running: Mapping[Attempt, Job]) -> CompiledLibrary:
 def _store(cache: LibraryCache, library: CompiledLibrary, progress: Progress) -> None:
     try:
         cache.store(library)
-    except OSError as error:
+    except (OSError, OutputError) as error:
         progress.warning(f"A library could not be kept for the next export: {error}")
 
 

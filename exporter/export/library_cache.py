@@ -1,8 +1,8 @@
 """A cache of compiled libraries, so that an interrupted or repeated export goes on where it was.
 
 A library depends on its job and on the compiler, never on weights: one cache serves every checkpoint of a
-configuration. An entry is a directory that appears by a rename, so that it is whole or absent; a damaged one
-is deleted, and its library compiled again.
+configuration. An entry is a file that appears by a rename, so that it is whole or absent; the library of a
+damaged one is compiled again.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import json
-import shutil
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -22,11 +20,10 @@ from exporter.compiler.library import CompiledLibrary, Job
 from exporter.compiler.link import find_linker, linker_version
 from exporter.compiler.targets import Target
 from runtime_min.format import signatures
+from runtime_min.output.writer import write_file
 
 _PACKAGES = ("apache-tvm", "apache-tvm-ffi", "torch", "kokoro")
 _COMPILER = Path(exporter.compiler.__file__).parent
-_LIBRARY = "library"
-_DESCRIPTION = "description"
 
 
 def hash_files(root: Path, paths: Iterable[Path]) -> str:
@@ -69,9 +66,10 @@ class LibraryCache:
         self._directory = directory
         self._facts = facts
 
-    def key(self, job: Job) -> str:
-        """Returns the name of a job's entry."""
-        return hashlib.sha256(json.dumps([self._facts, asdict(job)]).encode()).hexdigest()
+    def entry(self, job: Job) -> Path:
+        """Returns the file of a job's library."""
+        facts = json.dumps([self._facts, asdict(job)])
+        return self._directory / f"{hashlib.sha256(facts.encode()).hexdigest()}.library"
 
     def restore(self, job: Job, path: Path) -> CompiledLibrary | None:
         """Copies the library stored for `job` to `path`.
@@ -79,48 +77,27 @@ class LibraryCache:
         Returns:
             The library there; None where none is stored, or where it is damaged.
         """
-        entry = self._directory / self.key(job)
         try:
-            content = (entry / _LIBRARY).read_bytes()
-            digest, text = (entry / _DESCRIPTION).read_text(encoding="utf-8").split("\n", 1)
-            if digest != _digest(text, content):
-                raise ValueError("not what was stored")
+            digest, text, content = self.entry(job).read_bytes().split(b"\n", 2)
         except (OSError, ValueError):
-            # Absent is the usual case; for the others there is nothing to lose by compiling again.
-            shutil.rmtree(entry, ignore_errors=True)
+            return None
+        if digest != _digest(text, content):
             return None
         path.write_bytes(content)
         parameters, seconds = json.loads(text)
         return CompiledLibrary(job, path, tuple((name, layout) for name, layout in parameters), seconds)
 
     def store(self, library: CompiledLibrary) -> None:
-        """Copies a library into the cache.
-
-        Another export may store the same at the same time: the first one stays.
+        """Copies a library into the cache, in place of what is there.
 
         Raises:
-            OSError: the directory cannot be written; nothing half stays in it.
+            OSError, OutputError: the directory cannot be written; nothing half stays in it.
         """
         self._directory.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".storing-", dir=self._directory))
-        try:
-            content = library.path.read_bytes()
-            text = json.dumps([library.parameters, library.seconds])
-            (staging / _LIBRARY).write_bytes(content)
-            (staging / _DESCRIPTION).write_text(f"{_digest(text, content)}\n{text}", encoding="utf-8")
-            _publish(staging, self._directory / self.key(library.job))
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+        content = library.path.read_bytes()
+        text = json.dumps([library.parameters, library.seconds]).encode()
+        write_file(self.entry(library.job), b"\n".join([_digest(text, content), text, content]))
 
 
-def _publish(staging: Path, entry: Path) -> None:
-    try:
-        staging.rename(entry)
-    except OSError:
-        # Renaming onto a directory that has files fails: then somebody else was faster.
-        if not (entry / _DESCRIPTION).exists():
-            raise
-
-
-def _digest(description: str, library: bytes) -> str:
-    return hashlib.sha256(description.encode() + library).hexdigest()
+def _digest(description: bytes, library: bytes) -> bytes:
+    return hashlib.sha256(description + library).hexdigest().encode()

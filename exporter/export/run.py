@@ -14,17 +14,11 @@ from pathlib import Path
 from exporter.bundle.staging import check_destination
 from exporter.bundle.write import Parity, SelfTestFiles, not_validated, write_bundle
 from exporter.compiler.library import CompiledLibrary
-from exporter.errors import ExportError
-from exporter.export.jobs import Build, ExportDiskFullError, Pool, compile_libraries, worker_processes
+from exporter.export.jobs import Build, Pool, compile_libraries, worker_processes
 from exporter.export.library_cache import LibraryCache, compiler_facts
 from exporter.export.plan import ExportOptions, Plan, make_plan
 from exporter.progress import Progress
-
-
-class UnwritableError(ExportError):
-    """Something could not be written, for another reason than a full disk."""
-
-    exit_code = 6
+from runtime_min.errors import OutputError
 
 
 def export_bundle(
@@ -77,10 +71,9 @@ def _named_write_errors(output: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise ExportDiskFullError(f"No room is left: {error}. Make room and run again.") from error
-        raise UnwritableError(
-            f"{output} could not be written: {error}. Correct its permissions, or choose another place."
+        advice = "Make room" if error.errno == errno.ENOSPC else "Correct its permissions"
+        raise OutputError(
+            f"{output} could not be written: {error}. {advice}, or choose another place."
         ) from error
 
 

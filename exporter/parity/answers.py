@@ -17,7 +17,6 @@ from contextlib import suppress
 from dataclasses import astuple, fields, replace
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 from zipfile import BadZipFile
 
@@ -174,9 +173,7 @@ class Kokoro:
     def __enter__(self) -> Kokoro:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _process(self, precision: Precision) -> Reference:

@@ -98,7 +98,7 @@ def _send_comparisons(
                 bundles,
                 kokoro,
                 built_in(bundles[0]),
-                lambda done, what: connection.send(what),
+                connection.send,
                 whole_spread=True,
             )
             tested = [_self_test(bundle) for bundle in bundles if EXTENSION in bundle.manifest.extensions]

@@ -16,8 +16,8 @@ from runtime_min.engine.machine import choose_level, this_machine
 from runtime_min.format.manifest import Manifest
 from runtime_min.model.distances import Figure
 
-Progress = Callable[[int, str], None]
-"""Takes the number of utterances that are done, and what is done now."""
+Progress = Callable[[str], None]
+"""Takes a description of what is computed next."""
 
 
 def levels_here(manifest: Manifest, only: str | None = None) -> tuple[str, ...]:
@@ -53,7 +53,7 @@ def compare_waveforms(
     bundles: Sequence[Bundle],
     kokoro: Kokoro,
     utterances: Sequence[Utterance],
-    progress: Progress = lambda done, what: None,
+    progress: Progress = lambda doing: None,
     *,
     whole_spread: bool = False,
 ) -> tuple[Comparison, ...]:
@@ -70,9 +70,9 @@ def compare_waveforms(
         By utterance, then by level.
     """
     found: list[Comparison] = []
-    for done, utterance in enumerate(utterances):
+    for number, utterance in enumerate(utterances, start=1):
         said = f"{utterance.voice}, {len(utterance.phonemes)} phonemes, speed {utterance.speed:g}"
-        progress(done, f"utterance {done + 1} of {len(utterances)}: {said}")
+        progress(f"utterance {number} of {len(utterances)}: {said}")
         for bundle in bundles:
             comparison = compare(bundle, kokoro, utterance, stages=False, whole_spread=whole_spread)
             found.append(replace(comparison, level=bundle.level.name))
@@ -86,7 +86,7 @@ def verdict(comparisons: Sequence[Comparison], bundle: Path) -> str:
     missed = [each for each in comparisons if not each.holds]
     if not missed:
         said = "1 utterance is" if count == 1 else f"{count} utterances are"
-        return f"{bundle} says what kokoro says: {said} within every threshold on {levels}."
+        return f"{bundle} matches kokoro: {said} within every threshold on {levels}."
     worst = missed[0]
     return (
         f"{bundle} differs from kokoro: {len(missed)} of {len(comparisons)} waveforms miss a threshold, "

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ import numpy as np
 from exporter.processes import Failure, Process
 from exporter.reference.padded import Tail, static, static_decode
 from exporter.reference.recording import Arrays, Precision, RecordingModel
-from exporter.reference.traces import Array, DecoderTrace, Request, SourceTrace, TextTrace, Trace
+from exporter.reference.traces import Array, DecoderTrace, ReferenceTrace, Request, SourceTrace, TextTrace
 
 _OPERATIONS = {
     operation.__name__: operation
@@ -80,9 +79,9 @@ class Reference:
         finally:
             self._tapped = before
 
-    def speak(self, request: Request) -> Trace:
+    def speak(self, request: Request) -> ReferenceTrace:
         """Runs the whole chain."""
-        return Trace(**self._run("speak", request=request))
+        return ReferenceTrace(**self._run("speak", request=request))
 
     def text(self, request: Request) -> TextTrace:
         """Runs the stages along tokens."""
@@ -114,7 +113,7 @@ class Reference:
         frame_length: int = 5120,
         packing: bool = True,
         prefix_f0n: bool = False,
-    ) -> Trace:
+    ) -> ReferenceTrace:
         """Runs the whole chain as pt.static: tokens and frames padded to fixed lengths, text masked.
 
         Args:
@@ -132,7 +131,7 @@ class Reference:
         """
         options = {"packing": packing, "prefix_f0n": prefix_f0n}
         lengths = {"text_length": text_length, "frame_length": frame_length}
-        return Trace(**self._run("static", request=request, **lengths, **options))
+        return ReferenceTrace(**self._run("static", request=request, **lengths, **options))
 
     def static_decode(self, inputs: Arrays, frame_length: int, tail: Tail = "zeros") -> DecoderTrace:
         """Runs the decoder on what `decode` takes, padded to `frame_length` frames; returns the valid prefix.
@@ -150,9 +149,7 @@ class Reference:
     def __enter__(self) -> Reference:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _run(self, operation: str, **arguments: Any) -> Arrays:

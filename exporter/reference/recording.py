@@ -27,7 +27,7 @@ class _Recorded(Exception):
 
 
 class RecordingModel:
-    """A `kokoro.KModel` that records the tensors of a `Trace` while it runs."""
+    """A `kokoro.KModel` that records the tensors of a `ReferenceTrace` while it runs."""
 
     def __init__(self, checkpoint: Path, config: Path, precision: Precision) -> None:
         """Loads the model with kokoro's own loader."""

@@ -79,7 +79,7 @@ class TextTrace:
 
 
 @dataclass(frozen=True)
-class Trace(TextTrace, DecoderTrace):
+class ReferenceTrace(TextTrace, DecoderTrace):
     """Everything that an utterance computed on its way."""
 
     frames: NDArray[np.int64]

@@ -31,7 +31,7 @@ class Utterance:
     voice: str
     speed: float = 1.0
     seed: int = 0
-    """Of the noise."""
+    """Seed of the noise."""
 
 
 PANGRAM = "ðə kwˈɪk bɹˈWn fˈɑks ʤˈʌmps ˌOvəɹ ðə lˈAzi dˈɔɡ."
@@ -128,15 +128,14 @@ def check_utterances(bundle: Bundle, utterances: Sequence[Utterance]) -> tuple[i
         InputError: the bundle cannot speak one; a note tells which.
         MissingStagesError: this is a partial bundle.
     """
-    return tuple(_noted(bundle, number, utterance) for number, utterance in enumerate(utterances, start=1))
-
-
-def _noted(bundle: Bundle, number: int, utterance: Utterance) -> int:
-    try:
-        return check_utterance(bundle, utterance)
-    except KokoroError as error:
-        error.add_note(f"This was utterance {number}: {utterance.phonemes!r}, {utterance.voice}.")
-        raise
+    frames = []
+    for number, utterance in enumerate(utterances, start=1):
+        try:
+            frames.append(check_utterance(bundle, utterance))
+        except KokoroError as error:
+            error.add_note(f"This was utterance {number}: {utterance.phonemes!r}, {utterance.voice}.")
+            raise
+    return tuple(frames)
 
 
 def check_utterance(bundle: Bundle, utterance: Utterance) -> int:

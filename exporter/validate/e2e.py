@@ -16,9 +16,9 @@ from rich.text import Text
 from exporter.parity.expected import CHANGES
 from exporter.parity.figures import Comparison
 from exporter.parity.waveforms import verdict
-from runtime_min.errors import OutputError
 from runtime_min.format.signatures import FRAMES_PER_SECOND
 from runtime_min.model.distances import Figure
+from runtime_min.output.writer import write_file
 
 MOST_DECIBELS = 200.0
 """Written for equal signals, which have no finite number of decibels."""
@@ -89,10 +89,9 @@ def as_json(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
             "changes": comparison.changes,
             "figures": [
                 {
-                    "name": figure.name,
+                    **vars(figure),
                     "value": _finite(figure.value),
                     "limit": _finite(figure.limit),
-                    "at_least": figure.at_least,
                     "holds": figure.holds,
                 }
                 for figure in comparison.figures
@@ -113,10 +112,7 @@ def write_json(path: Path, comparisons: Sequence[Comparison], bundle: Path) -> N
         "verdict": verdict(comparisons, bundle),
         "waveforms": as_json(comparisons),
     }
-    try:
-        path.write_text(json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False), encoding="utf-8")
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error}. Choose another place.") from error
+    write_file(path, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False).encode())
 
 
 def _finite(value: float) -> float | None:

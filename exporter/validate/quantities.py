@@ -7,19 +7,19 @@ compared. The bundle's come from the libraries that are shipped (`observe`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from exporter.parity.expected import decoder_inputs
-from exporter.reference.traces import Array, DecoderTrace, Request, Trace
+from exporter.reference.traces import Array, DecoderTrace, ReferenceTrace, Request
 from exporter.validate.kernel_order import KERNEL, StageCalls
 from exporter.validate.observe import observe
+from exporter.validate.results import Quantity
 from runtime_min import Bundle
 from runtime_min.format.signatures import HARMONICS
 from runtime_min.model import alignment
-from runtime_min.model.chain import Trace as BundleTrace
+from runtime_min.model.chain import Trace
 from runtime_min.model.voices import Style
 
 Values = dict[str, Array]
@@ -27,37 +27,26 @@ _SINE_AMPLITUDE = 0.1
 _VOICED_ABOVE = 10.0
 
 
-@dataclass(frozen=True)
-class StepName:
-    """A quantity that is compared."""
-
-    name: str
-    stage: str
-    axis: str
-    per_length: int = 1
-    """Elements of its last axis for each token or frame."""
-
-
 STEPS = (
-    StepName("tokens", "the runtime", "tokens"),
-    StepName("style", "the runtime", "columns"),
-    StepName("bert", "bert", "tokens"),
-    StepName("duration encoding", "duration", "tokens"),
-    StepName("duration logits", "duration", "tokens"),
-    StepName("durations", "duration", "tokens"),
-    StepName("predicted frames", "the runtime", "tokens"),
-    StepName("text_encoder", "text_encoder", "tokens"),
-    StepName("aligned encoding", "the runtime", "frames"),
-    StepName("aligned asr", "the runtime", "frames"),
-    StepName("F0", "f0n", "frames", 2),
-    StepName("N", "f0n", "frames", 2),
-    StepName("decoder hidden", "decoder", "frames", 2),
-    StepName("sines", "decoder", "frames", 600),
-    StepName("source", "decoder", "frames", 600),
-    StepName("magnitude", "decoder", "frames", 120),
-    StepName("phase", "decoder", "frames", 120),
-    StepName("generator", "decoder", "frames", 600),
-    StepName("audio", "decoder", "frames", 600),
+    Quantity("tokens", "the runtime", "tokens"),
+    Quantity("style", "the runtime", "columns"),
+    Quantity("bert", "bert", "tokens"),
+    Quantity("duration encoding", "duration", "tokens"),
+    Quantity("duration logits", "duration", "tokens"),
+    Quantity("durations", "duration", "tokens"),
+    Quantity("predicted frames", "the runtime", "tokens"),
+    Quantity("text_encoder", "text_encoder", "tokens"),
+    Quantity("aligned encoding", "the runtime", "frames"),
+    Quantity("aligned asr", "the runtime", "frames"),
+    Quantity("F0", "f0n", "frames", 2),
+    Quantity("N", "f0n", "frames", 2),
+    Quantity("decoder hidden", "decoder", "frames", 2),
+    Quantity("sines", "decoder", "frames", 600),
+    Quantity("source", "decoder", "frames", 600),
+    Quantity("magnitude", "decoder", "frames", 120),
+    Quantity("phase", "decoder", "frames", 120),
+    Quantity("generator", "decoder", "frames", 600),
+    Quantity("audio", "decoder", "frames", 600),
 )
 """In the order in which they are computed; `generator` is the audio on an equal source spectrum."""
 
@@ -81,7 +70,7 @@ def of_decoder(trace: DecoderTrace, f0: Array) -> Values:
     }
 
 
-def of_kokoro(request: Request, trace: Trace, logits: Array) -> Values:
+def of_kokoro(request: Request, trace: ReferenceTrace, logits: Array) -> Values:
     """Returns the quantities of a run of kokoro's; `logits` [1, n or more, bins] as its tap gives them."""
     return {
         "tokens": request.token_ids[None],
@@ -100,7 +89,7 @@ def of_kokoro(request: Request, trace: Trace, logits: Array) -> Values:
     }
 
 
-def _runtime(bundle_trace: BundleTrace) -> Values:
+def _runtime(bundle_trace: Trace) -> Values:
     """Returns the quantities that the runtime looks up."""
     return {
         "tokens": bundle_trace.token_ids,
@@ -122,7 +111,7 @@ class BundleSteps:
         """Takes a bundle, the kernels of its stages, and the number of logits of a duration."""
         self._bundle, self._calls, self._bins = bundle, calls, bins
 
-    def chain(self, bundle_trace: BundleTrace, speed: float) -> Values:
+    def chain(self, bundle_trace: Trace, speed: float) -> Values:
         """Returns all quantities of the bundle's own chain, whose durations may be forced."""
         return {
             **_runtime(bundle_trace),
@@ -135,7 +124,7 @@ class BundleSteps:
         }
 
     def on_equal_inputs(
-        self, bundle_trace: BundleTrace, request: Request, trace: Trace, speed: float
+        self, bundle_trace: Trace, request: Request, trace: ReferenceTrace, speed: float
     ) -> Values:
         """Returns each quantity computed by the bundle from pt.dynamic's quantities before it."""
         style = request.style

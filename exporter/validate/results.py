@@ -46,16 +46,22 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Step:
-    """One quantity on the way from tokens to audio, in every execution."""
+class Quantity:
+    """A quantity that is compared."""
 
     name: str
     stage: str
     """Stage of the bundle that computes it."""
     axis: str
     """``tokens`` or ``frames``: what the last axis of the arrays runs along."""
-    per_length: int
+    per_length: int = 1
     """Elements of the last axis for each token or frame."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step(Quantity):
+    """One quantity on the way from tokens to audio, in every execution."""
+
     reference: Array
     """pt.dynamic's, ``[1, ..., length * per_length]``, possibly one more (a spectrum's last column)."""
     values: Mapping[str, Array]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,8 +23,6 @@ from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.tokens import BOUNDARIES
 
-Shown = Callable[[int], AbstractContextManager[Progress]]
-"""Shows the progress over that many utterances."""
 _SHORT = "həlˈO wˈɜɹld!"
 """Hello world: what is compared step by step where nothing is named."""
 
@@ -60,7 +57,7 @@ class StepsOptions(Options):
     wanted: Wanted = field(default_factory=Wanted)
 
 
-def compare_end_to_end(options: Options, shown: Shown) -> tuple[Comparison, ...]:
+def compare_end_to_end(options: Options, progress: Progress) -> tuple[Comparison, ...]:
     """Compares the final waveform of every utterance on every CPU level.
 
     Raises:
@@ -78,14 +75,11 @@ def compare_end_to_end(options: Options, shown: Shown) -> tuple[Comparison, ...]
             )
         check_utterances(bundles[0], utterances)
         files = reference_files(manifest, options.checkpoint, options.config)
-        with (
-            shown(len(utterances)) as progress,
-            Kokoro(files, options.threads, options.answers) as kokoro,
-        ):
+        with Kokoro(files, options.threads, options.answers) as kokoro:
             return compare_waveforms(bundles, kokoro, utterances, progress)
 
 
-def compare_steps(options: StepsOptions, shown: Shown) -> Report:
+def compare_steps(options: StepsOptions, progress: Progress) -> Report:
     """Compares every step of every utterance, and does what else is wanted.
 
     Raises:
@@ -96,11 +90,8 @@ def compare_steps(options: StepsOptions, shown: Shown) -> Report:
     with Bundle.load(options.bundle, level=options.cpu_level, threads=options.threads) as bundle:
         files = reference_files(manifest, options.checkpoint, options.config)
         _check_static_lengths(options, manifest, utterances, check_utterances(bundle, utterances))
-        with (
-            shown(len(utterances)) as progress,
-            Kokoro(files, bundle.threads, options.answers) as kokoro,
-        ):
-            progress(0, "the kernels of the stages")
+        with Kokoro(files, bundle.threads, options.answers) as kokoro:
+            progress("the kernels of the stages")
             lengths = options.static_tokens, options.static_frames
             executions = Executions(bundle, kokoro, stage_calls(files[1]), *lengths)
             found = tuple(_traced(executions, utterances, options.wanted, progress))
@@ -124,10 +115,10 @@ def _utterances(options: StepsOptions, manifest: Manifest) -> Iterator[Utterance
 def _traced(
     executions: Executions, utterances: Sequence[Utterance], wanted: Wanted, progress: Progress
 ) -> Iterator[SpokenSteps]:
-    for done, utterance in enumerate(utterances):
+    for number, utterance in enumerate(utterances, start=1):
 
-        def doing(what: str, done: int = done) -> None:
-            progress(done, f"utterance {done + 1} of {len(utterances)}: {what}")
+        def doing(what: str, number: int = number) -> None:
+            progress(f"utterance {number} of {len(utterances)}: {what}")
 
         yield trace_steps(replace(executions, progress=doing), utterance, wanted)
 

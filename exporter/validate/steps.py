@@ -18,8 +18,8 @@ from exporter.reference.traces import Array
 from exporter.reference.utterances import Utterance
 from exporter.validate import experiments
 from exporter.validate.probe import probe
-from exporter.validate.quantities import STEPS, BundleSteps, StepName, Values, of_decoder, of_kokoro
-from exporter.validate.results import BUNDLE, EQUAL, STATIC, SpokenSteps, Step, Table, difference
+from exporter.validate.quantities import STEPS, BundleSteps, Values, of_decoder, of_kokoro
+from exporter.validate.results import BUNDLE, EQUAL, STATIC, Quantity, SpokenSteps, Step, Table, difference
 from exporter.validate.utterance_runs import LOGITS_TAP, Executions, UtteranceRuns, run_utterance
 from runtime_min.model.distances import Figure, relative_rms, snr
 from runtime_min.model.noise import gaussian_noise
@@ -103,7 +103,7 @@ def spoken_steps(runs: UtteranceRuns, expected: Expected, spread: Spread) -> Spo
 
 
 def _step(
-    name: StepName,
+    name: Quantity,
     reference: Array,
     executions: Mapping[str, Values],
     own: Mapping[str, float],
@@ -114,8 +114,14 @@ def _step(
         execution: difference(array, reference, name.per_length, verdict.share)
         for execution, array in values.items()
     }
-    place = (name.name, name.stage, name.axis, name.per_length)
-    return Step(*place, reference, values, differences, own, verdict.figures)
+    return Step(
+        **vars(name),
+        reference=reference,
+        values=values,
+        differences=differences,
+        own=own,
+        figures=verdict.figures,
+    )
 
 
 def own_changes(runs: UtteranceRuns, expected: Values) -> dict[str, dict[str, float]]:

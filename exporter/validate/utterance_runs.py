@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from exporter.parity.answers import Kokoro
 from exporter.parity.expected import decoder_inputs
 from exporter.parity.figures import request_for
-from exporter.reference.traces import Array, Request, Trace
+from exporter.parity.waveforms import Progress
+from exporter.reference.traces import Array, ReferenceTrace, Request
 from exporter.reference.utterances import Utterance
 from exporter.validate.kernel_order import StageCalls
 from exporter.validate.results import STATIC
 from runtime_min import Bundle
 from runtime_min.errors import ModelOutputError
-from runtime_min.model.chain import Trace as BundleTrace
+from runtime_min.model.chain import Trace
 
 LOGITS_TAP = "output:predictor.duration_proj"
 PREFIX = "pt.static, F0 and N of the prefix"
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ class UtteranceRuns:
     utterance: Utterance
     request: Request
     """The same for kokoro."""
-    bundle_trace: BundleTrace
+    bundle_trace: Trace
     """The bundle's chain, with pt.dynamic's durations."""
     predicted: NDArray[np.int64]
     """The bundle's own durations, [n]; zeros where they are no numbers."""
-    dynamic: Trace
+    dynamic: ReferenceTrace
     logits: Array
     """pt.dynamic's, [1, n, bins]."""
 
@@ -61,12 +61,12 @@ class UtteranceRuns:
         """Of the utterance."""
         return int(self.dynamic.frames.sum())
 
-    def decoder_inputs(self, trace: Trace | BundleTrace) -> dict[str, Array]:
+    def decoder_inputs(self, trace: ReferenceTrace | Trace) -> dict[str, Array]:
         """Returns the inputs of an execution's decoder, with kokoro's style."""
         return decoder_inputs(trace, self.request.style, self.bundle_trace.noise)
 
     @cached_property
-    def equal(self) -> BundleTrace:
+    def equal(self) -> Trace:
         """The bundle's chain with pt.dynamic's quantities as the inputs of each stage."""
         dynamic = self.dynamic
         return replace(
@@ -81,22 +81,22 @@ class UtteranceRuns:
         )
 
     @cached_property
-    def static(self) -> tuple[Trace, Array]:
+    def static(self) -> tuple[ReferenceTrace, Array]:
         """pt.static's quantities on the valid prefix, and its logits."""
         return self._speak_static(self.executions.static_frames, False)
 
     @cached_property
-    def prefixed(self) -> Trace:
+    def prefixed(self) -> ReferenceTrace:
         """As `static`, with F0 and N of the prefix."""
         return self._speak_static(self.executions.static_frames, True)[0]
 
-    def speak_static(self, frame_length: int, prefix_f0n: bool = False) -> Trace:
+    def speak_static(self, frame_length: int, prefix_f0n: bool = False) -> ReferenceTrace:
         """pt.static in a bucket of that many frames, with pt.dynamic's durations: frames can be compared."""
         if frame_length == self.executions.static_frames:
             return self.prefixed if prefix_f0n else self.static[0]
         return self._speak_static(frame_length, prefix_f0n)[0]
 
-    def _speak_static(self, frame_length: int, prefix_f0n: bool) -> tuple[Trace, Array]:
+    def _speak_static(self, frame_length: int, prefix_f0n: bool) -> tuple[ReferenceTrace, Array]:
         executions = self.executions
         executions.progress(f"{PREFIX if prefix_f0n else STATIC} at {frame_length} frames")
         with executions.kokoro.reference.tap([LOGITS_TAP]) as tapped:

@@ -12,7 +12,7 @@ from exporter.model import checkpoint
 from exporter.model.checkpoint import Checkpoint
 from exporter.model.voice_packs import synthetic_voice
 from exporter.reference.process import Reference
-from exporter.reference.traces import Request, Trace
+from exporter.reference.traces import ReferenceTrace, Request
 from runtime_min.model.noise import gaussian_noise
 
 TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])
@@ -33,5 +33,5 @@ def reference(loaded: Checkpoint) -> Iterator[Reference]:
 
 
 @pytest.fixture(scope="session")
-def trace(reference: Reference) -> Trace:
+def trace(reference: Reference) -> ReferenceTrace:
     return reference.speak(REQUEST)

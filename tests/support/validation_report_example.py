@@ -53,7 +53,15 @@ def step(
     """A step along frames with one element a frame."""
     limit = 10 ** (-figure.limit / 20) if figure.at_least else figure.limit
     differences = {key: difference(value, reference, 1, limit) for key, value in values.items()}
-    return Step(name, "decoder", "frames", 1, reference, values, differences, {}, (figure,))
+    return Step(
+        name,
+        "decoder",
+        "frames",
+        reference=reference,
+        values=values,
+        differences=differences,
+        figures=(figure,),
+    )
 
 
 def _spoken(utterance: Utterance, tokens: int, frames: int, broken: str | None) -> SpokenSteps:
@@ -76,7 +84,19 @@ def _spoken(utterance: Utterance, tokens: int, frames: int, broken: str | None) 
         judge = snr if in_decibels else relative_maximum
         figure = Figure(name, judge(equal, reference), limit, in_decibels)
         own = {change: least + more for change, more in OWN.items()}
-        steps.append(Step(name, stage, axis, per_length, reference, values, found, own, (figure,)))
+        steps.append(
+            Step(
+                name,
+                stage,
+                axis,
+                per_length,
+                reference=reference,
+                values=values,
+                differences=found,
+                own=own,
+                figures=(figure,),
+            )
+        )
     chain = (Figure("durations that differ", 0.0, 0.0), Figure("chain, dB", 38.2, 31.7, True))
     return SpokenSteps(utterance, tokens, frames, tuple(steps), chain, (_sweep(), _tails()))
 

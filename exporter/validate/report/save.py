@@ -11,24 +11,20 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
-import shutil
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from exporter.bundle.staging import replace_directory
-from exporter.errors import ExportError
+from exporter.bundle.staging import staged
 from exporter.reference.traces import Array
 from exporter.validate.report.page import page
 from exporter.validate.report.text import verdict
-from exporter.validate.results import DYNAMIC, Difference, Report, SpokenSteps, Step
+from exporter.validate.results import DYNAMIC, Report, SpokenSteps, Step
 from runtime_min.errors import OutputError
 from runtime_min.format.signatures import SAMPLE_RATE
-from runtime_min.model.distances import Figure
 from runtime_min.output.wav import write_wav
 
 FORMAT = "kokoro-validate-report"
@@ -36,12 +32,12 @@ VERSION = 1
 AUDIO = "audio"
 """The step whose values are audio."""
 _PAGE, _JSON = "report.html", "report.json"
+_LEFT_OUT = ("utterance", "reference", "values", "by_time")
+"""Fields that are arrays, and the one whose own fields take its place."""
 
 
-class NotAReportError(ExportError):
+class NotAReportError(OutputError):
     """The destination exists and is no report, so it must not be replaced."""
-
-    exit_code = 6
 
 
 def save(report: Report, directory: Path) -> None:
@@ -55,19 +51,15 @@ def save(report: Report, directory: Path) -> None:
         NotAReportError: `directory` is something else than a report.
         OutputError: it cannot be written; an earlier report stays as it was.
     """
-    check_replaceable(directory)
-    # Through a link, as an ordinary write would go.
-    destination = Path(os.path.realpath(directory))
-    staging = destination.with_name(f".{destination.name}.staging-{secrets.token_hex(4)}")
+    steps = [step for spoken in report.utterances for step in spoken.steps]
+    needed = sum(array.nbytes for step in steps for array in _arrays(step).values())
     try:
-        staging.mkdir(parents=True)
-        _write(report, staging)
-        replace_directory(staging, destination)
+        # Through a link, as an ordinary write would go.
+        with staged(Path(os.path.realpath(directory)), needed, check_replaceable) as staging:
+            _write(report, staging)
     except OSError as failure:
         reason = failure.strerror or failure
         raise OutputError(f"{directory} cannot be written: {reason}. Choose another place.") from failure
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 def check_replaceable(directory: Path) -> None:
@@ -133,45 +125,24 @@ def _tensor_file(index: int) -> str:
 
 def _utterance_entry(index: int, spoken: SpokenSteps) -> dict[str, Any]:
     return {
-        **asdict(spoken.utterance),
-        "tokens": spoken.tokens,
-        "frames": spoken.frames,
+        **vars(spoken.utterance),
+        **vars(spoken),
         "holds": spoken.holds,
         "worst": spoken.worst.name,
-        "steps": [_step_entry(step) for step in spoken.steps],
-        "chain": _figure_entries(spoken.chain),
-        "tables": [asdict(table) for table in spoken.tables],
+        "steps": [
+            {**vars(step), "holds": step.holds, "shape": step.reference.shape} for step in spoken.steps
+        ],
         "tensors": _tensor_file(index),
         "audio": audio_files(index, spoken),
     }
 
 
-def _step_entry(step: Step) -> dict[str, Any]:
-    return {
-        "name": step.name,
-        "stage": step.stage,
-        "axis": step.axis,
-        "per_length": step.per_length,
-        "shape": step.reference.shape,
-        "holds": step.holds,
-        "figures": _figure_entries(step.figures),
-        "differences": {name: _difference_entry(found) for name, found in step.differences.items()},
-        "own": dict(step.own),
-    }
-
-
-def _difference_entry(found: Difference) -> dict[str, Any]:
-    return {name: value for name, value in vars(found).items() if name != "by_time"}
-
-
-def _figure_entries(figures: Iterable[Figure]) -> list[dict[str, Any]]:
-    return [{**asdict(figure), "holds": figure.holds} for figure in figures]
-
-
 def _jsonable(value: Any) -> Any:
-    """Returns a value in JSON's types."""
+    """Returns a value in JSON's types; a dataclass as its fields and its verdict."""
+    if is_dataclass(value):
+        return _jsonable({**vars(value), **({"holds": value.holds} if hasattr(value, "holds") else {})})
     if isinstance(value, Mapping):
-        return {str(name): _jsonable(entry) for name, entry in value.items()}
+        return {str(name): _jsonable(entry) for name, entry in value.items() if name not in _LEFT_OUT}
     if isinstance(value, (list, tuple)):
         return [_jsonable(entry) for entry in value]
     if isinstance(value, np.generic):

@@ -16,7 +16,7 @@ from exporter.compiler.stages.layers import Conv, WinogradConv, effective_weight
 from exporter.compiler.stages.text import Bert
 from exporter.model.checkpoint import Checkpoint
 from exporter.model.config import OFFICIAL_CONFIG
-from exporter.reference.traces import Trace
+from exporter.reference.traces import ReferenceTrace
 from runtime_min.format.signatures import STAGE_NAMES, signatures, stage_names
 from runtime_min.model.distances import snr
 from tests.exporter.conftest import NOISE, STYLE, TOKENS
@@ -29,7 +29,7 @@ def stages(loaded: Checkpoint) -> Stages:
     return {name: make_stage(name, loaded.model) for name in STAGE_NAMES}
 
 
-def inputs_of(name: str, trace: Trace) -> list[Tensor]:
+def inputs_of(name: str, trace: ReferenceTrace) -> list[Tensor]:
     """The arguments that kokoro's own computation gives a stage."""
     values = {name: torch.from_numpy(np.asarray(value)) for name, value in vars(trace).items()}
     values["token_ids"] = torch.from_numpy(TOKENS)[None]
@@ -38,7 +38,7 @@ def inputs_of(name: str, trace: Trace) -> list[Tensor]:
     return [values[tensor.name] for tensor in signatures(512, 128)[name].inputs]
 
 
-def outputs(name: str, stages: Stages, trace: Trace) -> dict[str, Tensor]:
+def outputs(name: str, stages: Stages, trace: ReferenceTrace) -> dict[str, Tensor]:
     """What a stage gives, by the names of its signature."""
     with torch.no_grad():
         results = stages[name](*inputs_of(name, trace))
@@ -54,7 +54,7 @@ def outputs(name: str, stages: Stages, trace: Trace) -> dict[str, Tensor]:
     [("bert", 115), ("duration", 110), ("text_encoder", 115), ("f0n", 90), ("decoder", 60)],
 )
 def test_a_stage_gives_what_kokoros_modules_give(
-    name: str, decibels: float, stages: Stages, trace: Trace
+    name: str, decibels: float, stages: Stages, trace: ReferenceTrace
 ) -> None:
     for output, value in outputs(name, stages, trace).items():
         expected = getattr(trace, output)
@@ -62,7 +62,7 @@ def test_a_stage_gives_what_kokoros_modules_give(
         assert snr(value.numpy(), expected) >= decibels, output
 
 
-def test_the_parts_of_the_decoder_are_kokoros(stages: Stages, trace: Trace) -> None:
+def test_the_parts_of_the_decoder_are_kokoros(stages: Stages, trace: ReferenceTrace) -> None:
     decoder = stages["decoder"]
     asr, f0, energy, style, noise = inputs_of("decoder", trace)
     expected = np.concatenate([trace.magnitude, trace.phase], axis=1)
@@ -79,7 +79,7 @@ def test_the_parts_of_the_decoder_are_kokoros(stages: Stages, trace: Trace) -> N
         assert snr(points, trace.magnitude * part(trace.phase)) >= 120
 
 
-def test_a_source_apart_changes_nothing_but_rounding(loaded: Checkpoint, trace: Trace) -> None:
+def test_a_source_apart_changes_nothing_but_rounding(loaded: Checkpoint, trace: ReferenceTrace) -> None:
     described = signatures(512, 128, source_apart=True)
     source, decoder = (make_stage(name, loaded.model, source_apart=True) for name in ("source", "decoder"))
     asr, f0, energy, style, noise = inputs_of("decoder", trace)

@@ -11,8 +11,9 @@ from itertools import pairwise
 import pytest
 
 from exporter.errors import ExportError
-from exporter.export.jobs import ExportDiskFullError, StageError, worker_processes
+from exporter.export.jobs import StageError, worker_processes
 from exporter.export.library_cache import LibraryCache
+from runtime_min.errors import OutputError
 from runtime_min.format.signatures import STAGE_NAMES, signatures
 from tests.support.stand_in_build import (
     LEVELS,
@@ -108,7 +109,7 @@ class TestCompiling:
         def full(*_):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-        with pytest.raises(ExportDiskFullError, match=r"decoder 40 x86-64-v4.*No space left"):
+        with pytest.raises(OutputError, match=r"decoder 40 x86-64-v4.*No space left"):
             compile_all(some_jobs(), tmp_path / "work", full, workers=1)
 
     def test_a_cache_without_room_is_a_warning(self, tmp_path):

@@ -15,9 +15,10 @@ from exporter.export import assemble as contents
 from exporter.export import plan as plan_module
 from exporter.export.jobs import StageError
 from exporter.export.plan import ExportOptions, OptionError
-from exporter.export.run import UnwritableError, export_bundle
+from exporter.export.run import export_bundle
 from exporter.model import checkpoint
 from exporter.model import voice_packs as voices
+from runtime_min.errors import OutputError
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.support.stand_in_build import LEVELS, Recorder, build, die, fail_on_bert, threads
@@ -213,7 +214,7 @@ class TestFailure:
     def test_a_place_that_cannot_be_written_is_named(self, options, tmp_path):
         (tmp_path / "file").write_text("")
         with pytest.raises(
-            UnwritableError, match=r"file/demo could not be written: .*File exists.*another place"
+            OutputError, match=r"file/demo could not be written: .*File exists.*another place"
         ):
             run(replace(options, output=tmp_path / "file" / "demo"))
 

@@ -18,7 +18,7 @@ from exporter.model.checkpoint import Checkpoint
 from exporter.model.config import OFFICIAL_CONFIG, PARTS
 from exporter.model.voice_packs import load_voices, synthetic_voice
 from exporter.reference.process import Reference
-from exporter.reference.traces import Request, Trace
+from exporter.reference.traces import ReferenceTrace, Request
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.distances import relative_rms
 from tests.support.paths import REAL_VOICES
@@ -50,7 +50,7 @@ def prosody(reference: Reference, ids: list[int], voice: np.ndarray) -> SimpleNa
 
 
 @pytest.fixture(scope="module")
-def plain(loaded: Checkpoint, reference: Reference) -> Trace:
+def plain(loaded: Checkpoint, reference: Reference) -> ReferenceTrace:
     return reference.speak(request(ids_of(loaded), HEART))
 
 
@@ -124,14 +124,14 @@ def _check_f0(f0: np.ndarray) -> None:
     assert 4 < len(f0) / switches < 40  # stretches of frames, no flicker
 
 
-def test_audio_is_as_loud_as_speech_and_does_not_clip(plain: Trace) -> None:
+def test_audio_is_as_loud_as_speech_and_does_not_clip(plain: ReferenceTrace) -> None:
     assert plain.audio.size == SAMPLES_PER_FRAME * plain.frames.sum()
     assert 0.05 < np.sqrt(np.mean(plain.audio**2)) < 0.07
     assert np.abs(plain.audio).max() < 1
 
 
 def test_another_noise_seed_changes_the_audio_by_9_to_10_percent(
-    loaded: Checkpoint, reference: Reference, plain: Trace
+    loaded: Checkpoint, reference: Reference, plain: ReferenceTrace
 ) -> None:
     distances = []
     for seed in (1, 2, 3):
@@ -155,7 +155,7 @@ def _another_token(ids: list[int]) -> list[int]:
     ids=["token", "voice", "speed"],
 )
 def test_what_is_said_how_and_how_fast_changes_everything(
-    loaded: Checkpoint, reference: Reference, plain: Trace, change: Callable[[list[int]], Request]
+    loaded: Checkpoint, reference: Reference, plain: ReferenceTrace, change: Callable[[list[int]], Request]
 ) -> None:
     other = reference.speak(change(ids_of(loaded)))
     assert not np.array_equal(other.frames, plain.frames)
@@ -166,7 +166,7 @@ def test_what_is_said_how_and_how_fast_changes_everything(
 
 
 def test_one_token_reaches_the_durations_of_all_others(
-    loaded: Checkpoint, reference: Reference, plain: Trace
+    loaded: Checkpoint, reference: Reference, plain: ReferenceTrace
 ) -> None:
     other = reference.text(request(_another_token(ids_of(loaded)), HEART))
     assert np.abs(other.durations - plain.durations).min() > 1e-4

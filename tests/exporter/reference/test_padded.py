@@ -10,7 +10,7 @@ import pytest
 from exporter.errors import ReferenceProcessError
 from exporter.reference.padded import TAILS, padded, padding
 from exporter.reference.process import Reference
-from exporter.reference.traces import Trace
+from exporter.reference.traces import ReferenceTrace
 from runtime_min.model.distances import snr
 from tests.exporter.conftest import NOISE, REQUEST, STYLE, TOKENS
 
@@ -19,17 +19,17 @@ TEXT = ("hidden", "encoding", "text")
 
 
 @pytest.fixture(scope="module")
-def frames(trace: Trace) -> int:
+def frames(trace: ReferenceTrace) -> int:
     return int(trace.frames.sum())
 
 
 @pytest.fixture(scope="module")
-def doubled(reference: Reference, trace: Trace, frames: int) -> Trace:
+def doubled(reference: Reference, trace: ReferenceTrace, frames: int) -> ReferenceTrace:
     """As much padding as speech."""
     return reference.static(replace(REQUEST, durations=trace.frames), 2 * N, 2 * frames)
 
 
-def decode(reference: Reference, trace: Trace, length: int, **tail: str) -> np.ndarray:
+def decode(reference: Reference, trace: ReferenceTrace, length: int, **tail: str) -> np.ndarray:
     curves = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy}
     inputs = {**curves, "decoder_style": STYLE[:, :128], "noise": NOISE(trace.audio.size)}
     return reference.static_decode(inputs, length, **tail).audio  # type: ignore[arg-type]
@@ -38,7 +38,7 @@ def decode(reference: Reference, trace: Trace, length: int, **tail: str) -> np.n
 @pytest.mark.parametrize("packing", [True, False])
 @pytest.mark.parametrize("prefix_f0n", [True, False])
 def test_without_padding_it_is_kokoro(
-    reference: Reference, trace: Trace, frames: int, packing: bool, prefix_f0n: bool
+    reference: Reference, trace: ReferenceTrace, frames: int, packing: bool, prefix_f0n: bool
 ) -> None:
     same = reference.static(REQUEST, N, frames, packing, prefix_f0n)
     for name, value in vars(same).items():
@@ -46,7 +46,7 @@ def test_without_padding_it_is_kokoro(
     np.testing.assert_array_equal(decode(reference, trace, frames), trace.audio)
 
 
-def test_every_array_is_the_valid_prefix(trace: Trace, doubled: Trace) -> None:
+def test_every_array_is_the_valid_prefix(trace: ReferenceTrace, doubled: ReferenceTrace) -> None:
     for name, value in vars(doubled).items():
         expected = getattr(trace, name)
         assert (value.shape, value.dtype) == (expected.shape, expected.dtype), name
@@ -54,7 +54,7 @@ def test_every_array_is_the_valid_prefix(trace: Trace, doubled: Trace) -> None:
 
 
 def test_packed_text_is_kokoros_and_text_over_padding_is_not(
-    reference: Reference, trace: Trace, doubled: Trace, frames: int
+    reference: Reference, trace: ReferenceTrace, doubled: ReferenceTrace, frames: int
 ) -> None:
     for name in TEXT:
         assert snr(getattr(doubled, name), getattr(trace, name)) > 100, name
@@ -71,7 +71,7 @@ def test_packed_text_is_kokoros_and_text_over_padding_is_not(
 
 
 def test_f0_and_energy_of_the_prefix_are_kokoros_and_the_audio_is_not(
-    reference: Reference, trace: Trace, doubled: Trace, frames: int
+    reference: Reference, trace: ReferenceTrace, doubled: ReferenceTrace, frames: int
 ) -> None:
     prefix = reference.static(replace(REQUEST, durations=trace.frames), 2 * N, 2 * frames, prefix_f0n=True)
     for name in ("f0", "energy"):
@@ -83,14 +83,18 @@ def test_f0_and_energy_of_the_prefix_are_kokoros_and_the_audio_is_not(
     )
 
 
-def test_its_decoder_hears_what_stands_past_the_end(reference: Reference, trace: Trace, frames: int) -> None:
+def test_its_decoder_hears_what_stands_past_the_end(
+    reference: Reference, trace: ReferenceTrace, frames: int
+) -> None:
     heard = [decode(reference, trace, frames + 9, tail=tail) for tail in TAILS]
     assert len({audio.tobytes() for audio in heard}) == len(TAILS)
     np.testing.assert_array_equal(heard[0], decode(reference, trace, frames + 9))
     assert [bool(np.isfinite(audio).all()) for audio in heard] == [tail != "nan" for tail in TAILS]
 
 
-def test_a_length_that_does_not_fit_is_an_error(reference: Reference, trace: Trace, frames: int) -> None:
+def test_a_length_that_does_not_fit_is_an_error(
+    reference: Reference, trace: ReferenceTrace, frames: int
+) -> None:
     refused = pytest.raises
     with refused(ReferenceProcessError, match=f"at most {N - 1} tokens, the static length, found {N}"):
         reference.static(REQUEST, N - 1, frames)

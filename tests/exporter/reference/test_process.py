@@ -12,12 +12,12 @@ import torch
 from exporter.errors import ReferenceProcessError
 from exporter.model.checkpoint import Checkpoint
 from exporter.reference.process import Reference, perturb
-from exporter.reference.traces import Trace
+from exporter.reference.traces import ReferenceTrace
 from runtime_min.model.distances import relative_rms
 from tests.exporter.conftest import NOISE, REQUEST, STYLE, TOKENS
 
 
-def test_every_intermediate_has_the_shape_of_its_length(trace: Trace) -> None:
+def test_every_intermediate_has_the_shape_of_its_length(trace: ReferenceTrace) -> None:
     n, m = len(TOKENS), int(trace.frames.sum())
     assert {name: value.shape for name, value in vars(trace).items()} == {
         "hidden": (1, 512, n),
@@ -39,13 +39,15 @@ def test_every_intermediate_has_the_shape_of_its_length(trace: Trace) -> None:
     assert all(value.dtype == np.float32 for name, value in vars(trace).items() if name != "frames")
 
 
-def test_the_alignment_is_what_joins_the_recorded_parts(trace: Trace) -> None:
+def test_the_alignment_is_what_joins_the_recorded_parts(trace: ReferenceTrace) -> None:
     np.testing.assert_array_equal(trace.frames, np.maximum(np.rint(trace.durations[0]), 1))
     np.testing.assert_array_equal(trace.asr, np.repeat(trace.text, trace.frames, axis=2))
     np.testing.assert_array_equal(trace.aligned_encoding, np.repeat(trace.encoding, trace.frames, axis=2))
 
 
-def test_the_parts_on_what_was_recorded_give_what_the_whole_gave(reference: Reference, trace: Trace) -> None:
+def test_the_parts_on_what_was_recorded_give_what_the_whole_gave(
+    reference: Reference, trace: ReferenceTrace
+) -> None:
     decoder_style, prosody_style = STYLE[:, :128], STYLE[:, 128:]
     noise = NOISE(trace.audio.size)
     f0, energy = reference.f0n(trace.aligned_encoding, prosody_style)
@@ -65,7 +67,7 @@ def test_the_parts_on_what_was_recorded_give_what_the_whole_gave(reference: Refe
 
 
 def test_it_is_kokoros_own_forward_pass(
-    loaded: Checkpoint, trace: Trace, monkeypatch: pytest.MonkeyPatch
+    loaded: Checkpoint, trace: ReferenceTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In this process, with nothing attached to the model but the noise."""
     weight = loaded.model.decoder.generator.m_source.l_linear.weight[0].double()
@@ -85,13 +87,15 @@ def test_it_is_kokoros_own_forward_pass(
     assert relative_rms(audio.numpy()[None], trace.audio) < 0.02
 
 
-def test_the_same_request_gives_the_same_bits(reference: Reference, trace: Trace) -> None:
+def test_the_same_request_gives_the_same_bits(reference: Reference, trace: ReferenceTrace) -> None:
     again = reference.speak(REQUEST)
     for name, value in vars(again).items():
         np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
 
 
-def test_durations_can_be_forced_and_nothing_before_them_changes(reference: Reference, trace: Trace) -> None:
+def test_durations_can_be_forced_and_nothing_before_them_changes(
+    reference: Reference, trace: ReferenceTrace
+) -> None:
     wanted = np.array([1, 2, 3, 1, 70, 1, 2, 1, 1])
     forced = reference.speak(replace(REQUEST, durations=wanted))
     np.testing.assert_array_equal(forced.frames, wanted)
@@ -101,13 +105,13 @@ def test_durations_can_be_forced_and_nothing_before_them_changes(reference: Refe
     np.testing.assert_array_equal(same.audio, trace.audio)
 
 
-def test_speed_divides_the_unrounded_durations(reference: Reference, trace: Trace) -> None:
+def test_speed_divides_the_unrounded_durations(reference: Reference, trace: ReferenceTrace) -> None:
     fast = reference.speak(replace(REQUEST, speed=2.0))
     np.testing.assert_array_equal(fast.durations, trace.durations)
     np.testing.assert_array_equal(fast.frames, np.maximum(np.rint(trace.durations[0] / np.float32(2)), 1))
 
 
-def test_the_noise_is_the_given_one(loaded: Checkpoint, reference: Reference, trace: Trace) -> None:
+def test_the_noise_is_the_given_one(loaded: Checkpoint, reference: Reference, trace: ReferenceTrace) -> None:
     silent = reference.source(trace.f0, np.zeros(trace.audio.size, np.float32))
     noise = NOISE(trace.audio.size)
     noisy = reference.source(trace.f0, noise)
@@ -119,7 +123,7 @@ def test_the_noise_is_the_given_one(loaded: Checkpoint, reference: Reference, tr
     np.testing.assert_allclose(added, amplitude * noise, atol=1e-6)
 
 
-def test_a_tap_records_what_flows_and_changes_no_number(reference: Reference, trace: Trace) -> None:
+def test_a_tap_records_what_flows_and_changes_no_number(reference: Reference, trace: ReferenceTrace) -> None:
     joint = "output:predictor.text_encoder.lstms.1", "input:predictor.text_encoder.lstms.1"
     layer = "output:bert.encoder.albert_layer_groups.0.albert_layers.0"
     curve, entrance = "output:predictor.F0_proj", "input:decoder"
@@ -137,7 +141,7 @@ def test_a_tap_records_what_flows_and_changes_no_number(reference: Reference, tr
     assert tapped["output:predictor.shared"][0].shape == (1, m, 512)
 
 
-def test_every_request_fills_the_taps_anew(reference: Reference, trace: Trace) -> None:
+def test_every_request_fills_the_taps_anew(reference: Reference, trace: ReferenceTrace) -> None:
     decoder, curve = "output:decoder.encode", "output:predictor.F0.1"
     with reference.tap([decoder, curve]) as tapped:
         reference.f0n(trace.aligned_encoding, STYLE[:, 128:])
@@ -150,7 +154,7 @@ def test_every_request_fills_the_taps_anew(reference: Reference, trace: Trace) -
     assert (len(tapped[decoder]), len(tapped[curve])) == (1, 0)
 
 
-def test_a_tap_on_durations_sees_the_predicted_ones(reference: Reference, trace: Trace) -> None:
+def test_a_tap_on_durations_sees_the_predicted_ones(reference: Reference, trace: ReferenceTrace) -> None:
     with reference.tap(["output:predictor.duration_proj"]) as tapped:
         reference.speak(replace(REQUEST, durations=np.ones(len(TOKENS), np.int64)))
     (logits,) = tapped["output:predictor.duration_proj"]
@@ -174,7 +178,7 @@ def test_what_cannot_be_tapped_is_an_error(reference: Reference, tap: str, compl
 
 
 def test_the_number_of_threads_is_that_of_a_process_started_with_it(
-    loaded: Checkpoint, reference: Reference, trace: Trace
+    loaded: Checkpoint, reference: Reference, trace: ReferenceTrace
 ) -> None:
     with Reference(loaded.path, loaded.config_path, threads=2) as two:
         expected = two.speak(REQUEST)
@@ -188,7 +192,9 @@ def test_the_number_of_threads_is_that_of_a_process_started_with_it(
         reference.threads(0)
 
 
-def test_a_refused_request_is_an_error_and_the_process_lives_on(reference: Reference, trace: Trace) -> None:
+def test_a_refused_request_is_an_error_and_the_process_lives_on(
+    reference: Reference, trace: ReferenceTrace
+) -> None:
     with pytest.raises(ReferenceProcessError, match="expected 600 numbers of noise, found 7"):
         reference.source(trace.f0[:, :2], np.zeros(7, np.float32))
     assert reference.source(trace.f0[:, :2], np.zeros(600, np.float32)).source.shape == (1, 600)
@@ -200,7 +206,7 @@ def test_a_process_that_cannot_load_is_an_error(loaded: Checkpoint) -> None:
 
 
 @pytest.mark.slow
-def test_float64_is_near_float32_until_the_phase(loaded: Checkpoint, trace: Trace) -> None:
+def test_float64_is_near_float32_until_the_phase(loaded: Checkpoint, trace: ReferenceTrace) -> None:
     with Reference(loaded.path, loaded.config_path, precision="float64") as precise:
         exact = precise.speak(replace(REQUEST, durations=trace.frames))
     assert all(value.dtype == np.float64 for name, value in vars(exact).items() if name != "frames")
@@ -217,7 +223,7 @@ def test_perturbing_changes_by_the_relative_size_and_by_the_seed() -> None:
     assert relative_rms(changed, perturb(values, 1e-3, seed=2)) > 1e-3
 
 
-def test_the_spread_is_the_real_models(reference: Reference, trace: Trace) -> None:
+def test_the_spread_is_the_real_models(reference: Reference, trace: ReferenceTrace) -> None:
     """With F0 changed by 1e-6 relative, about 41 dB are left."""
     inputs = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy, "decoder_style": STYLE[:, :128]}
     inputs["noise"] = NOISE(trace.audio.size)

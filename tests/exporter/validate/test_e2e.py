@@ -26,7 +26,7 @@ from tests.support.kokoro_answers import SAID, waveform
 class TestReports:
     def test_a_good_bundle_is_one_line(self) -> None:
         line = verdict([waveform(), waveform(name="v3")], Path("demo"))
-        assert line == "demo says what kokoro says: 1 utterance is within every threshold on v4, v3."
+        assert line == "demo matches kokoro: 1 utterance is within every threshold on v4, v3."
 
     def test_a_bad_one_names_utterance_level_figure_limit_and_what_to_do(self) -> None:
         said = Utterance("it's", "af_heart", speed=0.5, seed=3)
@@ -63,7 +63,7 @@ class TestReports:
         with pytest.raises(OutputError, match=f"{tmp_path} cannot be written"):
             e2e.write_json(tmp_path, [waveform()], Path("demo"))
         e2e.write_json(tmp_path / "found.json", [waveform()], Path("demo"))
-        assert json.loads((tmp_path / "found.json").read_text())["verdict"].startswith("demo says")
+        assert json.loads((tmp_path / "found.json").read_text())["verdict"].startswith("demo matches")
 
 
 class TestLevels:

@@ -20,6 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from exporter.bundle import staging
 from exporter.validate.report import save as report_module
 from exporter.validate.report.page import page
 from exporter.validate.report.plots import busiest_channel, drawn_limit, envelope, spectrogram_plot, step_plot
@@ -27,7 +28,7 @@ from exporter.validate.report.save import NotAReportError, as_json, save
 from exporter.validate.report.terminal import show
 from exporter.validate.report.text import verdict
 from exporter.validate.results import BUNDLE, DYNAMIC, EQUAL, Report, Table
-from runtime_min.errors import OutputError
+from runtime_min.errors import DiskFullError
 from runtime_min.model.distances import Figure
 from tests.support.validation_report_example import STEPS, report, step
 
@@ -349,7 +350,7 @@ def test_a_failure_leaves_the_earlier_report_and_nothing_else(
     def fail(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report_module, failing, fail)
-    with pytest.raises(OutputError, match="No space left"):
+    monkeypatch.setattr(report_module if failing == "page" else staging, failing, fail)
+    with pytest.raises(DiskFullError, match="make room or choose another place"):
         save(BAD, tmp_path / "report")
     assert files_of(tmp_path) == before

@@ -144,7 +144,7 @@ class TestEndToEnd:
         def validate(
             bundles: Any, kokoro: object, said: tuple[Utterance, ...], progress: Any
         ) -> tuple[Comparison, ...]:
-            progress(0, "[utterance] 1")
+            progress("[utterance] 1")
             figures = (
                 Figure("samples are numbers", 1, 1, at_least=True),
                 Figure("durations that differ", 0, 0),
@@ -161,7 +161,7 @@ class TestEndToEnd:
         self.found(fake, 40)
         result = run("e2e", sound, "--utterances", file, "--threads", 3)
         assert result.exit_code == 0
-        assert result.stdout.splitlines()[-1].startswith(f"{sound} says what kokoro says: 1 utterance")
+        assert result.stdout.splitlines()[-1].startswith(f"{sound} matches kokoro: 1 utterance")
         assert "[utterance] 1" in result.stderr
         assert fake.checked == [Utterance("cab", "am_adam", 2.0, 9)]
         assert fake.loaded == [{"level": "baseline", "threads": 3, "verify": True}]
