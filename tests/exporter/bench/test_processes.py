@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from exporter.bench import engine as inside
+from exporter.bench import run
 from exporter.bench.engine import BundleEngine, Spoken
 from exporter.bench.engine_process import EngineProcess
 from exporter.bench.fresh_process import EngineError, FreshProcess, call_fresh, environment
 from exporter.bench.profile import Watch, by_kernel
+from exporter.bench.results import StreamTiming, Timing
 from exporter.bench.soak import soak
 from runtime_min.errors import UnknownVoiceError
 from tests.support import fake_engine
@@ -94,6 +96,13 @@ class FakeProcess:
 
     def resident_memory(self) -> int:
         return 1_000_000 + self.growth * len(self.lengths)
+
+
+def test_figures_are_those_of_the_rounds():
+    rounds = [Spoken(0.1, 2.0, 24_000), Spoken(0.2, 3.0, 24_000)]
+    assert run.timing("bundle", 2, 62, rounds) == Timing("bundle", 2, 62, 1.0, (2.0, 3.0))
+    expected = StreamTiming("bundle", 5, 1.0, (0.1, 0.2), (2.0, 3.0), 7)
+    assert run.stream_timing("bundle", "ə ə ə", rounds, 7) == expected
 
 
 @pytest.mark.parametrize(("bytes_each", "flat"), [(0, True), (60_000, False)])
