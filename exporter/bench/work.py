@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from exporter.compiler.kernels.toom_cook import SCHEMES
-from exporter.validate.observe import family
+from exporter.validate.kernel_order import family
 from runtime_min.format.signatures import HARMONICS
 
 Shape = tuple[int, ...]

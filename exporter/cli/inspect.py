@@ -147,16 +147,11 @@ def _sizes(manifest: Manifest) -> Table:
     table = Table("files", "number", "size", title="Size", title_justify="left")
     groups: dict[str, list[int]] = {}
     for entry in manifest.files:
-        groups.setdefault(_group(entry.path), []).append(entry.bytes)
+        groups.setdefault(entry.path.rpartition("/")[0] or entry.path, []).append(entry.bytes)
     for name, sizes in sorted(groups.items(), key=lambda item: -sum(item[1])):
         table.add_row(name, str(len(sizes)), decimal(sum(sizes)))
     table.add_row("all", str(len(manifest.files)), decimal(sum(entry.bytes for entry in manifest.files)))
     return table
-
-
-def _group(path: str) -> str:
-    """Returns the directory of a file, or its name if it has none."""
-    return path.rpartition("/")[0] or path
 
 
 def _dim(dim: Dim) -> str:

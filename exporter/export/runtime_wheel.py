@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exporter import directories
-from exporter.compiler.targets import RuntimeFile, Target
+from exporter.compiler.targets import Target
 from exporter.errors import ExportError
+from runtime_min.format.verify import sha256_of
 from runtime_min.output.writer import write_file
 
 _PACKAGE = "apache-tvm"
@@ -41,8 +42,9 @@ def runtime_libraries(target: Target, given: Path | None = None) -> dict[str, Pa
         OutputError: a file cannot be written into the cache.
     """
     files = target.runtime_files
-    kept = {file.name: _place(file) for file in files}
-    if given is None and all(_is_kept(file) for file in files):
+    kept = {file.name: directories.runtimes() / file.sha256 / file.name for file in files}
+    places = [(kept[file.name], file.sha256) for file in files]
+    if given is None and all(place.exists() and sha256_of(place) == sha256 for place, sha256 in places):
         return kept
     if given is None:
         contents, source = _fetch(target), f"the wheel of {_requirement()} for {target.wheel_platform}"
@@ -59,15 +61,6 @@ def runtime_libraries(target: Target, given: Path | None = None) -> dict[str, Pa
         kept[file.name].parent.mkdir(parents=True, exist_ok=True)
         write_file(kept[file.name], content)
     return kept
-
-
-def _place(file: RuntimeFile) -> Path:
-    return directories.runtimes() / file.sha256 / file.name
-
-
-def _is_kept(file: RuntimeFile) -> bool:
-    place = _place(file)
-    return place.exists() and _sha256(place.read_bytes()) == file.sha256
 
 
 def _fetch(target: Target) -> Sequence[bytes]:

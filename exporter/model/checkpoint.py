@@ -153,7 +153,10 @@ def _load_part(path: Path, part: str, module: torch.nn.Module, state: State) -> 
     for problem, names in (
         ("lacks", expected.keys() - state.keys()),
         ("has, and the model lacks,", state.keys() - expected.keys()),
-        ("has values that are not finite numbers in", _not_finite(state)),
+        (
+            "has values that are not finite numbers in",
+            {name for name, value in state.items() if not torch.isfinite(value).all()},
+        ),
     ):
         if names:
             raise CheckpointError(
@@ -167,10 +170,6 @@ def _load_part(path: Path, part: str, module: torch.nn.Module, state: State) -> 
                 f"{list(value.shape)}. Give the configuration that belongs to this checkpoint."
             )
     module.load_state_dict(state)
-
-
-def _not_finite(state: State) -> set[str]:
-    return {name for name, value in state.items() if not bool(torch.isfinite(value).all())}
 
 
 def _instance_norm_identity(module: torch.nn.Module, state: State) -> State:

@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,13 +37,14 @@ class StageCalls:
     By the block's path in the stage's torch module, and by `KERNEL` and the kernel's family.
     """
 
-    @cached_property
-    def _families(self) -> re.Pattern[str]:
-        return re.compile(rf"({'|'.join(sorted(set(self.kernels)))})(_?\d+)*")
-
     def is_kernel(self, name: str) -> bool:
         """Returns whether a function is a kernel of the exporter's, and not one of TVM's own."""
-        return self._families.fullmatch(name) is not None
+        return family(name) in self.kernels
+
+
+def family(name: str) -> str:
+    """Returns the name of a kernel without the numbers after it."""
+    return re.sub(r"(_?\d+)+$", "", name)
 
 
 def stage_calls(config: Path) -> dict[str, StageCalls]:

@@ -7,7 +7,6 @@ blocks before it did.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from exporter.errors import ExportError
 from exporter.reference.traces import Array
-from exporter.validate.kernel_order import StageCalls
+from exporter.validate.kernel_order import StageCalls, family
 from runtime_min.engine.stage_runner import StageRunner
 from runtime_min.model.chain import Trace
 
@@ -108,8 +107,3 @@ def stage_inputs(runner: StageRunner, trace: Trace) -> dict[str, NDArray[Any]]:
     styles = {"prosody_style": trace.style.prosody, "decoder_style": trace.style.decoder}
     names = [tensor.name for tensor in runner.stage.inputs]
     return {name: styles[name] if name in styles else getattr(trace, name) for name in names}
-
-
-def family(name: str) -> str:
-    """Returns the name of a kernel without the numbers after it."""
-    return re.sub(r"(_?\d+)+$", "", name)
