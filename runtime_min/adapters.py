@@ -52,7 +52,7 @@ class KokoroModel:
         return {name: torch.from_numpy(table[:, None].copy()) for name, table in tables.items()}
 
     def __call__(self, phonemes: str, ref_s: Any, speed: float = 1, return_output: bool = False) -> Any:
-        """Speaks, as `KModel.forward` does.
+        """Synthesises as `KModel.forward` does.
 
         Args:
             phonemes: what to speak; unknown ones are left out, as kokoro leaves them out, but with a warning.
@@ -61,7 +61,7 @@ class KokoroModel:
             return_output: return an object with `audio` and `pred_dur` instead of the samples.
 
         Raises:
-            InputError: something was asked for that cannot be spoken.
+            InputError: the request cannot be synthesised.
         """
         import torch
 
@@ -109,7 +109,7 @@ class OnnxSession:
         """Speaks the tokens and returns the outputs named, or all.
 
         Raises:
-            InputError: something was asked for that cannot be spoken.
+            InputError: the request cannot be synthesised.
         """
         tokens = np.asarray(input_feed["input_ids"]).ravel()
         style = np.asarray(input_feed["style"], np.float32).reshape(-1)

@@ -146,7 +146,7 @@ class Bundle:
             trim: leave out silence at the beginning and the end.
 
         Raises:
-            InputError: the bundle cannot speak what was asked for.
+            InputError: the request cannot be synthesised.
             MissingStagesError: this is a partial bundle.
             ModelOutputError: the model computed samples or durations that are not finite.
         """
@@ -173,7 +173,7 @@ class Bundle:
                     play(piece.samples)
 
         Arguments and errors are those of `synthesize`. Wrong input is refused here; a later error is raised
-        when its piece is asked for. Computing starts at once.
+        when its piece is taken. Computing starts at once.
         """
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         return Stream(*self._speak(request, whole=False))
@@ -244,7 +244,7 @@ class Bundle:
         self._files.close()
 
     def _speak(self, request: Request, *, whole: bool) -> tuple[Iterator[Audio], str]:
-        """Returns the pieces of the speech, each computed when it is asked for, and all phonemes."""
+        """Returns the pieces of the speech, each computed when it is taken, and all phonemes."""
         # In this order, so that closing in between is found.
         capabilities, synthesiser = self._capabilities(), self._synthesiser()
         plan = plan_speech(capabilities, request, whole=whole)

@@ -1,4 +1,4 @@
-"""The work of ``python -m runtime_min``: read, speak in pieces, write each as soon as it is computed."""
+"""The work of ``python -m runtime_min``: read, synthesise in pieces, write each once it is computed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def self_test(options: argparse.Namespace) -> None:
 
 
 def speak(options: argparse.Namespace) -> None:
-    """Speaks, and writes audio and timings.
+    """Synthesises the input, and writes audio and timings.
 
     Raises:
         KokoroError: of every kind; no half file is left.

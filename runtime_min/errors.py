@@ -24,7 +24,7 @@ class KokoroError(Exception):
 
 
 class InputError(KokoroError):
-    """The caller asked for something that cannot be spoken."""
+    """The request cannot be synthesised."""
 
     exit_code = 3
 
@@ -222,7 +222,7 @@ class MissingStagesError(InputError):
         self.missing = tuple(missing)
         super().__init__(
             f"This is a partial bundle with the stages {_listed(present)}; it lacks {_listed(self.missing)}. "
-            "Export without --stages to get a bundle that speaks."
+            "Export without --stages to get a complete bundle."
         )
 
 
@@ -280,11 +280,11 @@ class FormatVersionError(BundleError):
 
 
 class RequirementError(BundleError):
-    """The bundle requires something of its reader that this runtime does not know."""
+    """The bundle has a requirement that this runtime does not support."""
 
     def __init__(self, unknown: Iterable[str], known: Iterable[str]) -> None:
         super().__init__(
-            f"The bundle requires {_listed(map(ascii, unknown))} of its reader, this runtime knows "
+            f"The bundle requires {_listed(map(ascii, unknown))} of its reader, this runtime supports "
             f"{_listed(known)}: install a newer runtime, or export the bundle without."
         )
 

@@ -31,7 +31,7 @@ _MARKS = {mark: mark for mark in ';:,.!?—…"()“”'} | {
     "«": "“", "»": "”", "„": "“", "–": "—", "-": "—", "।": ".", "॥": ".",
     "。": ".", "、": ",", "，": ",", "！": "!", "？": "?", "：": ":", "；": ";", "،": ",", "؛": ";", "؟": "?",
 }  # fmt: skip
-"""Punctuation that Kokoro knows, by what is written; any other is not spoken."""
+"""Kokoro's punctuation by the marks in the text; any other is not spoken."""
 _DROPPED = "¿¡‘’'‹›[]{}*_`·・「」『』"
 _INSIDE = re.escape("".join(_MARKS).replace("-", "") + _DROPPED)
 # 3.14, 10:30 and don't are words: a mark stands at the edge of one. Dashes and dots may stand between two.
@@ -121,7 +121,7 @@ def espeak(language: str) -> Callable[[str], list[Word]]:
 def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
     """Returns the name of the best G2P that is installed, and the G2P.
 
-    misaki where it knows more than espeak-ng does, otherwise espeak-ng, which gives words too.
+    misaki where it is better than espeak-ng, otherwise espeak-ng, which gives words too.
 
     Raises:
         G2PMissingError: there is none.
@@ -160,7 +160,7 @@ def _mark(token: _Token) -> Word:
 def _words(
     clause: list[_Token], phonemize: Callable[[list[str]], list[str]], letters: Mapping[str, str]
 ) -> Iterator[Word]:
-    """The words of a clause with their phonemes; as one where espeak-ng joins some of them."""
+    """Yields the words of a clause with their phonemes; as one where espeak-ng joins some of them."""
     text = " ".join(token.word for token in clause)
     # In its clause a word may have other phonemes than alone, but as many parts: 42 has two.
     whole, *alone = [each.split() for each in phonemize([text, *(token.word for token in clause)])]
@@ -240,7 +240,7 @@ def _espeak_backend(code: str, language: str) -> Callable[[list[str]], list[str]
     languages = EspeakBackend.supported_languages()
     if code not in languages:
         raise LanguageError(language, languages)
-    # The marks are separated already; phonemizer wants at least one.
+    # The marks are separated already; phonemizer requires at least one.
     backend = EspeakBackend(
         code, punctuation_marks="…", with_stress=True, tie=_TIE, language_switch="remove-flags"
     )

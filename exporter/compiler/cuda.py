@@ -214,13 +214,8 @@ def _compile(source: str, architecture: str) -> bytes:
     """Returns a cubin for a real architecture (``sm_80``), PTX for a virtual one (``compute_80``)."""
     nvrtc = _compiler()
     program = ctypes.c_void_p()
-    _check(
-        nvrtc.nvrtcCreateProgram(
-            ctypes.byref(program), source.encode(), b"kernels.cu",
-            len(_HEADERS), _strings(_HEADERS.values()), _strings(_HEADERS),
-        ),
-        "nvrtcCreateProgram",
-    )  # fmt: skip
+    headers = (len(_HEADERS), _strings(_HEADERS.values()), _strings(_HEADERS))
+    _call(nvrtc.nvrtcCreateProgram, ctypes.byref(program), source.encode(), b"kernels.cu", *headers)
     try:
         options = (f"--gpu-architecture={architecture}", *_OPTIONS)
         status = nvrtc.nvrtcCompileProgram(program, len(options), _strings(options))
@@ -241,18 +236,16 @@ def _pack(codes: Sequence[tuple[str, bytes]]) -> bytes:
     """Returns a fatbin of compiled code by architecture."""
     packer = _packer()
     handle = ctypes.c_void_p()
-    _check(
-        packer.nvFatbinCreate(ctypes.byref(handle), _strings(_PACKING), ctypes.c_size_t(len(_PACKING))),
-        "nvFatbinCreate",
-    )
+    options = (_strings(_PACKING), ctypes.c_size_t(len(_PACKING)))
+    _call(packer.nvFatbinCreate, ctypes.byref(handle), *options)
     try:
         for name, code in codes:
             kind, _, number = name.partition("_")
             arguments = (handle, code, ctypes.c_size_t(len(code)), number.encode(), b"kernels")
             if kind == "sm":
-                _check(packer.nvFatbinAddCubin(*arguments), "nvFatbinAddCubin")
+                _call(packer.nvFatbinAddCubin, *arguments)
             else:
-                _check(packer.nvFatbinAddPTX(*arguments, b""), "nvFatbinAddPTX")
+                _call(packer.nvFatbinAddPTX, *arguments, b"")
         return _filled(packer.nvFatbinSize, packer.nvFatbinGet, handle)
     finally:
         packer.nvFatbinDestroy(ctypes.byref(handle))
@@ -266,15 +259,16 @@ def _strings(values: Iterable[str]) -> ctypes.Array[ctypes.c_char_p]:
 def _filled(ask_size: Any, fill: Any, handle: ctypes.c_void_p) -> bytes:
     """Returns a result of one of NVIDIA's libraries, which first gives its size."""
     size = ctypes.c_size_t()
-    _check(ask_size(handle, ctypes.byref(size)), ask_size.__name__)
+    _call(ask_size, handle, ctypes.byref(size))
     buffer = ctypes.create_string_buffer(size.value)
-    _check(fill(handle, buffer), fill.__name__)
+    _call(fill, handle, buffer)
     return buffer.raw
 
 
-def _check(status: int, function: str) -> None:
+def _call(function: Any, *arguments: Any) -> None:
+    status = function(*arguments)
     if status != 0:
         raise CudaCompileError(
-            f"{function} failed with status {status}: reinstall nvidia-cuda-nvrtc and nvidia-nvfatbin with "
-            "pip install --force-reinstall 'kokoro-export[cross]'."
+            f"{function.__name__} failed with status {status}: reinstall nvidia-cuda-nvrtc and "
+            "nvidia-nvfatbin with pip install --force-reinstall 'kokoro-export[cross]'."
         )

@@ -16,10 +16,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from exporter.compiler.kernels.harmonic_source import SAMPLES_PER_F0
 from exporter.compiler.kernels.lstm import UNITS
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK
 from exporter.compiler.kernels.toom_cook import SCHEMES
 from exporter.compiler.kernels.winograd import BLOCK
+from runtime_min.format.signatures import SAMPLE_RATE, SPECTRUM_CHANNELS
 
 NAMESPACE = "kokoro_export"
 
@@ -234,14 +236,14 @@ def adaptive_channel_norm(x: Tensor, style: Tensor, epsilon: float) -> Tensor:
     return (1 + gamma) * y + beta
 
 
-@_operator(lambda f0, *_: (1, 22, f0.shape[1] * 60 + 1))
+@_operator(lambda f0, *_: (1, SPECTRUM_CHANNELS, f0.shape[1] * 60 + 1))
 def harmonic_source(f0: Tensor, weight: Tensor, bias: Tensor, noise: Tensor) -> Tensor:
     """Spectrum of the harmonic source; the steps of `kernels.harmonic_source`, which round the same way."""
     wave = torch.arange(1, weight.shape[0] + 1, dtype=torch.float32)
-    turns = (f0[0, :, None] * wave / 24000) % 1
-    phase = torch.cumsum(turns, dim=0) * 2 * torch.pi * 300
-    phase = F.interpolate(phase.T[None], scale_factor=300, mode="linear")[0]
-    voiced = (f0[0] > 10).float().repeat_interleave(300)
+    turns = (f0[0, :, None] * wave / SAMPLE_RATE) % 1
+    phase = torch.cumsum(turns, dim=0) * 2 * torch.pi * SAMPLES_PER_F0
+    phase = F.interpolate(phase.T[None], scale_factor=SAMPLES_PER_F0, mode="linear")[0]
+    voiced = (f0[0] > 10).float().repeat_interleave(SAMPLES_PER_F0)
     amplitude = voiced * 0.003 + (1 - voiced) * 0.1 / 3
     sines = torch.sin(phase) * 0.1 * voiced
     merged = torch.tanh(weight @ sines + bias + amplitude * weight.norm() * noise[0])

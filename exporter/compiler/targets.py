@@ -57,18 +57,18 @@ class RuntimeFile:
     sha256: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Target(ManifestTarget):
     """One system that a bundle can be exported for; its oldest system is that of the wheels."""
 
     levels: tuple[CpuLevel, ...]
-    wheel_platform: str
+    wheel_platform: str = ""
     """Platform tag of the wheels; empty where there are none."""
     device: str
     """Device of the decoder: ``cpu``, ``metal`` or ``cuda``."""
-    runtime: RuntimeFile | None
+    runtime: RuntimeFile | None = None
     """TVM's runtime; None where no wheel has one."""
-    device_runtime: RuntimeFile | None
+    device_runtime: RuntimeFile | None = None
     """TVM's runtime of the device, in the same wheel; None where the device is the CPU or no wheel has it."""
     library_suffix: str
     zig_target: str
@@ -129,7 +129,6 @@ _LINUX_X86_64 = Target(
     runtime=RuntimeFile(
         "libtvm_runtime.so", "43544bbeaea3cd3ffa919f7eac77244753aff28d1440c42f1ba8df03fa6e3948"
     ),
-    device_runtime=None,
     library_suffix=".so",
     zig_target="x86_64-linux-gnu.2.28",
     verified="run: every CPU level speaks within the thresholds of kokoro, and x86-64-v3 on an emulated "
@@ -147,7 +146,6 @@ _LINUX_AARCH64 = Target(
     runtime=RuntimeFile(
         "libtvm_runtime.so", "ba06950fac134b8d71549111fad2c6605cd6f738061fe0482f217c37ccbdff05"
     ),
-    device_runtime=None,
     library_suffix=".so",
     zig_target="aarch64-linux-gnu.2.28",
     verified="run: exported on x86-64, speaks under qemu-user within the thresholds of kokoro",
@@ -164,7 +162,6 @@ _MACOS_ARM64 = Target(
     runtime=RuntimeFile(
         "libtvm_runtime.dylib", "e99d2e4d2ab1861794b3e1fd1e4423d1ee5c97b308274bce227a65114dd5221d"
     ),
-    device_runtime=None,
     library_suffix=".dylib",
     zig_target="aarch64-macos.13.0",
     verified="checked, not run: headers, signature and symbols against the macOS wheels",
@@ -186,11 +183,8 @@ _METAL_IOS = Target(
     system="ios",
     machine="arm64",
     minimum_os="ios 15.0",
-    wheel_platform="",
     device="metal",
     levels=(CpuLevel("apple-a12", _ARMV8_A, mcpu="apple-a12", lanes=4),),
-    runtime=None,
-    device_runtime=None,
     library_suffix=".dylib",
     zig_target="aarch64-ios.15.0",
     verified="checked, not run: headers and symbols against the macOS wheels",
@@ -220,7 +214,6 @@ _WINDOWS_X86_64 = Target(
     runtime=RuntimeFile(
         "tvm_runtime.dll", "6eb136b908d5e7a279c21ea2735ea5ca23f30852fdc2b8db4a31a7bf5826b711"
     ),
-    device_runtime=None,
     library_suffix=".dll",
     zig_target="x86_64-windows-gnu",
     verified="run: the libraries compute in Wine, with the Windows wheels' runtime, within the thresholds of "
@@ -228,8 +221,8 @@ _WINDOWS_X86_64 = Target(
 )
 
 TARGETS: tuple[Target, ...] = (
-    *(_LINUX_X86_64, _LINUX_AARCH64, _MACOS_ARM64, _METAL_MACOS, _METAL_IOS, _CUDA_LINUX, _WINDOWS_X86_64),
-)
+    _LINUX_X86_64, _LINUX_AARCH64, _MACOS_ARM64, _METAL_MACOS, _METAL_IOS, _CUDA_LINUX, _WINDOWS_X86_64,
+)  # fmt: skip
 
 
 def find_target(name: str, machine: Machine | None = None) -> Target:

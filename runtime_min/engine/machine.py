@@ -18,7 +18,7 @@ _NUMPY_NAMES = {
 }
 """Features that /proc/cpuinfo spells in another way than numpy in small letters."""
 _WITH_AVX2_AND_FMA = frozenset({"abm", "bmi1", "bmi2", "cx16", "lahf_lm", "movbe", "xsave"})
-"""Features of every processor with AVX2 and FMA; not every numpy asks for them."""
+"""Features of every processor with AVX2 and FMA; not every numpy lists them."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Machine:
     machine: str
     """Processor family as the system calls it: ``x86_64``, ``aarch64``, ``arm64``."""
     os_version: str
-    """Such as ``glibc 2.36`` or ``macos 14.1``."""
+    """Version of the system, such as ``glibc 2.36`` or ``macos 14.1``."""
     features: frozenset[str]
     """Processor features as Linux's /proc/cpuinfo spells them, on macOS as ``sysctl hw.optional`` does."""
 
@@ -106,7 +106,7 @@ def _os_version(system: str) -> str:
         try:
             return os.confstr("CS_GNU_LIBC_VERSION") or ""
         except (ValueError, OSError):
-            # Another C library, such as musl, does not know the name.
+            # Another C library, such as musl, does not have the name.
             return ""
     if system == "macos":
         return f"macos {platform.mac_ver()[0]}"
@@ -123,7 +123,7 @@ def _cpu_features(system: str) -> frozenset[str]:
             ["/usr/sbin/sysctl", "hw.optional"], capture_output=True, text=True, check=False
         )
         return _parse_sysctl(listed.stdout)
-    # Windows reports AVX2, but nothing else that came with it; numpy asks the processor itself.
+    # Windows reports AVX2, but nothing else that came with it; numpy reads them from the processor.
     found = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
     return _parse_numpy(found)
 

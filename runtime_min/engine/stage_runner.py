@@ -119,11 +119,11 @@ class StageRunner:
         return length
 
     def _check_tokens(self, token_ids: NDArray[Any]) -> None:
-        """The library reads a row of its table for each token, wherever that lies in memory."""
+        """Refuses tokens without a row of the table: the library reads one wherever that lies in memory."""
         rows = int(self._parameters[0].shape[0])
         if token_ids.size and not 0 <= token_ids.min() <= token_ids.max() < rows:
             raise TensorInputError(
-                f"The stage {self.stage.name!r} knows the tokens 0 to {rows - 1}, "
+                f"The stage {self.stage.name!r} takes the tokens 0 to {rows - 1}, "
                 f"found {token_ids.min()} to {token_ids.max()}."
             )
 

@@ -281,7 +281,7 @@ def _import_tvm_ffi() -> Any:
 
 
 def _check_tvm_ffi(found: str, built: str) -> None:
-    """The interface is stable within a minor version, and a later release of it reads an earlier one's."""
+    """Accepts releases of the same minor version from `built` on: later ones read what earlier ones made."""
     found_numbers, built_numbers = _release(found), _release(built)
     if found_numbers[:2] != built_numbers[:2] or found_numbers < built_numbers:
         minor = ".".join(map(str, built_numbers[:2]))

@@ -1,7 +1,7 @@
 """Threads that run functions for others; those of closed bundles are used again.
 
 A caller may be interrupted at any moment (Ctrl-C raises in the middle of whatever it does), and must then
-leave nothing locked that the thread waits for. A queue that is written in C promises that; futures do not.
+leave nothing locked that the thread waits for. A queue that is written in C guarantees that; futures do not.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class WorkerThread:
         self.kind = kind
         self.process = os.getpid()
         self._requests: SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], _Reply] | None] = SimpleQueue()
-        # A daemon, because Python would wait for others before it asks them to end.
+        # A daemon, because Python would wait for others before `_end_all` ends them.
         self._thread = threading.Thread(target=self._serve, name="kokoro", daemon=True)
         self._thread.start()
         _running.add(self)
@@ -57,7 +57,7 @@ class WorkerThread:
             del value
 
     def end(self) -> None:
-        """Waits until the thread has done what it was asked for, and ends it."""
+        """Waits until the thread has run all earlier calls, and ends it."""
         self._requests.put(None)
         self._thread.join()
 

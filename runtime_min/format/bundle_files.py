@@ -32,7 +32,7 @@ from .manifest import MANIFEST_NAME, FileEntry
 
 _BLOCK = 1 << 20
 _PIECE = 64 << 10
-"""Bytes; memory of this size goes back to the system without being asked for."""
+"""Bytes; the allocator returns memory of this size to the system at once."""
 _NAMED = 5
 """Files that a message names at most."""
 _ADVICE = "copy or export the bundle again"

@@ -50,7 +50,7 @@ def _expect(holds: bool, place: str, expected: str, found: object) -> None:
 
 
 def _check_paths(files: Iterable[FileEntry]) -> None:
-    """Paths ascend, and all of them, with their directories, can exist at once on every file system."""
+    """Checks that paths ascend, and can exist at once, with their directories, on every file system."""
     paths = [entry.path for entry in files]
     _expect(paths == sorted(set(paths)), "files", "every path once, in ascending order", paths)
     _expect(MANIFEST_NAME not in paths, "files", "every file but the manifest", MANIFEST_NAME)
@@ -64,7 +64,7 @@ def _check_paths(files: Iterable[FileEntry]) -> None:
 
 
 def _check_runtimes(manifest: Manifest, sizes: Mapping[str, int]) -> None:
-    """An app brings all of TVM's runtime or nothing of it."""
+    """Checks the paths of TVM's runtime; a bundle without the runtime has no device's part of it either."""
     for device, path in manifest.device_libraries.items():
         _expect(device in DEVICES, "device_libraries", f"some of {', '.join(DEVICES)}", device)
         _check_listed(sizes, f"device_libraries[{device!r}]", path)
@@ -76,7 +76,7 @@ def _check_runtimes(manifest: Manifest, sizes: Mapping[str, int]) -> None:
 
 
 def _check_devices(manifest: Manifest) -> None:
-    """The bundle, or the app, has a runtime for every device."""
+    """Checks that the bundle, or the app, has a runtime for every device."""
     for index, stage in enumerate(manifest.stages):
         brought = (CPU, *(manifest.device_libraries if manifest.runtime_library else DEVICES))
         expected = (CPU,) if stage.name in _ALWAYS_ON_CPU else brought
@@ -105,7 +105,7 @@ def _check_stages(manifest: Manifest, sizes: Mapping[str, int]) -> None:
 def _check_token_table(
     place: str, stage: Stage, tensors: Mapping[str, Tensor], vocabulary: Mapping[str, int]
 ) -> None:
-    """The library reads the row of each token, wherever that lies; of the table it checks the shape."""
+    """Checks that the table has a row for each token; the library checks the table's shape alone."""
     shape = tensors[stage.parameters[0]].shape if stage.parameters else ()
     most = max(vocabulary.values(), default=0)
     expected = f"first a table of two dimensions with a row for each token up to {most}"
@@ -113,7 +113,7 @@ def _check_token_table(
 
 
 def _check_libraries(place: str, stage: Stage, levels: list[str], sizes: Mapping[str, int]) -> None:
-    """Every CPU level has the same buckets, ascending, and none below the stage's minimum."""
+    """Checks that all CPU levels have the same buckets, ascending, and none below the stage's minimum."""
     found = {level: [item.bucket for item in stage.libraries if item.level == level] for level in levels}
     buckets = found[levels[0]]
     complete = len(stage.libraries) == len(buckets) * len(levels)
@@ -126,7 +126,7 @@ def _check_libraries(place: str, stage: Stage, levels: list[str], sizes: Mapping
 
 
 def _check_parameters(parameters: Parameters, sizes: Mapping[str, int]) -> None:
-    """Tensors fill the file one after the other, aligned, and have the size of their shape."""
+    """Checks that tensors fill the file one after the other, aligned, and have the size of their shape."""
     _check_listed(sizes, "parameters.file", parameters.file)
     _check_unique("parameters.tensors", (tensor.name for tensor in parameters.tensors))
     end = 0

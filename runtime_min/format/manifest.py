@@ -67,7 +67,7 @@ _Signatures = Annotated[tuple[Annotated[TensorSignature, _signature], ...], arra
 
 
 def _vocabulary(node: Node) -> dict[str, int]:
-    """A phoneme may be any character, printable or not."""
+    """Returns token numbers by phoneme, which may be any character, printable or not."""
     return {phoneme: token.integer(0, 1 << 20) for phoneme, token in node.entries()}
 
 
@@ -123,7 +123,7 @@ class CpuLevel:
 
     name: Text
     features: Annotated[tuple[Text, ...], array(0, 256)]
-    """As /proc/cpuinfo spells them."""
+    """Names of processor features in /proc/cpuinfo."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Target:
     machine: Text
     """``x86_64``, ``aarch64`` or ``arm64``, in the system's own spelling."""
     minimum_os: Text
-    """Such as ``glibc 2.28`` or ``macos 13.0``."""
+    """Oldest system, such as ``glibc 2.28`` or ``macos 13.0``."""
     levels: Annotated[tuple[CpuLevel, ...], array(1, 16)]
     """Best first."""
 
@@ -232,7 +232,7 @@ class Manifest:
     """The contents of ``manifest.msgpack``."""
 
     requires: Annotated[tuple[Text, ...], array(0, 64)]
-    """Features that a reader must know besides this version of the format; see `REQUIREMENTS`."""
+    """Features that a reader must support besides this version of the format; see `REQUIREMENTS`."""
     model: ModelInfo
     versions: Versions
     materials: Materials

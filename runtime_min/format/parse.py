@@ -19,7 +19,7 @@ def parse_manifest(data: bytes) -> Manifest:
     Raises:
         MsgpackError: `data` is not canonical msgpack.
         FormatVersionError: it follows another version of the format.
-        RequirementError: it requires what this runtime does not know.
+        RequirementError: it has a requirement that this runtime does not support.
         ManifestError: it breaks the schema.
     """
     root, readers = Node(unpack(data), ""), field_readers(Manifest)

@@ -21,7 +21,7 @@ from .msgpack import Value
 _PATH_PART = re.compile(r"[A-Za-z0-9_-]([A-Za-z0-9._-]*[A-Za-z0-9_-])?")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
-"""Names that Windows gives to devices, whatever their suffix."""
+"""Names of devices on Windows, whatever their suffix."""
 _MAXIMUM_PATH = 200
 _MAXIMUM_PARTS = 8
 

@@ -8,7 +8,7 @@ an ``int`` when it is fixed and a pair ``(scale, axis)`` when it grows with the 
 means twice the number of frames, and ``(120, "frames", 1)`` one more than 120 times that.
 
 Where the decoder runs on another device than the CPU, the harmonic source is a stage of its own before it,
-because its phase must round as PyTorch's does, and only a CPU promises that.
+because its phase must round as PyTorch's does, which only a CPU guarantees.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ F0_PER_FRAME = 2
 HARMONICS = 9
 """Sines of the harmonic source: the fundamental and eight overtones."""
 SPECTRUM_CHANNELS = 22
-"""Of the harmonic source: 11 magnitudes, then 11 phases."""
+"""Channels of the harmonic source's spectrum: 11 magnitudes, then 11 phases."""
 SPECTRA_PER_FRAME = 120
 
 
@@ -56,7 +56,7 @@ class TensorSignature:
 
 @dataclass(frozen=True)
 class StageSignature:
-    """What a stage takes and gives, and along which axis its length runs."""
+    """The inputs and outputs of a stage, and the axis of its length."""
 
     name: str
     axis: str

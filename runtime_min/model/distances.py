@@ -1,4 +1,4 @@
-"""How far two signals are from each other, and whether that is near enough."""
+"""Distances between two signals, and their limits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..format.signatures import SAMPLE_RATE
+
 Array = NDArray[Any]
 NEAR_THE_CUT = 1e-5
 """An imaginary part below this share of the spectrum's RMS is rounding, and so is its sign."""
@@ -15,17 +17,17 @@ NEAR_THE_CUT = 1e-5
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number and what it must be."""
+    """One measured number and its limit."""
 
     name: str
     value: float
     limit: float
     at_least: bool = False
-    """Whether `limit` is the least allowed value, and not the greatest."""
+    """True if `limit` is the least allowed value, False if it is the greatest."""
 
     @property
     def holds(self) -> bool:
-        """Whether the number is finite and within its limit."""
+        """True if the number is finite and within its limit."""
         within = self.value >= self.limit if self.at_least else self.value <= self.limit
         return bool(within and (np.isfinite(self.value) or self.at_least))
 
@@ -36,26 +38,26 @@ class Figure:
 
 
 def relative_rms(values: Array, reference: Array) -> float:
-    """RMS of the difference over the RMS of the reference; 0.01 is 40 dB."""
+    """Returns the RMS of the difference over the RMS of the reference; 0.01 is 40 dB."""
     difference = values.astype(np.float64) - reference
     return float(np.sqrt(np.square(difference).mean() / np.square(reference, dtype=np.float64).mean()))
 
 
 def snr(values: Array, reference: Array) -> float:
-    """Signal-to-noise ratio in dB; infinite where both are equal."""
+    """Returns the signal-to-noise ratio in dB; infinite where both are equal."""
     distance = relative_rms(values, reference)
     return float("inf") if distance == 0 else -20 * float(np.log10(distance))
 
 
 def relative_maximum(values: Array, reference: Array) -> float:
-    """The greatest difference over the RMS of the reference."""
+    """Returns the greatest difference over the RMS of the reference."""
     wide = reference.astype(np.float64)
     return float(np.abs(values - wide).max() / np.sqrt(np.square(wide).mean()))
 
 
 def log_mel(audio: Array, bands: int = 80) -> NDArray[np.float64]:
-    """Natural logarithm of the mel spectrum of 24 kHz samples: 1024-point Hann windows every 256 samples."""
-    size, step, rate = 1024, 256, 24_000
+    """Returns the logarithm of the mel spectrum of 24 kHz samples: 1024-point Hann windows, 256 apart."""
+    size, step, rate = 1024, 256, SAMPLE_RATE
     padded = np.pad(audio.reshape(-1).astype(np.float64), size // 2)
     windows = np.lib.stride_tricks.sliding_window_view(padded, size)[::step] * np.hanning(size + 1)[:-1]
     power = np.square(np.abs(np.fft.rfft(windows)))
@@ -69,12 +71,12 @@ def log_mel(audio: Array, bands: int = 80) -> NDArray[np.float64]:
 
 
 def log_mel_distance(one: Array, other: Array) -> float:
-    """RMS difference of the log-mel spectra of two signals of one length."""
+    """Returns the RMS difference of the log-mel spectra of two signals of one length."""
     return float(np.sqrt(np.square(log_mel(one) - log_mel(other)).mean()))
 
 
 def spectrum_snr(values: Array, reference: Array) -> float:
-    """Signal-to-noise ratio in dB of spectra as magnitudes and then phases, ``[1, 2 * bins, time]``.
+    """Returns the signal-to-noise ratio in dB of spectra, magnitudes then phases ``[1, 2 * bins, time]``.
 
     They are compared as complex numbers: where a magnitude is next to nothing, any phase will do.
     """
@@ -97,13 +99,13 @@ def turned_phases(values: Array, reference: Array) -> float:
 
 
 def _parts(spectrum: Array) -> NDArray[np.float64]:
-    """Real and then imaginary parts of magnitudes and then phases."""
+    """Returns real and then imaginary parts of magnitudes and then phases."""
     magnitude, phase = np.split(spectrum.astype(np.float64), 2, axis=1)
     return np.concatenate([magnitude * np.cos(phase), magnitude * np.sin(phase)], axis=1)
 
 
 def level_difference(audio: Array, reference: Array) -> float:
-    """How far apart the levels (RMS) of two signals are, in decibels."""
+    """Returns the difference of the levels (RMS) of two signals, in decibels."""
     one, other = (float(np.sqrt(np.square(each, dtype=np.float64).mean())) for each in (audio, reference))
     if one == other:
         return 0.0

@@ -1,8 +1,8 @@
 """Compares every stage of a bundle with kokoro, on the machine that the bundle is for.
 
-The exporter let kokoro speak an utterance and stored what its stages took and gave, and how near a bundle
-must come, as the extension `EXTENSION` (`bundles/FORMAT.md`). Every stage is judged on kokoro's own inputs,
-then the whole chain: the waveform is as good as chaotic in F0.
+The exporter runs kokoro on an utterance and stores the inputs and outputs of its stages, with the limits for
+a bundle's distance from them, as the extension `EXTENSION` (`bundles/FORMAT.md`). Every stage is judged on
+kokoro's own inputs, then the whole chain: the waveform is as good as chaotic in F0.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WHOLE_CHAIN: tuple[str, ...] = ()
 """Stands for all stages, with rounding and alignment between them, from phonemes to samples."""
 _DERIVED = ("token_ids", "decoder_style", "prosody_style", "aligned_encoding", "asr", "noise")
 _ALWAYS = (STYLE, "encoding", "text", "audio")
-"""What the derived inputs are made of, and what the chain is compared with."""
+"""Tensors from which the derived inputs are made, and the one that the chain is compared with."""
 
 
 class NoSelfTestError(InputError):
@@ -44,7 +44,7 @@ class NoSelfTestError(InputError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This bundle has no self-test: expected what kokoro said in its extension 'self_test', found no "
+            "This bundle has no self-test: expected kokoro's results in its extension 'self_test', found no "
             "such extension. Bundles exported with --no-validate or by an earlier version have none: export "
             "it again without that option."
         )
@@ -69,7 +69,7 @@ class Measure(NamedTuple):
     title: str
     distance: Callable[[NDArray[Any], NDArray[Any]], float]
     at_least: bool
-    """Whether more is better."""
+    """True if more is better."""
 
 
 MEASURES: Mapping[str, Measure] = {
@@ -103,11 +103,11 @@ class Check:
 
 @dataclass(frozen=True)
 class SelfTest:
-    """What a bundle is compared by; the field names are the keys of the manifest."""
+    """Kokoro's results and their limits; the field names are the keys of the manifest."""
 
     phonemes: Text
     voice: Text
-    """For people: the row of it that kokoro spoke with is stored."""
+    """The voice's name, for people: the row that kokoro used is stored."""
     seed: Annotated[int, integer(0, (1 << 64) - 1)]
     frames: Annotated[tuple[Length, ...], array(1, 65_536)]
     """Frames of each token, the boundary tokens among them."""
@@ -158,7 +158,7 @@ def _check_lengths(manifest: Manifest, test: SelfTest, node: Node) -> None:
 
 
 def _check_tensors(manifest: Manifest, test: SelfTest, node: Node) -> None:
-    """Everything that a stage is given is there, and the file is as large as its tensors."""
+    """Checks that all inputs are stored, and that the file is as large as its tensors."""
     shapes, sizes = _shapes(manifest, test), {entry.path: entry.bytes for entry in manifest.files}
     given = {tensor.name for stage in manifest.stages for tensor in stage.inputs}
     wanted = {*_ALWAYS, *given} - {*_DERIVED}
@@ -172,7 +172,7 @@ def _check_tensors(manifest: Manifest, test: SelfTest, node: Node) -> None:
 
 
 def _check_checks(manifest: Manifest, test: SelfTest, node: Node) -> None:
-    """Every check compares an output with stored values of it."""
+    """Checks that every check compares an output with stored values of it."""
     stages = {stage.name: stage for stage in manifest.stages}
     for check, place in zip(test.checks, node.elements(), strict=True):
         if unknown := [name for name in check.stages if name not in stages]:
@@ -188,7 +188,7 @@ def _check_checks(manifest: Manifest, test: SelfTest, node: Node) -> None:
 
 
 def _shapes(manifest: Manifest, test: SelfTest) -> dict[str, tuple[int, ...]]:
-    """Shape by name of every float32 tensor that a stage takes or gives."""
+    """Returns the shape of every float32 input and output of a stage, by name."""
     lengths = {"tokens": len(test.frames), "frames": sum(test.frames)}
     shapes: dict[str, tuple[int, ...]] = {STYLE: (1, 2 * manifest.model.style)}
     for stage in manifest.stages:
@@ -222,7 +222,7 @@ def run_self_test(
 
 
 def _values(manifest: Manifest, files: BundleFiles, test: SelfTest) -> dict[str, NDArray[Any]]:
-    """Everything that kokoro took and gave, by name."""
+    """Returns kokoro's inputs and outputs by name."""
     shapes, data = _shapes(manifest, test), np.frombuffer(files.read(test.file), "<f4")
     values: dict[str, NDArray[Any]] = {}
     for name in test.tensors:
@@ -271,7 +271,7 @@ def _run(
 def _speak(
     test: SelfTest, stages: Mapping[str, StageRunner], values: Mapping[str, NDArray[Any]]
 ) -> tuple[NDArray[Any], Mapping[str, NDArray[Any]]]:
-    """Returns durations and samples of the whole chain; numbers that are none where it cannot speak."""
+    """Returns durations and samples of the whole chain; samples that are NaN where it fails."""
     nothing = np.full_like(values["audio"], np.nan)
     style = Style(values["decoder_style"], values["prosody_style"])
     try:

@@ -61,7 +61,7 @@ class VoiceName(str):
 
 
 class VoiceTables(Mapping[str, NDArray[np.float32]]):
-    """Every voice's table by name, float32 ``[rows, columns]``, read when it is first asked for."""
+    """Every voice's table by name, float32 ``[rows, columns]``, read when it is first needed."""
 
     def __init__(self, files: BundleFiles, voices: Sequence[Voice]) -> None:
         """Takes the bundle's open files and the manifest's list of voices."""

@@ -121,7 +121,7 @@ def as_json(text: str, words: Iterable[Timing], tokens: Iterable[Timing]) -> str
 
 
 def _shown(text: str, words: Iterable[Timing]) -> list[_Shown]:
-    """Finds the words in the text, and gives them the punctuation between them."""
+    """Returns the words with the punctuation that stands between them in the text."""
     source = " ".join(text.split())
     shown: list[_Shown] = []
     position = 0

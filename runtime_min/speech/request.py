@@ -84,12 +84,12 @@ class SpeechPlan:
 
     @property
     def phonemes(self) -> str:
-        """All that will be spoken."""
+        """All phonemes of the request."""
         return "".join(section.passage.phonemes for section in self.sections)
 
 
 def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) -> SpeechPlan:
-    """Checks everything that a request asks for, and divides it into pieces.
+    """Checks all values of a request, and divides it into pieces.
 
     Args:
         capabilities: of the bundle.
@@ -97,7 +97,7 @@ def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) ->
         whole: leave in one piece what fits into one utterance; otherwise begin with a short piece.
 
     Raises:
-        InputError: something was asked for that cannot be spoken.
+        InputError: the request cannot be synthesised.
     """
     pauses = {
         Break.SENTENCE: check_pause(request.sentence_pause),

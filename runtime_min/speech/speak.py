@@ -54,7 +54,7 @@ class Piece(NamedTuple):
 
 
 class Rendering(NamedTuple):
-    """A piece as the model speaks it."""
+    """A piece as the model computes it."""
 
     piece: Piece
     samples: NDArray[np.float32]

@@ -43,9 +43,9 @@ class Audio:
     phonemes: str = ""
     """All that is spoken."""
     tokens: tuple[Timing, ...] = ()
-    """For each phoneme when it is heard."""
+    """Time of each phoneme."""
     words: tuple[Timing, ...] = ()
-    """For each word that has phonemes, if words were given."""
+    """Time of each word that has phonemes, if words were given."""
     start: float = 0.0
     """Seconds from the beginning of the whole speech at which `samples` begin, in pieces of a stream."""
 

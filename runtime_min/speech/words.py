@@ -19,11 +19,11 @@ class Word:
     """A word of a text. Any object with these three attributes will do, such as misaki's tokens."""
 
     text: str
-    """As the reader sees it."""
+    """The word in the text."""
     phonemes: str | None
     """Empty or None if the word is not spoken."""
     whitespace: str = ""
-    """Not empty if a space follows, which is spoken as a token of its own."""
+    """Whitespace after the word; not empty if a space follows, which is spoken as a token of its own."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Segment:
     phonemes: str | Sequence[Word]
     """Phonemes or words, or text where a `g2p` is given."""
     voice: VoiceLike | None = None
-    """If None, the voice of the call."""
+    """The segment's voice; None for the voice of the call."""
     speed: float | None = None
-    """If None, the speed of the call."""
+    """The segment's speed; None for the speed of the call."""
 
 
 SpeechInput = str | Sequence[Word] | Sequence[Segment]

@@ -130,7 +130,7 @@ def test_a_token_without_a_row_in_the_models_tables(speaking_bundle: Path) -> No
             try:
                 stage.run({"token_ids": np.array([[0, token, 0]], np.int64)})
             except KokoroError as error:
-                result.append("knows the tokens 0 to 4" in str(error))
+                result.append("takes the tokens 0 to 4" in str(error))
         """,
         )
         == [True] * 4

@@ -112,7 +112,7 @@ def test_an_unknown_requirement_is_refused_by_name() -> None:
 def test_a_known_requirement_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime_min.format.parse, "REQUIREMENTS", {"gpu": ()})
     assert parse_manifest(packed(requires=["gpu"])).requires == ("gpu",)
-    with pytest.raises(RequirementError, match="requires 'tpu' of its reader, this runtime knows gpu"):
+    with pytest.raises(RequirementError, match="requires 'tpu' of its reader, this runtime supports gpu"):
         parse_manifest(packed(requires=["gpu", "tpu"]))
 
 
