@@ -158,7 +158,6 @@ Length = Annotated[int, integer(1, 1 << 16)]
 Offset = Annotated[int, integer(0, (1 << 63) - 1)]
 
 
-@cache
 def reader_of(kind: Any) -> Reader:
     """Returns a reader of values of the type `kind`, as the module's description shows them."""
     origin, arguments = get_origin(kind), get_args(kind)
@@ -179,6 +178,10 @@ def reader_of(kind: Any) -> Reader:
     )
 
 
+@cache
 def field_readers(kind: type) -> dict[str, Reader]:
-    """Returns a reader for each field of a dataclass."""
+    """Returns a reader for each field of a dataclass.
+
+    Every evaluation of an annotation makes new rules, so the annotations of a class are evaluated once.
+    """
     return {name: reader_of(hint) for name, hint in get_type_hints(kind, include_extras=True).items()}

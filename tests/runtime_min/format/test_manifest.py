@@ -4,7 +4,9 @@ What is damaged at random is in `test_fuzz`."""
 
 from __future__ import annotations
 
+import gc
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -46,6 +48,20 @@ def raw_on_device(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_what_is_written_is_read_back(manifest: Manifest) -> None:
     assert parse_manifest(encode_manifest(manifest)) == manifest
+
+
+def test_reading_a_manifest_again_keeps_no_memory(manifest: Manifest) -> None:
+    data = encode_manifest(manifest)
+
+    def blocks_after(times: int) -> int:
+        """Blocks of memory that Python holds after `data` was read so often."""
+        for _ in range(times):
+            parse_manifest(data)
+        gc.collect()
+        return sys.getallocatedblocks()
+
+    before = blocks_after(10)
+    assert blocks_after(100) - before < 100
 
 
 def test_the_stages_stand_as_the_runtime_knows_them(manifest: Manifest) -> None:
