@@ -159,7 +159,7 @@ def test_many_clients_share_a_bundle(port: int) -> None:
         ({"speed": 9}, 400, None, "from 0.25 to 4, found 9"),
         ({"voice": "ef_nobody"}, 400, None, "no voice 'ef_nobody'"),
         ({"input": ""}, 400, None, "at least one phoneme"),
-        ({"input": "a\ud800"}, 400, None, "no UTF-8"),
+        ({"input": "a\ud800"}, 400, None, "not UTF-8"),
         ({"input": "x" * 70_000}, 413, None, "at most 65536 bytes"),
     ],
     ids=str,
