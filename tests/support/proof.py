@@ -15,8 +15,9 @@ _COMPARISONS: list[Comparison] = []
 _TEXT = """# Proof
 
 Written by `make prove` on {date}, {system}: {count} utterances, {missed} figures missed their limit.
-A bundle of the synthetic checkpoint beside an unpatched `kokoro.KModel` (float32) with the same noise. Each
-figure stands before its limit; `exporter/parity/figures.py` says what it means and how the limit is made.
+A bundle of the synthetic checkpoint is compared with an unpatched `kokoro.KModel` (float32) on the same
+noise. A cell has a figure and its limit. `exporter/parity/figures.py` defines the figures,
+`exporter/parity/thresholds.py` the limits.
 
 """
 _SHORT = {
