@@ -279,9 +279,9 @@ before = bundle.synthesize("abc").samples.tobytes()
 cancelled = 0
 for i in range(200):
     signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-    # Again after a second: Python drops an interrupt that comes in the middle of a finalizer.
-    signal.setitimer(signal.ITIMER_REAL, 0.0002 * (1 + i % 20), 1)
     try:
+        # Again after a second: Python drops an interrupt that comes in the middle of a finalizer.
+        signal.setitimer(signal.ITIMER_REAL, 0.0002 * (1 + i % 20), 1)
         while True:
             bundle.synthesize("abc abc abc")
     except KeyboardInterrupt:
