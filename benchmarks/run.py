@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -20,12 +20,11 @@ from exporter.bench.engine_process import EngineProcess, time_cold_start
 from exporter.bench.fresh_process import call_fresh
 from exporter.bench.options import Options
 from exporter.bench.results import ColdStart, PeakMemory, StreamTiming, Timing
+from exporter.bench.run import Step
 from exporter.errors import ExportError
 from runtime_min.format.signatures import SAMPLE_RATE
 
 AnyEngine = BundleEngine | Competitor
-Step = Callable[[str], None]
-"""Takes a line about a step that begins."""
 
 
 class EngineMissingError(ExportError):

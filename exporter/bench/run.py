@@ -30,6 +30,7 @@ from exporter.bench.results import (
     Timing,
 )
 from exporter.reference.utterances import default_voice
+from runtime_min.engine.machine import processor_name
 from runtime_min.engine.vm import usable_cores
 from runtime_min.format.signatures import SAMPLE_RATE
 
@@ -176,17 +177,11 @@ def facts(options: Options, packages: Sequence[str]) -> dict[str, str]:
     versions = [f"{package} {importlib.metadata.version(package)}" for package in packages]
     return {
         "date": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
-        "machine": f"{_cpu_model()}, {len(usable_cores())} cores, {memory:.0f} GiB, {platform.system()}",
+        "machine": f"{processor_name()}, {len(usable_cores())} cores, {memory:.0f} GiB, {platform.system()}",
         "CPU level": options.level,
         "model": f"{manifest.model.name}, {weights}, SHA-256 {manifest.model.sha256[:16]}",
         "versions": ", ".join([*versions, f"Python {sys.version.split()[0]}"]),
     }
-
-
-def _cpu_model() -> str:
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        names = (line.partition(":")[2].strip() for line in file if line.startswith("model name"))
-        return next(names, platform.machine())
 
 
 def busy_cores() -> float:

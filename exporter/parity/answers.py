@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
+import io
 import json
-import platform
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import astuple, fields, replace
@@ -36,10 +35,12 @@ from exporter.reference import padded, process, recording
 from exporter.reference.process import Reference
 from exporter.reference.recording import Precision
 from exporter.reference.traces import Array, Request, TextTrace
-from runtime_min.engine.machine import this_machine
+from runtime_min.engine.machine import processor_name, this_machine
 from runtime_min.engine.vm import usable_cores
+from runtime_min.errors import OutputError
 from runtime_min.format.verify import sha256_of
 from runtime_min.model import distances, noise
+from runtime_min.output.writer import write_file
 
 _PACKAGES = ("kokoro", "numpy", "torch", "transformers")
 _EXACT_TEXT = "exact_text."
@@ -65,12 +66,11 @@ class AnswerStore:
 
     def save(self, key: str, arrays: Arrays) -> None:
         """Stores arrays under `key`, in place of what is there; leaves it where that cannot be written."""
-        with suppress(OSError):
+        file = io.BytesIO()
+        np.savez(file, allow_pickle=False, **arrays)
+        with suppress(OSError, OutputError):
             self._directory.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(prefix=".storing-", dir=self._directory) as staging:
-                file = Path(staging) / "answer.npz"
-                np.savez(file, allow_pickle=False, **arrays)
-                file.replace(self._directory / f"{key}.npz")
+            write_file(self._directory / f"{key}.npz", file.getvalue())
 
 
 def as_arrays(expected: Expected) -> Arrays:
@@ -205,15 +205,6 @@ class Kokoro:
             "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
             "sources": {module.__name__: sha256_of(Path(str(module.__file__))) for module in _SOURCES},
             # Float32 rounds differently with other instructions and another division of the work.
-            "processor": [_processor(), *sorted(this_machine().features)],
+            "processor": [processor_name(), *sorted(this_machine().features)],
             "threads": self.threads,
         }
-
-
-def _processor() -> str:
-    """Returns the processor's name, or its family where the system does not give its name."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line for line in lines if line.startswith("model name")), platform.machine())

@@ -29,6 +29,8 @@ from runtime_min.model.chain import Trace, decode
 from runtime_min.model.distances import Figure, relative_maximum, relative_rms, snr
 
 _SHOWN_PHONEMES = 28
+MOST_DECIBELS = 200.0
+"""Written for equal signals, which have no finite number of decibels."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Comparison:
     """40 a second; 0 where the bundle does not speak."""
     figures: tuple[Figure, ...]
     changes: int = 0
-    """How many changes of kokoro's inputs its spread is made of, of `exporter.parity.expected.CHANGES`."""
+    """Number of changes of kokoro's inputs in its spread, of `exporter.parity.expected.CHANGES`."""
     level: str = ""
     """Name of the CPU level whose libraries spoke."""
 
@@ -51,7 +53,7 @@ class Comparison:
 
     @property
     def holds(self) -> bool:
-        """Whether every figure is within its limit."""
+        """True if every figure is within its limit."""
         return not self.missed
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from exporter.bundle.write import not_validated
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
 from exporter.parity.answers import Kokoro
-from exporter.parity.figures import Comparison
+from exporter.parity.figures import MOST_DECIBELS, Comparison
 from exporter.parity.waveforms import compare_waveforms, levels_here, loaded_levels, verdict
 from exporter.processes import Process
 from exporter.progress import Progress
@@ -24,8 +24,6 @@ from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, read_self_test
 
 Numbers = dict[str, str | int | float | bool]
-_MOST_DECIBELS = 200.0
-"""Recorded for equal signals, which have no finite number of decibels."""
 _OTHER_MACHINE = "it was made on a machine that cannot run it"
 
 
@@ -132,6 +130,6 @@ def numbers_of(comparisons: Sequence[Comparison]) -> Numbers:
         for figure in comparison.figures:
             name = f"{comparison.level}: {figure.name}"
             worst: Callable[..., float] = min if figure.at_least else max
-            value = min(float(figure.value), _MOST_DECIBELS)
+            value = min(float(figure.value), MOST_DECIBELS)
             numbers[name] = worst(value, numbers.get(name, value))
     return numbers

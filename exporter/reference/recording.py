@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from exporter.model.hub import REPOSITORY
 from exporter.reference.traces import Array, Request, SourceTrace, TextTrace
 from runtime_min.format.signatures import HARMONICS
 from runtime_min.model.noise import gaussian_noise
@@ -37,7 +38,7 @@ class RecordingModel:
         self.torch: Any = torch
         self.dtype = getattr(torch, precision)
         self.model: Any = KModel(
-            repo_id="hexgrad/Kokoro-82M", config=str(config), model=str(checkpoint), disable_complex=False
+            repo_id=REPOSITORY, config=str(config), model=str(checkpoint), disable_complex=False
         ).eval()
         self.generator = self.model.decoder.generator
         if precision == "float64":

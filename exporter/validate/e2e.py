@@ -14,14 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from exporter.parity.expected import CHANGES
-from exporter.parity.figures import Comparison
+from exporter.parity.figures import MOST_DECIBELS, Comparison
 from exporter.parity.waveforms import verdict
 from runtime_min.format.signatures import FRAMES_PER_SECOND
 from runtime_min.model.distances import Figure
 from runtime_min.output.writer import write_file
 
-MOST_DECIBELS = 200.0
-"""Written for equal signals, which have no finite number of decibels."""
 _MISSED = "bold red"
 _FIGURES = {
     "chain, dB": "SNR, dB",

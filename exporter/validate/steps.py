@@ -91,7 +91,7 @@ def spoken_steps(runs: UtteranceRuns, expected: Expected, spread: Spread) -> Spo
         STATIC: of_kokoro(runs.request, *runs.static),
     }
     own = own_changes(runs, values)
-    verdicts = judged(runs, executions[EQUAL], expected, spread)
+    verdicts = judged(runs, executions[EQUAL], values, expected, spread)
     steps = tuple(
         _step(name, values[name.name], executions, own[name.name], verdicts[name.name]) for name in STEPS
     )
@@ -172,9 +172,10 @@ class Verdict:
     """The limit as a share of the RMS, to tell from which token or frame on an array is over it."""
 
 
-def judged(runs: UtteranceRuns, found: Values, answer: Expected, spread: Spread) -> dict[str, Verdict]:
-    """Judges each step by name, on equal inputs."""
-    expected = of_kokoro(runs.request, runs.dynamic, runs.logits)
+def judged(
+    runs: UtteranceRuns, found: Values, expected: Values, answer: Expected, spread: Spread
+) -> dict[str, Verdict]:
+    """Judges each step by name, on equal inputs; `expected` are pt.dynamic's quantities."""
     with runs.executions.kokoro.precise.tap([LOGITS_TAP]) as tapped:
         text = runs.executions.kokoro.precise.text(runs.request)
         logits = tapped[LOGITS_TAP][0].swapaxes(1, 2)

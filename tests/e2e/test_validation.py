@@ -22,7 +22,7 @@ from exporter.reference.utterances import Utterance
 from exporter.validate.experiments import prefix_f0n
 from exporter.validate.kernel_order import StageCalls, stage_calls
 from exporter.validate.probe import probe
-from exporter.validate.quantities import STEPS, BundleSteps
+from exporter.validate.quantities import STEPS, BundleSteps, of_kokoro
 from exporter.validate.results import STATIC, SpokenSteps
 from exporter.validate.steps import Wanted, judged, trace_steps
 from exporter.validate.utterance_runs import Executions, UtteranceRuns, run_utterance
@@ -135,7 +135,8 @@ def wrong_steps(runs: UtteranceRuns) -> list[str]:
     spread = runs.executions.kokoro.spread(expected)
     steps = BundleSteps(runs.executions.bundle, runs.executions.calls, runs.logits.shape[2])
     found = steps.on_equal_inputs(runs.bundle_trace, runs.request, runs.dynamic, runs.utterance.speed)
-    verdicts = judged(runs, found, expected, spread)
+    of_dynamic = of_kokoro(runs.request, runs.dynamic, runs.logits)
+    verdicts = judged(runs, found, of_dynamic, expected, spread)
     return [name for name, verdict in verdicts.items() if not all(each.holds for each in verdict.figures)]
 
 

@@ -178,7 +178,7 @@ def test_weights_threads_versions_and_processor_decide(
 
     assert (ask(), ask(), ask(threads=1)) == (1, 1, 2)
     with monkeypatch.context() as patch:
-        patch.setattr(answers, "_processor", lambda: "another")
+        patch.setattr(answers, "processor_name", lambda: "another")
         assert ask() == 3
     with monkeypatch.context() as patch:
         patch.setattr("importlib.metadata.version", lambda name: "another")
