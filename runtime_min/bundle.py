@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from .engine.devices import load_devices
 from .engine.machine import check_target, choose_level, this_machine
 from .engine.stage_runner import StageRunner
 from .engine.vm import Worker, choose_threads, load_tvm, map_parameters
-from .errors import ClosedBundleError, MissingStagesError
+from .errors import BundlePickleError, ClosedBundleError, MissingStagesError
 from .format.bundle_files import BundleFiles
 from .format.manifest import CpuLevel, Manifest
 from .format.signatures import stage_names
@@ -264,6 +264,10 @@ class Bundle:
         missing = [name for name in names if name not in self._stages]
         if missing:
             raise MissingStagesError(missing, self._stages)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuses copies: the libraries and threads belong to this process."""
+        raise BundlePickleError
 
     def __enter__(self) -> Bundle:
         return self

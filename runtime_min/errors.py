@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from reprlib import Repr
+from typing import Any
 
 _SHORT = Repr()
 """Shows a value of any size in little memory."""
@@ -21,6 +22,17 @@ class KokoroError(Exception):
 
     exit_code = 1
     """Exit code of a command that this error ends."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Returns the text and attributes for pickle and copy: a constructor takes other arguments."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[KokoroError], arguments: tuple[Any, ...], attributes: dict[str, Any]) -> KokoroError:
+    """Returns an error without a call of its constructor."""
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(attributes)
+    return error
 
 
 class InputError(KokoroError):
@@ -55,6 +67,16 @@ class ExecutionError(KokoroError):
         super().__init__(
             f"The stage {stage!r} failed: {lines[-1]}. The bundle stays usable; "
             "if memory was short, speak shorter inputs, otherwise please report this."
+        )
+
+
+class BundlePickleError(KokoroError):
+    """A bundle was to be copied or sent to another process."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A Bundle cannot be copied or pickled: call Bundle.load in each process that speaks. "
+            "Processes share the memory of its parameters."
         )
 
 

@@ -12,6 +12,7 @@ import pytest
 from exporter.bundle.write import write_bundle
 from runtime_min.errors import (
     BlendError,
+    BundlePickleError,
     ClosedBundleError,
     EmptyInputError,
     LibraryLoadError,
@@ -58,6 +59,8 @@ REFUSALS = [
     ("spoken.stream('abc', seed=-1)", SeedError),
     ("spoken.stream('abX')", UnknownPhonemesError),
     ("spoken.stream('')", EmptyInputError),
+    ("copy.deepcopy(spoken)", BundlePickleError),
+    ("pickle.dumps(spoken)", BundlePickleError),
     ("spoken.synthesize('abc', voice='af_hart')", UnknownVoiceError),
     ("spoken.synthesize('abc', speed=float('nan'))", SpeedError),
     ("spoken.trace('abc' * 6, speed=0.25)", UtteranceTooLongError),
@@ -87,6 +90,7 @@ def refusals(bundle: Path) -> list[list[str]]:
     found: list[list[str]] = run_alone(
         bundle,
         f"""
+        import copy, pickle
         import numpy as np
         from runtime_min import Bundle, KokoroError, Segment, Word
 
@@ -115,6 +119,31 @@ def test_wrong_input_is_refused_by_type_and_the_bundle_goes_on(
     name, message = refusals[[known for known, _ in REFUSALS].index(call)]
     assert name == error.__name__, message
     assert len(message) > 10
+
+
+@pytest.mark.parametrize("pool", ["multiprocessing.Pool(1)", "ProcessPoolExecutor(1)"])
+def test_a_refusal_in_a_worker_of_a_pool_reaches_its_parent(bundle: Path, pool: str) -> None:
+    assert run_alone(
+        bundle,
+        f"""
+        import multiprocessing
+        from concurrent.futures import ProcessPoolExecutor
+        from runtime_min import Bundle, KokoroError
+
+        def speak(phonemes):
+            with Bundle.load(sys.argv[1]) as bundle:
+                return len(bundle.synthesize(phonemes).samples)
+
+        multiprocessing.set_start_method("fork")
+        result = []
+        with {pool} as pool:
+            for phonemes in ("abX", "abc"):
+                try:
+                    result.append(list(pool.map(speak, [phonemes]))[0] > 0)
+                except KokoroError as error:
+                    result.append([type(error).__name__, sorted(error.positions)])
+        """,
+    ) == [["UnknownPhonemesError", ["X"]], True]
 
 
 @pytest.mark.parametrize(
