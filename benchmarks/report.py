@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.goals import goals
 from benchmarks.plot import plot
 from benchmarks.results import NAMES, Comparison
+from benchmarks.roofline import work_content
 from benchmarks.tables import tables
 from exporter.bench.report import all_facts, as_content, as_json, as_markdown
 
@@ -16,7 +17,7 @@ def contents(comparison: Comparison) -> dict[str, str]:
     introduction = "`make bench` writes this file; all figures are of one run."
     return {
         "bench.md": as_markdown(introduction, facts(comparison), (first, *image, *others)),
-        "bench.json": as_json(as_content(comparison) | {"goals": _judged(comparison)}),
+        "bench.json": as_json(_content(comparison)),
         "bench.svg": plot(comparison),
     }
 
@@ -33,6 +34,14 @@ def facts(comparison: Comparison) -> dict[str, str]:
         "rotated order after one to warm up"
     )
     return all_facts(comparison, {"engines": compared, "CPU time of engines that waited": idle})
+
+
+def _content(comparison: Comparison) -> dict[str, object]:
+    content = as_content(comparison)
+    if comparison.profile is not None:
+        for entry, kernel in zip(content["profile"]["kernels"], comparison.profile.kernels, strict=True):
+            entry |= work_content(kernel)
+    return content | {"goals": _judged(comparison)}
 
 
 def _judged(comparison: Comparison) -> list[dict[str, object]]:

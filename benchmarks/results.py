@@ -15,13 +15,26 @@ KOKORO_ONNX = "kokoro-onnx"
 NAMES = {BUNDLE: "bundle", PYTORCH: "PyTorch", ONNXRUNTIME: "ONNX Runtime", KOKORO_ONNX: "kokoro-onnx"}
 
 
+@dataclass(frozen=True)
+class Peak:
+    """The best multiply-add rate of this machine."""
+
+    threads: int
+    gflops: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Benchmark):
     """All figures of one run, those of the competitors among them."""
 
+    peaks: tuple[Peak, ...]
     idle_share: float
     """The most CPU time that any engine used while another one ran, over that time."""
     export_seconds: float | None = None
+
+    def peak(self, threads: int) -> float | None:
+        """Returns the GFLOP/s of the machine, or None if they were not measured."""
+        return next((each.gflops for each in self.peaks if each.threads == threads), None)
 
 
 def ratio(numerator: float | None, denominator: float | None) -> float | None:

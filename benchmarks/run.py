@@ -13,7 +13,8 @@ from typing import Protocol
 
 from benchmarks.competitors import Competitor
 from benchmarks.competitors.onnx_export import export_onnx
-from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES, ONNXRUNTIME, PYTORCH, Comparison, rotated
+from benchmarks.peak import multiply_add_rate
+from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES, ONNXRUNTIME, PYTORCH, Comparison, Peak, rotated
 from exporter.bench import run as alone
 from exporter.bench.engine import BUNDLE, BundleEngine, Spoken
 from exporter.bench.engine_process import EngineProcess, time_cold_start
@@ -136,7 +137,7 @@ def run(
             memory=tuple(_memory(options, engines, step)),
             sizes=alone.sizes(options)
             | {"PyTorch's checkpoint": checkpoint.stat().st_size, "ONNX file": onnx.stat().st_size},
-            peaks=tuple(alone.peaks(options, step)),
+            peaks=tuple(_peaks(options, step)),
             idle_share=idleness.share,
             streams=tuple(_streams(options, clients, step)) if options.stream else (),
             profile=alone.profile_of(options, bundle, step),
@@ -208,3 +209,11 @@ def _streams(options: Options, clients: Mapping[str, AnyEngine], step: Step) -> 
         found = interleave(processes, text[: alone.STREAM_WARM_UP], text, rounds, Idleness())
         for name, spoken in found.items():
             yield alone.stream_timing(name, text, spoken, processes[name].peak_memory())
+
+
+def _peaks(options: Options, step: Step) -> Iterator[Peak]:
+    """Yields the multiply-add peak of this machine for each number of threads."""
+    for threads in options.threads:
+        step(f"multiply-add peak; threads: {threads}")
+        rate = call_fresh("The multiply-add loop", threads, multiply_add_rate, options.level, threads)
+        yield Peak(threads, rate)

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 from benchmarks.goals import Goal, goals, stream_goals
 from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES, ONNXRUNTIME, Comparison, ratio
+from benchmarks.roofline import roofline_tables
 from exporter.bench.engine import BUNDLE
 from exporter.bench.figure_table import FigureTable
 from exporter.bench.tables import (
     by_length,
     fresh_process_tables,
     plural,
-    profile_tables,
-    size_and_peak_tables,
+    sizes_table,
     timings_table,
 )
 
@@ -26,8 +26,8 @@ def tables(comparison: Comparison) -> tuple[FigureTable, ...]:
         _timings(comparison),
         *fresh_process_tables(comparison, NAMES),
         *_streams(comparison),
-        *size_and_peak_tables(comparison),
-        *profile_tables(comparison),
+        sizes_table(comparison),
+        *roofline_tables(comparison),
     )
     return tuple(table for table in made if table.rows)
 

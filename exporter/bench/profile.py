@@ -15,15 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.bench.engine import BundleEngine
-from exporter.bench.results import KernelTime, Profile, StageTime
-from exporter.bench.work import Shape, work_of
+from exporter.bench.results import KernelTime, Profile, StageTime, Tensors
+from exporter.validate.kernel_order import family
 from exporter.validate.observe import stage_inputs
 from runtime_min import Bundle
 from runtime_min.engine.stage_runner import StageRunner
 from runtime_min.format.signatures import SAMPLE_RATE, STAGE_NAMES
 
-Call = tuple[str, tuple[tuple[Shape, int], ...]]
-"""A kernel's name, and shape and bytes of an element of each tensor that it is called on."""
+Call = tuple[str, Tensors]
+"""A kernel's name and the tensors that it is called on."""
+RUNTIME = "TVM's virtual machine"
+"""Family of the calls that prepare those of kernels: memory, shapes, checks."""
 
 
 @dataclass
@@ -31,7 +33,7 @@ class Watch:
     """Stops the time of each kernel of one run of a stage."""
 
     calls: list[Call] | None = None
-    """Where the calls are noted; None only stops their time."""
+    """List to which the calls are appended; None if they are only timed."""
     seconds: list[float] = field(default_factory=list)
     first: float = 0.0
     """When the first call began."""
@@ -46,15 +48,15 @@ class Watch:
             self.seconds.append(self.last - self._started)
             return 0
         if self.calls is not None:
-            self.calls.append((str(name), tuple(_tensors(arguments))))
+            self.calls.append((str(name), _tensors(arguments)))
         self._started = time.perf_counter()
         self.first = self.first or self._started
         return 0
 
 
-def _tensors(arguments: Sequence[Any]) -> list[tuple[Shape, int]]:
+def _tensors(arguments: Sequence[Any]) -> Tensors:
     tensors = (each for each in arguments if hasattr(each, "dtype") and hasattr(each, "shape"))
-    return [(tuple(map(int, each.shape)), np.dtype(str(each.dtype)).itemsize) for each in tensors]
+    return tuple((tuple(map(int, each.shape)), np.dtype(str(each.dtype)).itemsize) for each in tensors)
 
 
 def profile_stage(
@@ -83,26 +85,20 @@ def profile_stage(
 
 def by_kernel(stage: str, calls: Sequence[Call], seconds: Sequence[float]) -> tuple[KernelTime, ...]:
     """Returns the calls of each kernel added up, the slowest kernel first."""
-    found: dict[str, list[tuple[float, Call]]] = {}
-    for call, taken in zip(calls, seconds, strict=True):
-        found.setdefault(call[0], []).append((taken, call))
-    kernels = []
-    for name, entries in found.items():
-        works = [work_of(*call) for _, call in entries]
-        flops = [work.flop for work in works if work.flop is not None]
-        kernels.append(
-            KernelTime(
-                stage,
-                name,
-                works[0].family,
-                len(entries),
-                sum(taken for taken, _ in entries),
-                sum(flops) / 1e9 if len(flops) == len(works) else None,
-                sum(work.real_multiplications for work in works) / 1e9,
-                sum(work.bytes for work in works) / 1e9,
-            )
-        )
+    found: dict[str, list[tuple[Tensors, float]]] = {}
+    for (name, tensors), taken in zip(calls, seconds, strict=True):
+        found.setdefault(name, []).append((tensors, taken))
+    kernels = [
+        KernelTime(stage, name, family_of(name), tuple(tensors for tensors, _ in of_kernel),
+                   sum(taken for _, taken in of_kernel))
+        for name, of_kernel in found.items()
+    ]  # fmt: skip
     return tuple(sorted(kernels, key=lambda kernel: -kernel.seconds))
+
+
+def family_of(name: str) -> str:
+    """Returns the family of what a library calls."""
+    return RUNTIME if name.startswith("vm.builtin.") or name == "shape_func" else family(name)
 
 
 def profile(engine: BundleEngine, phonemes: str, rounds: int) -> Profile:

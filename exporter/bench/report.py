@@ -43,6 +43,9 @@ def as_content(benchmark: Benchmark) -> dict[str, Any]:
         entry |= {"median": timing.median, "rate": timing.rate, "best_rate": timing.best_rate}
     for entry, start in zip(content["cold_starts"], benchmark.cold_starts, strict=True):
         entry["median"] = start.median
+    if benchmark.profile is not None:
+        for entry, kernel in zip(content["profile"]["kernels"], benchmark.profile.kernels, strict=True):
+            entry["calls"] = len(kernel.calls)
     return content
 
 

@@ -6,6 +6,8 @@ import statistics
 from dataclasses import dataclass
 
 LIBRARIES = "libraries of one CPU level"
+Tensors = tuple[tuple[tuple[int, ...], int], ...]
+"""Shape and bytes of an element of each tensor that a kernel is called on."""
 
 
 @dataclass(frozen=True)
@@ -77,28 +79,16 @@ class StreamTiming:
 
 
 @dataclass(frozen=True)
-class Peak:
-    """The best multiply-add rate of this machine."""
-
-    threads: int
-    gflops: float
-
-
-@dataclass(frozen=True)
 class KernelTime:
     """All calls of one kernel within one stage."""
 
     stage: str
     kernel: str
     family: str
-    calls: int
+    calls: tuple[Tensors, ...]
+    """The tensors of each call, the output last."""
     seconds: float
-    gflop: float | None
-    """Operations of the direct computation in PyTorch; None if they are not counted for this kernel."""
-    real_gmul: float
-    """Multiplications that the kernel makes, in 1e9; half of `gflop` unless a transform saves some."""
-    gb: float
-    """Arguments, each counted once, in 1e9 bytes."""
+    """All calls together."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +106,7 @@ class StageTime:
 
 @dataclass(frozen=True)
 class Profile:
-    """Where the time of one utterance goes, medians of several runs."""
+    """The time of one utterance by stage and kernel, medians of several runs."""
 
     tokens: int
     threads: int
@@ -142,7 +132,6 @@ class Benchmark:
     memory: tuple[PeakMemory, ...]
     sizes: dict[str, int]
     """Bytes of the files that an app ships, by kind."""
-    peaks: tuple[Peak, ...]
     busy_before: float
     """Cores that other processes used before the measurement."""
     busy_after: float
@@ -159,8 +148,3 @@ class Benchmark:
         wanted = (engine, tokens, threads or self.most_threads)
         found = (each for each in self.timings if (each.engine, each.tokens, each.threads) == wanted)
         return next(found, None)
-
-    def peak(self, threads: int | None = None) -> float | None:
-        """Returns the GFLOP/s of the machine, by default on the most threads."""
-        wanted = threads or self.most_threads
-        return next((each.gflops for each in self.peaks if each.threads == wanted), None)

@@ -17,18 +17,8 @@ from exporter.bench.engine import BundleEngine, Engine, Spoken
 from exporter.bench.engine_process import EngineProcess, time_cold_start
 from exporter.bench.fresh_process import call_fresh
 from exporter.bench.options import HEADLINE, LONGEST, Options
-from exporter.bench.peak import multiply_add_rate
 from exporter.bench.profile import profile
-from exporter.bench.results import (
-    LIBRARIES,
-    Benchmark,
-    ColdStart,
-    Peak,
-    PeakMemory,
-    Profile,
-    StreamTiming,
-    Timing,
-)
+from exporter.bench.results import LIBRARIES, Benchmark, ColdStart, PeakMemory, Profile, StreamTiming, Timing
 from exporter.reference.utterances import default_voice
 from runtime_min.engine.machine import processor_name
 from runtime_min.engine.vm import usable_cores
@@ -41,7 +31,7 @@ MOST_STREAMS = 3
 STREAM_WARM_UP = 600
 """Phonemes of the long text that are spoken before it is timed."""
 _LOOK_SECONDS = 2.0
-"""How long to observe the load of the machine."""
+"""Duration of each look at the load of the machine."""
 
 
 def run(options: Options, step: Step) -> Benchmark:
@@ -64,7 +54,6 @@ def run(options: Options, step: Step) -> Benchmark:
         cold_starts=(_cold_starts(options, engine, step),),
         memory=tuple(peak_memory(options, engine, step)),
         sizes=sizes(options),
-        peaks=tuple(peaks(options, step)),
         streams=tuple(_streams(options, engine, step)),
         profile=profile_of(options, engine, step),
         busy_before=busy_before,
@@ -133,14 +122,6 @@ def stream_timing(engine: str, text: str, spoken: Sequence[Spoken], peak: int) -
     """Returns the figures of an engine that has spoken a text several times."""
     first, seconds = tuple(each.first for each in spoken), tuple(each.seconds for each in spoken)
     return StreamTiming(engine, len(text), spoken[0].samples / SAMPLE_RATE, first, seconds, peak)
-
-
-def peaks(options: Options, step: Step) -> Iterator[Peak]:
-    """Yields the multiply-add peak of this machine for each number of threads."""
-    for threads in options.threads:
-        step(f"multiply-add peak; threads: {threads}")
-        rate = call_fresh("The multiply-add loop", threads, multiply_add_rate, options.level, threads)
-        yield Peak(threads, rate)
 
 
 def profile_of(options: Options, engine: BundleEngine, step: Step) -> Profile | None:

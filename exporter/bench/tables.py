@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 
 from exporter.bench.engine import BUNDLE
 from exporter.bench.figure_table import FigureTable
 from exporter.bench.results import Benchmark, KernelTime, Profile, Timing
-from exporter.bench.work import EFFECTIVE
 
+Rows = dict[tuple[str, ...], list[KernelTime]]
+"""The kernels of each row of a table, by the words that the row begins with."""
 _NAMES = {BUNDLE: BUNDLE}
 _SMALLEST_SHARE = 0.003
 """Kernels that take less of the utterance are shown together."""
@@ -22,7 +22,7 @@ def tables(benchmark: Benchmark) -> tuple[FigureTable, ...]:
         timings_table(benchmark),
         *fresh_process_tables(benchmark),
         *_streams(benchmark),
-        *size_and_peak_tables(benchmark),
+        sizes_table(benchmark),
         *profile_tables(benchmark),
     )
 
@@ -90,19 +90,10 @@ def _streams(benchmark: Benchmark) -> Iterator[FigureTable]:
         )  # fmt: skip
 
 
-def size_and_peak_tables(benchmark: Benchmark) -> Iterator[FigureTable]:
-    """Yields the tables of the sizes of files and of the machine's multiply-add peak."""
-    yield FigureTable(
-        "Sizes",
-        ("what", "MB"),
-        tuple((what, f"{size / 1e6:,.1f}") for what, size in benchmark.sizes.items()),
-    )
-    yield FigureTable(
-        "Multiply-add peak of the machine",
-        ("threads", "GFLOP/s"),
-        tuple((str(each.threads), f"{each.gflops:,.0f}") for each in benchmark.peaks),
-        note="Loops of fused multiply-adds on registers, compiled by TVM, measured in the same run.",
-    )
+def sizes_table(benchmark: Benchmark) -> FigureTable:
+    """Returns the table of the sizes of files."""
+    rows = ((what, f"{size / 1e6:,.1f}") for what, size in benchmark.sizes.items())
+    return FigureTable("Sizes", ("what", "MB"), tuple(rows))
 
 
 def profile_tables(benchmark: Benchmark) -> Iterator[FigureTable]:
@@ -110,81 +101,53 @@ def profile_tables(benchmark: Benchmark) -> Iterator[FigureTable]:
     profile = benchmark.profile
     if profile is None:
         return
-    peak = benchmark.peak(profile.threads)
-    whole = profile.seconds
     hooked = sum(stage.hooked_seconds for stage in profile.stages)
     plain = sum(stage.seconds for stage in profile.stages)
     timing = benchmark.timing(BUNDLE, profile.tokens, profile.threads)
     warm = f", {_ms(timing.median)} ms among the timings above" if timing else ""
     yield FigureTable(
         f"Stages at {profile.tokens} tokens, {plural(profile.threads, 'thread')}",
-        ("stage", "ms", "share", "ms hooked", "ms in kernels", "GFLOP", "GFLOP/s", "of peak"),
-        tuple(_stage_row(profile, index, peak) for index in range(len(profile.stages))),
-        note=f"The utterance, {profile.audio_seconds:.2f} s of audio, took {_ms(whole)} ms{warm}; its stages "
-        f"{_ms(plain)} ms, and {_ms(hooked)} ms with the hook between their kernels. Nothing was subtracted. "
-        f"Medians of {profile.rounds} runs. The peak is the machine's multiply-add peak.",
-    )
-    columns = ("calls", "ms", "share", "GFLOP", "GFLOP/s", "of peak", "real Gmul", "GB", "GB/s")
-    by_family = sorted(profile.kernels, key=lambda kernel: kernel.family)
-    families = [list(group) for _, group in groupby(by_family, key=lambda kernel: kernel.family)]
-    families.sort(key=lambda group: -sum(kernel.seconds for kernel in group))
-    yield FigureTable(
-        "Families of kernels",
-        ("family", *columns),
-        tuple((_family(group), *_work_cells(group, whole, peak)) for group in families),
-        details=(1, 4, 7, 8),
-        note=_counting_note(profile),
-    )
-    shown = [kernel for kernel in profile.kernels if kernel.seconds >= _SMALLEST_SHARE * whole]
-    rest = [kernel for kernel in profile.kernels if kernel.seconds < _SMALLEST_SHARE * whole]
-    shown.sort(key=lambda kernel: -kernel.seconds)
-    rows = [(kernel.stage, kernel.kernel, *_work_cells([kernel], whole, peak)) for kernel in shown]
-    if rest:
-        rows.append(("all", f"{len(rest)} more", *_work_cells(rest, whole, peak)))
-    yield FigureTable("Kernels", ("stage", "kernel", *columns), tuple(rows), labels=2, details=(2, 5, 8, 9))
-
-
-def _family(kernels: Sequence[KernelTime]) -> str:
-    """Returns the name of a family, marked if its operations are not those that are made."""
-    family = kernels[0].family
-    return f"{family}, effective" if family in EFFECTIVE else family
-
-
-def _counting_note(profile: Profile) -> str:
-    uncounted = sorted({kernel.family for kernel in profile.kernels if kernel.gflop is None})
-    unknown = f" **Not counted: {', '.join(uncounted)}.**" if uncounted else ""
-    return (
-        "GFLOP is what a direct computation takes, two for a multiply-add, as PyTorch computes it; where a "
-        "kernel saves some it is effective, and real Gmul are the multiplications that are made. GB counts "
-        f"each argument of a call once.{unknown}"
-    )
-
-
-def _stage_row(profile: Profile, index: int, peak: float | None) -> tuple[str, ...]:
-    stage = profile.stages[index]
-    gflop = sum(kernel.gflop or 0.0 for kernel in profile.kernels if kernel.stage == stage.stage)
-    rate = gflop / stage.seconds
-    return (
-        stage.stage, _ms(stage.seconds), f"{stage.seconds / profile.seconds:.1%}", _ms(stage.hooked_seconds),
-        _ms(stage.kernel_seconds), f"{gflop:.2f}", f"{rate:.0f}", _of(rate, peak),
+        ("stage", "ms", "share", "ms hooked", "ms in kernels"),
+        tuple(
+            (
+                each.stage, _ms(each.seconds), f"{each.seconds / profile.seconds:.1%}",
+                _ms(each.hooked_seconds), _ms(each.kernel_seconds),
+            )
+            for each in profile.stages
+        ),
+        note=f"The utterance, {profile.audio_seconds:.2f} s of audio, took {_ms(profile.seconds)} ms{warm}; "
+        f"its stages {_ms(plain)} ms, and {_ms(hooked)} ms with the hook between their kernels. Nothing was "
+        f"subtracted. Medians of {profile.rounds} runs.",
     )  # fmt: skip
+    columns = ("calls", "ms", "share")
+    yield FigureTable("Families of kernels", ("family", *columns), _rows(families(profile), profile))
+    yield FigureTable("Kernels", ("stage", "kernel", *columns), _rows(kernels(profile), profile), labels=2)
 
 
-def _work_cells(kernels: Sequence[KernelTime], whole: float, peak: float | None) -> tuple[str, ...]:
-    seconds = sum(kernel.seconds for kernel in kernels)
-    counted = [kernel.gflop for kernel in kernels if kernel.gflop is not None]
-    gflop = sum(counted) if len(counted) == len(kernels) else None
-    gb = sum(kernel.gb for kernel in kernels)
-    real = sum(kernel.real_gmul for kernel in kernels)
-    work = ("not counted", "–", "–", "–")
-    if gflop is not None:
-        work = (f"{gflop:.3f}", f"{gflop / seconds:.0f}", _of(gflop / seconds, peak), f"{real:.3f}")
-    calls = sum(kernel.calls for kernel in kernels)
-    return (str(calls), _ms(seconds), f"{seconds / whole:.1%}", *work, f"{gb:.3f}", f"{gb / seconds:.1f}")
+def families(profile: Profile) -> Rows:
+    """Returns the kernels of each family, the slowest family first."""
+    found: Rows = {}
+    for kernel in profile.kernels:
+        found.setdefault((kernel.family,), []).append(kernel)
+    return dict(sorted(found.items(), key=lambda row: -sum(kernel.seconds for kernel in row[1])))
 
 
-def _of(rate: float, peak: float | None) -> str:
-    return "–" if peak is None else f"{rate / peak:.0%}"
+def kernels(profile: Profile) -> Rows:
+    """Returns each slow kernel, the slowest first, and then all others together."""
+    ordered = sorted(profile.kernels, key=lambda kernel: -kernel.seconds)
+    shown = [kernel for kernel in ordered if kernel.seconds >= _SMALLEST_SHARE * profile.seconds]
+    rest = ordered[len(shown) :]
+    found: Rows = {(kernel.stage, kernel.kernel): [kernel] for kernel in shown}
+    return found | ({("all", f"{len(rest)} more"): rest} if rest else {})
+
+
+def _rows(rows: Rows, profile: Profile) -> tuple[tuple[str, ...], ...]:
+    return tuple((*labels, *_time_cells(group, profile.seconds)) for labels, group in rows.items())
+
+
+def _time_cells(group: Sequence[KernelTime], whole: float) -> tuple[str, ...]:
+    seconds = sum(kernel.seconds for kernel in group)
+    return (str(sum(len(kernel.calls) for kernel in group)), _ms(seconds), f"{seconds / whole:.1%}")
 
 
 def in_seconds(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from benchmarks.report import contents, facts
 from benchmarks.results import ENGINES, NAMES
 from benchmarks.tables import tables
-from tests.support.benchmark_example import comparison
+from tests.support.benchmark_example import comparison, kernels
 from tests.support.paths import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -42,6 +43,25 @@ def test_streams_are_compared_with_what_must_be_seen():
     assert table.title not in [table.title for table in tables(comparison(streams=()))]
 
 
+def test_each_row_of_the_profile_has_its_work_beside_the_machines_peak():
+    found = {table.title: table.rows for table in tables(comparison())}
+    assert found["Multiply-add peak of the machine"] == (("1", "110"), ("2", "220"))
+    flop = 12 * 2 * 768 * 768 * 62 / 1e9
+    assert found["Stages at 62 tokens, 2 threads"][0][-3:] == (f"{flop:.2f}", "80", "36%")
+    conv1d = ("12", "10.00", "7.1%", f"{flop:.3f}", "88", "40%", f"{flop / 2:.3f}", "0.033", "3.3")
+    assert found["Families of kernels"][2] == ("conv1d", *conv1d)
+    assert found["Families of kernels"][0][0] == "winograd, effective"
+    assert found["Kernels"][2] == ("bert", "conv1d_768_768_1", *conv1d)
+
+
+def test_a_kernel_that_nobody_counted_is_named():
+    profile = comparison().profile
+    unknown = replace(kernels()[0], kernel="mystery_7", family="mystery")
+    changed = replace(profile, kernels=(unknown, *kernels()[1:]))
+    notes = [[table.note for table in tables(comparison(profile=each))] for each in (changed, profile)]
+    assert [any("Not counted: mystery" in note for note in of_one) for of_one in notes] == [True, False]
+
+
 def test_engines_that_disturbed_another_one_are_marked():
     warned, quiet = (" ".join(facts(comparison(idle_share=share)).values()) for share in (0.5, 0.001))
     assert "DISTURBED" in warned and "DISTURBED" not in quiet
@@ -51,6 +71,8 @@ def test_json_holds_every_timing_with_its_median_and_the_goals():
     found = comparison()
     content = json.loads(contents(found)["bench.json"], parse_constant=pytest.fail)
     assert [entry["median"] for entry in content["timings"]] == [each.median for each in found.timings]
+    bert = content["profile"]["kernels"][2]
+    assert (bert["calls"], bert["gflop"], bert["real_gmul"]) == (12, 0.877658112, 0.438829056)
     assert len(content["goals"]) == 12
     assert {entry["reached"] for entry in content["goals"]} <= {"goal", "at least", "no", None}
 

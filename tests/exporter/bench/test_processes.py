@@ -9,8 +9,8 @@ from exporter.bench import run
 from exporter.bench.engine import BundleEngine, Spoken
 from exporter.bench.engine_process import EngineProcess
 from exporter.bench.fresh_process import EngineError, FreshProcess, call_fresh, environment
-from exporter.bench.profile import Watch, by_kernel
-from exporter.bench.results import StreamTiming, Timing
+from exporter.bench.profile import RUNTIME, Watch, by_kernel
+from exporter.bench.results import KernelTime, StreamTiming, Timing
 from exporter.bench.soak import soak
 from runtime_min.errors import UnknownVoiceError
 from tests.support import fake_engine
@@ -77,10 +77,10 @@ def test_the_hook_notes_each_call_and_stops_its_time():
     assert len(watch.seconds) == 3 and min(watch.seconds) >= 0
     assert sum(watch.seconds) <= watch.last - watch.first
     kernels = by_kernel("bert", calls, [0.001, 0.5, 0.25])
-    assert [(kernel.kernel, kernel.calls, kernel.seconds) for kernel in kernels] == [
-        ("conv1d_8_8_1", 2, 0.501), ("vm.builtin.null_value", 1, 0.25)
-    ]  # fmt: skip
-    assert kernels[0].gflop == 2 * 2 * 8 * 8 * 4 / 1e9
+    assert kernels == (
+        KernelTime("bert", "conv1d_8_8_1", "conv1d", (calls[0][1],) * 2, 0.501),
+        KernelTime("bert", "vm.builtin.null_value", RUNTIME, ((),), 0.25),
+    )
 
 
 class FakeProcess:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -24,7 +23,7 @@ from exporter.bench.report import (
     soak_content,
 )
 from exporter.bench.soak import Resident, Soak
-from tests.support.benchmark_example import benchmark, comparison, kernels
+from tests.support.benchmark_example import benchmark, comparison
 
 reports = pytest.mark.parametrize(
     "tables", [alone.tables(benchmark()), compared.tables(comparison())], ids=["bundle", "comparison"]
@@ -50,17 +49,15 @@ def test_the_tables_have_the_figures_of_the_bundle():
     streamed = found["A text of 3,000 phonemes, piece by piece"]
     assert streamed.rows == (("200.000 s", "0.110 s", "30.000 s", "900 MiB"),)
     titles = [table.title for table in alone.tables(benchmark(profile=None, streams=()))]
-    assert titles == [
-        *("Seconds of computing", "Cold start", "Peak memory", "Sizes", "Multiply-add peak of the machine")
-    ]
+    assert titles == ["Seconds of computing", "Cold start", "Peak memory", "Sizes"]
 
 
-def test_a_kernel_that_nobody_counted_is_named():
-    profile = benchmark().profile
-    unknown = replace(kernels()[0], kernel="mystery_7", family="mystery", gflop=None)
-    changed = replace(profile, kernels=(unknown, *kernels()[1:]))
-    notes = [[table.note for table in alone.tables(benchmark(profile=each))] for each in (changed, profile)]
-    assert [any("Not counted: mystery" in note for note in of_one) for of_one in notes] == [True, False]
+def test_the_tables_have_the_time_of_stages_families_and_kernels():
+    found = {table.title: table.rows for table in alone.tables(benchmark())}
+    assert found["Stages at 62 tokens, 2 threads"][1] == ("decoder", "125.00", "89.3%", "130.00", "120.00")
+    assert found["Families of kernels"][0] == ("winograd", "3", "100.00", "71.4%")
+    assert found["Kernels"][1] == ("decoder", "adain_affine", "8", "20.00", "14.3%")
+    assert found["Kernels"][-1] == ("all", "1 more", "89", "0.10", "0.1%")
 
 
 def test_a_busy_machine_is_marked():
@@ -72,6 +69,7 @@ def test_json_is_json_and_holds_every_timing_with_its_median():
     content = json.loads(as_json(as_content(benchmark())), parse_constant=pytest.fail)
     assert [entry["median"] for entry in content["timings"]] == [each.median for each in benchmark().timings]
     assert content["cold_starts"][0]["median"] == 2
+    assert [entry["calls"] for entry in content["profile"]["kernels"]] == [3, 8, 12, 89]
 
 
 @reports

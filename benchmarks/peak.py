@@ -1,4 +1,4 @@
-"""The multiply-add peak of this machine, the denominator of the profile."""
+"""The multiply-add peak of this machine, with which kernels are compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ACCUMULATORS = (8, 10, 12, 14)
 
 
 def multiply_adds(accumulators: int, lanes: int, jobs: int, steps: int) -> Any:
-    """A TIR kernel: each job multiplies and adds `accumulators` vectors `steps` times.
+    """Returns a TIR kernel in which each job multiplies and adds `accumulators` vectors `steps` times.
 
     Buffers, float32: x [2, lanes], factor and addend; y [jobs, accumulators, lanes].
     """

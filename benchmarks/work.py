@@ -12,8 +12,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from exporter.bench.profile import RUNTIME, family_of
+from exporter.bench.results import Tensors
 from exporter.compiler.kernels.toom_cook import SCHEMES
-from exporter.validate.kernel_order import family
 from runtime_min.format.signatures import HARMONICS
 
 Shape = tuple[int, ...]
@@ -21,33 +22,30 @@ Count = Callable[[str, Sequence[Shape]], tuple[float, float]]
 """From a kernel's name and its arguments' shapes to operations and the multiplications really made."""
 
 _TAPS, _BINS = 20, 11
-RUNTIME = "TVM's virtual machine"
-"""Family of what prepares the kernels' calls: memory, shapes, checks."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """The work of one call of a kernel."""
+    """The work of one call of a kernel, or of several."""
 
-    family: str
     flop: float | None
-    """Operations; None where the family is unknown."""
+    """Operations of the direct computation; None if the family is unknown."""
     real_multiplications: float
     """Half of `flop` unless a transform saves some."""
     bytes: float
-    """Every argument once; of a table only the rows that are looked up."""
+    """Size of every argument of each call; only the rows of a table that are looked up count."""
 
 
-def work_of(name: str, arguments: Sequence[tuple[Shape, int]]) -> Work:
+def work_of(name: str, arguments: Tensors) -> Work:
     """Returns the work of a call.
 
     Args:
         name: of the kernel within its library.
-        arguments: shape and bytes of an element of each tensor, the output last.
+        arguments: the tensors of the call, the output last.
     """
-    if name.startswith("vm.builtin.") or name == "shape_func":
-        return Work(RUNTIME, 0.0, 0.0, 0.0)
-    kind = family(name)
+    kind = family_of(name)
+    if kind == RUNTIME:
+        return Work(0.0, 0.0, 0.0)
     shapes = [shape for shape, _ in arguments]
     touched = [math.prod(shape) * size for shape, size in arguments]
     if kind == "embedding":
@@ -60,9 +58,9 @@ def work_of(name: str, arguments: Sequence[tuple[Shape, int]]) -> Work:
         moved = sum(touched)
     count = _COUNTS.get(kind)
     if count is None:
-        return Work(kind, None, 0.0, float(moved))
+        return Work(None, 0.0, float(moved))
     flop, multiplications = count(name, shapes)
-    return Work(kind, flop, multiplications, float(moved))
+    return Work(flop, multiplications, float(moved))
 
 
 def _products(multiply_adds: float) -> tuple[float, float]:
