@@ -68,13 +68,13 @@ def _products(multiply_adds: float) -> tuple[float, float]:
 
 
 def _conv1d(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Input, weight [out/8, in, taps, 8], ..., output [1, out, time] or [1, time, out]."""
+    """Takes an input, a weight [out/8, in, taps, 8], ..., an output [1, out, time] or [1, time, out]."""
     blocks, _, _, channels = shapes[1]
     return _products(math.prod(shapes[1]) * math.prod(shapes[-1]) // (blocks * channels))
 
 
 def _winograd(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Input [1, ..., in], weight [out/32, products, in, 32], output [1, time, out]; taps by the name."""
+    """Takes an input [1, ..., in], a weight [out/32, products, in, 32] and an output [1, time, out]."""
     _, time, channels_out = shapes[-1]
     taps = int(name.split("_")[2])
     flop, _ = _products(shapes[0][2] * channels_out * taps * time)
@@ -82,76 +82,76 @@ def _winograd(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
 
 
 def _adain_affine(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Input, style, fc_weight [2 channels, style]: a sum, two sums of deviations, a linear layer."""
+    """Counts a sum, two sums of deviations, and the linear layer of fc_weight [2 channels, style]."""
     flop, multiplications = _products(math.prod(shapes[2]))
     elements = math.prod(shapes[0])
     return flop + 5.0 * elements, multiplications + elements
 
 
 def _layer_norm(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Sum and subtraction of the mean, twice; a sum of squares, two factors and an addend."""
+    """Counts sum and subtraction of the mean, twice; a sum of squares, two factors and an addend."""
     elements = math.prod(shapes[0])
     return 9.0 * elements, 3.0 * elements
 
 
 def _attention(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Projections [1, 3 hidden, time], context [1, hidden, time]: queries by keys, scores by values."""
+    """Counts the products of queries with keys and of scores with values [1, hidden, time]."""
     _, hidden, time = shapes[-1]
     return _products(2 * hidden * time * time)
 
 
 def _lstm(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Gates, recurrent weights of both directions, states [1, 2 hidden, time]."""
+    """Takes gates, the recurrent weights of both directions, and states [1, 2 hidden, time]."""
     return _products(math.prod(shapes[1]) * shapes[-1][2])
 
 
 def _harmonic_source(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """A sample: of each harmonic interpolation (4), sine, amplitude, weight (2); noise (2), bias, tanh."""
+    """Counts noise (2), bias and tanh; for each harmonic interpolation (4), sine, amplitude, weight (2)."""
     samples = math.prod(shapes[-1])
     return (8.0 * HARMONICS + 4) * samples, (4.0 * HARMONICS + 1) * samples
 
 
 def _source_spectrum(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """A spectrum: 20 taps transformed directly to 11 complex bins; of each magnitude (4) and angle."""
+    """Counts a direct transform of 20 taps to 11 complex bins; for each bin its magnitude (4) and angle."""
     spectra = shapes[-1][2]
     products = 2 * _BINS * _TAPS * spectra
     return 2.0 * products + 5.0 * _BINS * spectra, products + 2.0 * _BINS * spectra
 
 
 def _inverse_stft(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """A spectrum: of each bin exp, sin, cos, sin, two products; 11 bins transformed directly to 20 taps."""
+    """Counts exp, two sin, cos and two products for a bin; a direct transform of 11 bins to 20 taps."""
     spectra = shapes[0][2]
     products = 2 * _BINS * _TAPS * spectra
     return 2.0 * products + 6.0 * _BINS * spectra, products + 2.0 * _BINS * spectra
 
 
 def _upsample_pool(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Input [1, channels, time] by a transposed convolution of three taps for each channel."""
+    """Counts a transposed convolution of three taps for each channel of the input [1, channels, time]."""
     return _products(3 * math.prod(shapes[0]))
 
 
 def _halve(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """One channel, three taps."""
+    """Counts a convolution of one channel with three taps."""
     return _products(3 * math.prod(shapes[-1]))
 
 
 def _embedding(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """token_ids, table, table of positions or [1]: an addition where there are positions."""
+    """Counts an addition where there are positions; without them that table has the shape [1]."""
     return float(math.prod(shapes[-1]) * (len(shapes[2]) == 2)), 0.0
 
 
 def _additions(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """One for each element of the output."""
+    """Counts one addition for each element of the output."""
     return float(math.prod(shapes[-1])), 0.0
 
 
 def _moves(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Moves numbers only."""
+    """Counts nothing, because the kernel only moves numbers."""
     return 0.0, 0.0
 
 
 def _sigmoid_sum(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """A sigmoid and an addition for each element of the input."""
+    """Counts a sigmoid and an addition for each element of the input."""
     return 2.0 * math.prod(shapes[0]), 0.0
 
 

@@ -18,7 +18,7 @@ from runtime_min.errors import KokoroError
 
 @dataclass(frozen=True)
 class Failure:
-    """What a process sends in place of a value, where it failed."""
+    """The message that a process sends in place of a value if it failed."""
 
     message: str
 

@@ -34,7 +34,7 @@ _INSTALL = "pip install 'kokoro-export[export]'"
 
 
 class Status(Enum):
-    """How a check ended."""
+    """The outcome of a check."""
 
     OK = "ok"
     WARN = "warn"
@@ -52,7 +52,7 @@ class Finding:
     status: Status
     found: str
     advice: str = ""
-    """What to do; empty if all is well."""
+    """Advice to the user; empty if the check passed."""
 
 
 def doctor() -> None:

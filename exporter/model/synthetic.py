@@ -28,7 +28,7 @@ SEED = 82
 
 @dataclass(frozen=True)
 class Gain:
-    """How the tensors whose name matches a pattern are drawn: uniform around `mean`."""
+    """The distribution of tensors whose name matches a pattern: uniform around `mean`."""
 
     pattern: str
     """Regular expression, searched in ``part.name``."""
@@ -233,11 +233,11 @@ class Curve:
     slope: float
     """Rise above the switch for each standard deviation of the driving channel."""
     share: float
-    """Where the switch lies, in standard deviations below the mean."""
+    """Position of the switch, in standard deviations below the mean."""
     half_width: float
     """Half of the switch's width in standard deviations."""
     voice: float
-    """How far a unit of style moves the upper level."""
+    """Shift of the upper level for a unit of style."""
 
 
 # Hz: unvoiced is slightly negative, voiced above 80.

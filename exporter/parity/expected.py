@@ -39,7 +39,7 @@ _SOURCES, _WHITE = slice(1, 3), slice(3, None)
 
 @dataclass(frozen=True)
 class Distances:
-    """How far one signal is from another of the same length."""
+    """The distances of a signal from another of the same length."""
 
     rms: float
     """RMS of the difference over the RMS of the reference."""
@@ -120,7 +120,7 @@ def decoder_inputs(trace: Any, style: Style, noise: Array) -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far kokoro is from itself under changes that mean nothing: the scale of the chain.
+    """The distances of kokoro from itself under changes that mean nothing: the scale of the chain.
 
     It is the greatest of three, in each quantity:
 

@@ -1,6 +1,6 @@
-"""What a bundle is compared with on the machine that it is for: kokoro speaks an utterance, which is kept.
+"""The self-test of a bundle: kokoro's results for an utterance, with which its machine compares its own.
 
-It is done for every target, since only kokoro runs; `runtime_min.model.self_test` compares.
+Every target gets one, since only kokoro runs here; `runtime_min.model.self_test` compares.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _UTTERANCES = (
 )
 """The first that fits the buckets and none of whose durations is near a half: about a second, then less."""
 _OWN_PHONEMES = 12
-"""Of a vocabulary that has none of those."""
+"""Length of an utterance in a vocabulary that has none of those phonemes."""
 _EXACT = ".exact"
 """After the name of what was computed in float64."""
 
@@ -60,7 +60,7 @@ def make_self_test(plan: Plan, progress: Progress) -> SelfTestFiles | None:
 
 
 def _utterances(plan: Plan) -> Iterator[Utterance]:
-    """The built-in utterances in a voice and the phonemes that the bundle has, and some of its own."""
+    """Yields the built-in utterances in a voice and phonemes of the bundle, and then some of its own."""
     vocabulary = plan.checkpoint.vocabulary
     own = sorted(
         (key for key in vocabulary if len(key) == 1 and key.isprintable()), key=vocabulary.__getitem__
@@ -122,14 +122,14 @@ def _f0n_checks(expected: Expected) -> Iterator[Check]:
 
 
 def _source_checks() -> Iterator[Check]:
-    """A source of its own, and what follows from its spectrum."""
+    """Yields the checks of a separate source and of the results of its spectrum."""
     yield Check(("source",), "spectrum", "spectrum", "spectrum decibels", thresholds.SPECTRUM_DECIBELS)
     yield Check(("source",), "spectrum", "spectrum", "turned phases", 0)
     yield Check(("decoder",), "audio", "audio", "decibels", thresholds.GENERATOR_DECIBELS)
 
 
 def _audio_checks(spread: Spread, source_apart: bool) -> Iterator[Check]:
-    """The decoder with its source, and the whole chain."""
+    """Yields the checks of the decoder with its source, and of the whole chain."""
     decoder = ("source", "decoder") if source_apart else ("decoder",)
     yield Check(decoder, "audio", "audio", "decibels", thresholds.decoder_limit(spread))
     yield Check(WHOLE_CHAIN, "audio", "audio", "decibels", thresholds.chain_limit(spread))

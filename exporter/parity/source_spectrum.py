@@ -15,7 +15,7 @@ Spectrum = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
 def exact_spectra(source: Array) -> tuple[Spectrum, Spectrum]:
-    """What torch.stft would give if its FFT did not round, and the same with one phase turned over.
+    """Returns the result of torch.stft with an exact FFT, and the same spectrum with one phase turned over.
 
     The phase is the one nearest to the cut at pi (in the first and the last bin: to changing between 0 and
     pi). Rounding decides on which side it falls; what that costs is the least that two programs differ by.
@@ -37,7 +37,7 @@ def exact_spectra(source: Array) -> tuple[Spectrum, Spectrum]:
 def _source_spectrum(
     source: Array, precision: type[np.floating[Any]]
 ) -> NDArray[np.complexfloating[Any, Any]]:
-    """The STFT of the harmonic source as kokoro calls it, [1, 11, 120m + 1], in float32 or float64."""
+    """Returns the STFT of the harmonic source as kokoro calls it, [1, 11, 120m + 1], float32 or float64."""
     import torch
 
     dtype = torch.float64 if precision is np.float64 else torch.float32

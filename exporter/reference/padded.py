@@ -21,7 +21,7 @@ Tail = Literal["zeros", "repeat", "noise", "nan"]
 """Padding past the end: zeros, the last value repeated, Gaussian noise as loud as the values, NaN."""
 TAILS: tuple[Tail, ...] = get_args(Tail)
 _SEED = 1
-"""Of everything random past the end."""
+"""Seed of all random values past the end."""
 _TOKEN_ARRAYS = ("hidden", "encoding", "durations", "text")
 _PER_FRAME = {"aligned_encoding": 1, "asr": 1, "f0": 2, "energy": 2, "decoder_hidden": 2}
 _SAMPLES = ("source", "audio")

@@ -1,4 +1,4 @@
-"""What kokoro's model takes and what it computes on the way; n tokens, m frames.
+"""The inputs of kokoro's model and the tensors that it computes, for n tokens and m frames.
 
 Arrays are float32, or float64 from a reference of that precision.
 """
@@ -27,7 +27,7 @@ class Request:
     speed: float = 1.0
     """Divides the predicted durations."""
     seed: int = 0
-    """Of the noise."""
+    """Seed of the noise."""
     durations: NDArray[np.int64] | None = None
     """[n], frames of each token in place of the predicted ones."""
 

@@ -79,7 +79,7 @@ def default_voice(voices: Sequence[str]) -> str:
 
 
 def built_in(bundle: Bundle) -> tuple[Utterance, ...]:
-    """The built-in utterances as far as the bundle can speak them.
+    """Returns the built-in utterances as far as the bundle can speak them.
 
     A voice that it lacks gives way to one that it has; phonemes that it lacks are left out; an utterance
     beyond its buckets is left out as a whole.
@@ -94,7 +94,7 @@ def built_in(bundle: Bundle) -> tuple[Utterance, ...]:
 def adapted(
     utterances: Sequence[Utterance], voices: Sequence[str], vocabulary: Mapping[str, int]
 ) -> Iterator[Utterance]:
-    """The utterances in these voices and phonemes, those without any phoneme left out.
+    """Yields the utterances in these voices and phonemes, without those that have no phoneme left.
 
     Args:
         utterances: what to say.

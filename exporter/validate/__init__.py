@@ -1,1 +1,1 @@
-"""Where a difference between a bundle and PyTorch comes from: ``kokoro-export validate``."""
+"""``kokoro-export validate``: finds the cause of a difference between a bundle and PyTorch."""

@@ -27,15 +27,15 @@ class Point:
     taps: tuple[str, ...]
     """Outputs of kokoro's whose sum is the same."""
     run: int = 0
-    """Which time the block runs."""
+    """Number of earlier runs of the block in an utterance."""
     scale: float = 1.0
     transposed: bool = False
-    """Whether kokoro has channels and time in the other order."""
+    """True if kokoro has channels and time in the other order."""
     inside: tuple[Point, ...] = ()
     """Parts of the block, in order."""
 
     def call(self, calls: StageCalls) -> int:
-        """Index of the kernel call that writes the block's output."""
+        """Returns the index of the kernel call that writes the block's output."""
         return calls.outputs[self.block][self.run]
 
     def expected(self, tapped: Mapping[str, Sequence[Array]]) -> Array:

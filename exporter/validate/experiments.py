@@ -68,7 +68,7 @@ def crossed_decoders(runs: UtteranceRuns, limit: float) -> Table:
 
 
 def prefix_f0n(runs: UtteranceRuns) -> Table:
-    """Experiment A: takes the padding away from F0 and N only, then from the decoder as well."""
+    """Removes the padding from F0 and N only, then from the decoder as well (experiment A)."""
     prefix = runs.prefixed
     alone = runs.executions.kokoro.reference.decode(runs.decoder_inputs(prefix)).audio
     executions = (
@@ -102,7 +102,7 @@ def prefix_f0n(runs: UtteranceRuns) -> Table:
 
 
 def tails(runs: UtteranceRuns, kinds: Sequence[Tail]) -> Table:
-    """Experiment B: changes the padding after the utterance, and nothing else.
+    """Changes the padding after the utterance, and nothing else (experiment B).
 
     pt.static's decoder gets it as padding. The bundle has no padding: there it lies in the memory after each
     input, and a run before has filled the pooled memory with it.
@@ -164,7 +164,7 @@ def _followed_by(array: Array, tail: Tail) -> Array:
 
 
 def sweep_buckets(runs: UtteranceRuns) -> Table:
-    """Experiment C: speaks the utterance in each bucket, the first of which has no padding."""
+    """Speaks the utterance in each bucket, the first of which has no padding (experiment C)."""
     largest = runs.executions.static_frames
     own = runs.executions.bundle.stage("decoder").buckets
     sizes = sorted(

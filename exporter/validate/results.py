@@ -1,4 +1,4 @@
-"""What validation finds: differences of arrays, steps of an utterance, tables of experiments.
+"""The results of validation: differences of arrays, steps of an utterance, tables of experiments.
 
 Everything else in this package either makes these values or shows them.
 """
@@ -27,7 +27,7 @@ EQUAL = "bundle, equal inputs"
 
 @dataclass(frozen=True)
 class Difference:
-    """How far an array is from pt.dynamic's, on the valid prefix."""
+    """The difference of an array from pt.dynamic's, on the valid prefix."""
 
     maximum: float
     """Greatest absolute difference."""
@@ -42,7 +42,7 @@ class Difference:
     first_over: int | None
     """First token or frame at which `by_time` is over the limit."""
     finite: bool
-    """Whether every value is a number."""
+    """True if every value is a number."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Step(Quantity):
 
     @property
     def holds(self) -> bool:
-        """Whether every judged number is within its limit."""
+        """True if every judged number is within its limit."""
         return all(figure.holds for figure in self.figures)
 
 
@@ -110,7 +110,7 @@ class Table:
     """The row to look at first."""
     plot: Plot | None = None
     holds: bool = True
-    """Whether the experiment found the bundle as it must be; True where it judges nothing."""
+    """True if the bundle passed the experiment, or if the experiment judges nothing."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class SpokenSteps:
 
     @property
     def holds(self) -> bool:
-        """Whether every step, the chain and every experiment are as they must be."""
+        """True if every step, the chain and every experiment passed."""
         parts: tuple[Step | Figure | Table, ...] = (*self.steps, *self.chain, *self.tables)
         return all(part.holds for part in parts)
 
@@ -145,12 +145,12 @@ class Report:
     bundle: str
     """Path of the bundle."""
     facts: Mapping[str, str]
-    """What was compared: model, CPU level, versions, static lengths."""
+    """Facts of the comparison: model, CPU level, versions, static lengths."""
     utterances: tuple[SpokenSteps, ...]
 
     @property
     def holds(self) -> bool:
-        """Whether every utterance holds."""
+        """True if every utterance passed."""
         return all(spoken.holds for spoken in self.utterances)
 
 
@@ -195,12 +195,12 @@ def _correlation(values: Array, reference: NDArray[np.float64]) -> float:
 
 
 def _nearness(step: Step) -> float:
-    """How much of its limit the worst figure of a step uses up; 1 is the limit."""
+    """Returns the share of its limit that the worst figure of a step reaches; 1 is the limit."""
     return max((share(figure) for figure in step.figures), default=0.0)
 
 
 def share(figure: Figure) -> float:
-    """How much of its limit a figure uses up; 1 is the limit, infinity what is no number."""
+    """Returns the share of its limit that a figure reaches; 1 is the limit, infinity is for NaN."""
     if figure.holds and not np.isfinite(figure.value):
         return 0.0
     if np.isnan(figure.value):

@@ -1,4 +1,4 @@
-"""What ``kokoro-export validate`` does: from options to the comparisons and the report."""
+"""The work of ``kokoro-export validate``, from options to the comparisons and the report."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class StepsOptions(Options):
     phonemes: tuple[str, ...] = ()
     text: str | None = None
     voice: str | None = None
-    """Of `phonemes` and `text`, as the next two."""
+    """Voice of `phonemes` and `text`; `speed` and `seed` are theirs too."""
     speed: float | None = None
     seed: int | None = None
     static_tokens: int = 512

@@ -27,14 +27,14 @@ PREFIX = "pt.static, F0 and N of the prefix"
 
 @dataclass(frozen=True)
 class Executions:
-    """What runs utterances: the bundle and kokoro."""
+    """The bundle and kokoro, which run utterances."""
 
     bundle: Bundle
     kokoro: Kokoro
     calls: Mapping[str, StageCalls]
-    """Which kernels the bundle's stages call."""
+    """The kernels that each stage of the bundle calls."""
     static_tokens: int = 512
-    """What pt.static is padded to."""
+    """Tokens to which pt.static is padded."""
     static_frames: int = 5120
     progress: Progress = lambda doing: None
     """Takes a description of what is computed next."""
@@ -58,7 +58,7 @@ class UtteranceRuns:
 
     @property
     def frames(self) -> int:
-        """Of the utterance."""
+        """Number of frames of the utterance."""
         return int(self.dynamic.frames.sum())
 
     def decoder_inputs(self, trace: ReferenceTrace | Trace) -> dict[str, Array]:
@@ -91,7 +91,7 @@ class UtteranceRuns:
         return self._speak_static(self.executions.static_frames, True)[0]
 
     def speak_static(self, frame_length: int, prefix_f0n: bool = False) -> ReferenceTrace:
-        """pt.static in a bucket of that many frames, with pt.dynamic's durations: frames can be compared."""
+        """Runs pt.static in a bucket of that many frames, with the durations of pt.dynamic."""
         if frame_length == self.executions.static_frames:
             return self.prefixed if prefix_f0n else self.static[0]
         return self._speak_static(frame_length, prefix_f0n)[0]
