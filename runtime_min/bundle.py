@@ -17,6 +17,7 @@ from .engine.vm import Worker, choose_threads, load_tvm, map_parameters
 from .errors import BundlePickleError, ClosedBundleError, MissingStagesError
 from .format.bundle_files import BundleFiles
 from .format.manifest import CpuLevel, Manifest
+from .format.origin import origin_checks
 from .format.signatures import stage_names
 from .format.verify import manifest_of
 from .model.chain import Choices, Trace
@@ -65,6 +66,8 @@ class Bundle:
         level: str | None = None,
         verify: bool = True,
         manifest_sha256: str | None = None,
+        key: bytes | None = None,
+        signature: str | os.PathLike[str] | None = None,
     ) -> Bundle:
         """Verifies the bundle in the directory `path` and loads it.
 
@@ -75,9 +78,12 @@ class Bundle:
             verify: compare the directory's contents and every file's SHA-256 first. Without it, libraries
                 and voices are compared when they are needed, and damaged parameters are used as they are.
             manifest_sha256: digest that the manifest must have: pins this very bundle.
+            key: Ed25519 public key whose owner must have signed the bundle: 32 bytes, or the bytes of a PEM.
+            signature: the signature file; by default `path` with ``.sig`` after its name.
 
         Raises:
-            BundleError: the bundle is incomplete, damaged or not a bundle.
+            BundleError: the bundle is incomplete, damaged, not a bundle, or not the pinned or signed one.
+            Ed25519KeyError: `key` is not such a key, or `signature` is given without it.
             MachineError: it is for another machine or another TVM.
             ThreadsError: `threads` is out of range.
         """
@@ -85,7 +91,9 @@ class Bundle:
         count = choose_threads(threads)
         files = BundleFiles(directory)
         try:
-            manifest = manifest_of(files, sha256=manifest_sha256)
+            signed = None if signature is None else Path(signature)
+            checks = origin_checks(directory, sha256=manifest_sha256, key=key, signature=signed)
+            manifest = manifest_of(files, checks)
             machine = this_machine()
             check_target(manifest.target, machine)
             chosen = choose_level(manifest.target.levels, machine.features, level)

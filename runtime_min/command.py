@@ -14,6 +14,7 @@ from pathlib import Path
 from .bundle import Bundle
 from .engine.machine import this_machine
 from .errors import InputError, OutputError, TextEncodingError
+from .format.origin import read_key
 from .model.voices import VoiceName
 from .output.subtitles import write_timings
 from .output.wav import AudioFile, audio_file
@@ -90,7 +91,12 @@ def speak(options: argparse.Namespace) -> None:
 
 def _load(options: argparse.Namespace) -> Bundle:
     return Bundle.load(
-        options.bundle, threads=options.threads, level=options.level, manifest_sha256=options.manifest_sha256
+        options.bundle,
+        threads=options.threads,
+        level=options.level,
+        manifest_sha256=options.manifest_sha256,
+        key=None if options.key is None else read_key(options.key),
+        signature=options.signature,
     )
 
 

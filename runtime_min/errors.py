@@ -232,6 +232,10 @@ class TextEncodingError(InputError):
         super().__init__(f"{name} is not UTF-8: see its byte {offset}, counted from 0. Convert it to UTF-8.")
 
 
+class Ed25519KeyError(InputError):
+    """A key is not an Ed25519 key of the kind that is needed, or is missing."""
+
+
 class TensorInputError(InputError):
     """An array handed to a single stage does not fit the stage's signature."""
 
@@ -319,6 +323,18 @@ class ManifestDigestError(BundleError):
             f"manifest.msgpack has SHA-256 {found}, pinned is {expected}: "
             "this is another bundle than the one you trust; fetch that one again or pin this one."
         )
+
+
+class SignatureMissingError(BundleError):
+    """A signature file is missing, or does not hold a signature."""
+
+
+class WrongSignatureError(BundleError):
+    """The signature was made with another key or for another manifest."""
+
+
+class OldSignatureError(WrongSignatureError):
+    """The signature is over the manifest without the context, as early versions made it."""
 
 
 class ModelOutputError(BundleError):

@@ -15,12 +15,12 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from exporter.bundle.sign import ManifestCheck
 from exporter.bundle.staging import staged
 from runtime_min.errors import BundleError, OutputError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.manifest import MANIFEST_NAME, FileEntry, Manifest
 from runtime_min.format.msgpack import MAXIMUM_BYTES
+from runtime_min.format.origin import ManifestCheck
 from runtime_min.format.parse import parse_manifest
 from runtime_min.output.writer import Output
 

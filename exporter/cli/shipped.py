@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from exporter.bundle.pack import pack_bundle, unpack_archive
-from exporter.bundle.sign import checks, sign_bundle, signature_of, verify_bundle
+from exporter.bundle.sign import sign_bundle, verify_bundle
 from exporter.cli.terminal import BundleArgument, reported_errors
 from runtime_min.format.manifest import MANIFEST_NAME
+from runtime_min.format.origin import ManifestCheck, origin_checks, read_key, signature_of
 from runtime_min.format.verify import sha256_of
 
 DigestOption = Annotated[str | None, typer.Option(help="SHA-256 that the manifest must have.")]
 KeyOption = Annotated[
     Path | None,
-    typer.Option(help="Ed25519 public key in PEM; the bundle must be signed with its private key."),
+    typer.Option(help="File of an Ed25519 public key, whose owner must have signed the bundle."),
 ]
 SignatureOption = Annotated[
-    Path | None, typer.Option(help="The signature; by default beside the bundle, with .sig after its name.")
+    Path | None,
+    typer.Option(
+        help="The signature that --key checks; by default beside the bundle, with .sig after its name."
+    ),
 ]
 
 
@@ -31,9 +36,18 @@ def verify(
 ) -> None:
     """Check the size and SHA-256 of every file of a bundle, that there are no others, and who signed it."""
     with reported_errors():
-        manifest = verify_bundle(path, *checks(sha256, key, signature or signature_of(path)))
+        digests: list[str] = []
+        checks = _checks(path, sha256, key, signature)
+        # The printed digest is that of the checked bytes.
+        manifest = verify_bundle(path, *checks, lambda data: digests.append(hashlib.sha256(data).hexdigest()))
         signed = f", signed with the key of {key}" if key else ""
-        typer.echo(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}")
+        typer.echo(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}; its SHA-256 is")
+        typer.echo(digests[0])
+
+
+def _checks(path: Path, sha256: str | None, key: Path | None, signature: Path | None) -> list[ManifestCheck]:
+    public = None if key is None else read_key(key)
+    return origin_checks(path, sha256=sha256, key=public, signature=signature)
 
 
 def sign(
@@ -71,7 +85,7 @@ def unpack(
 ) -> None:
     """Check a packed bundle and write it into a directory."""
     with reported_errors("interrupted: no bundle was written"):
-        unpack_archive(archive, output, checks(sha256, key, signature or signature_of(archive)))
+        unpack_archive(archive, output, _checks(archive, sha256, key, signature))
         typer.echo(output)
 
 

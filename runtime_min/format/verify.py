@@ -1,20 +1,20 @@
 """Checks a bundle's directory against its manifest, before anything in it is loaded.
 
 A bundle is native code. A directory that passes has exactly the files that the manifest lists, each a regular
-file of its own with the listed size and SHA-256. That shows integrity, not authorship: to be sure where a
-bundle comes from, pin the manifest's own digest or check its signature.
+file of its own with the listed size and SHA-256. That shows integrity, not authorship, which `origin` checks.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
-from ..errors import ManifestDigestError, UnreadableFileError
+from ..errors import UnreadableFileError
 from .bundle_files import BundleFiles, sha256_of_handle
 from .manifest import Manifest
 from .msgpack import MAXIMUM_BYTES
+from .origin import ManifestCheck, origin_checks
 from .parse import parse_manifest
 
 
@@ -31,28 +31,21 @@ def read_manifest(directory: Path, *, sha256: str | None = None) -> Manifest:
         BundleError: the manifest is damaged, breaks the schema or has another version.
     """
     with BundleFiles(directory) as files:
-        return manifest_of(files, sha256=sha256)
+        return manifest_of(files, origin_checks(directory, sha256=sha256))
 
 
-def manifest_of(files: BundleFiles, *, sha256: str | None = None) -> Manifest:
-    """Reads and checks the manifest of an open bundle, as `read_manifest` does."""
+def manifest_of(files: BundleFiles, checks: Iterable[ManifestCheck] = ()) -> Manifest:
+    """Reads the manifest of an open bundle, applies `checks` to its bytes, and only then parses it.
+
+    Raises:
+        BundleError: there is no sound manifest, or a check refuses it.
+    """
     data = files.read_manifest(MAXIMUM_BYTES + 1)
-    if sha256 is not None:
-        check_pin(data, sha256)
+    for check in checks:
+        check(data)
     manifest = parse_manifest(data)
     files.expect(manifest.files)
     return manifest
-
-
-def check_pin(manifest: bytes, sha256: str) -> None:
-    """Compares the manifest's digest with the pinned one, in hexadecimal.
-
-    Raises:
-        ManifestDigestError: it is another.
-    """
-    found = hashlib.sha256(manifest).hexdigest()
-    if found != sha256.lower():
-        raise ManifestDigestError(sha256, found)
 
 
 def verify_files(directory: Path, manifest: Manifest) -> None:

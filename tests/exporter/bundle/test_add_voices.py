@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 import exporter.model.voice_packs
 from exporter.bundle.add_voices import add_voices
-from exporter.bundle.sign import signature_of
 from exporter.bundle.write import BundleContents, write_bundle
 from exporter.cli.main import app
 from exporter.errors import VoiceError
 from runtime_min.errors import BundleError, DamagedFileError, DiskFullError, OutputError
+from runtime_min.format.origin import signature_of
 from runtime_min.format.verify import read_manifest, sha256_of, verify_files
 from tests.support.tiny_bundle import MAX_PHONEMES, STYLE, dummy_contents, voices
 from tests.support.written import bytes_of, fail_with

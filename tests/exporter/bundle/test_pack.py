@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from exporter.bundle.pack import ArchiveError, pack_bundle, unpack_archive
-from exporter.bundle.sign import checks, sign_bundle
+from exporter.bundle.sign import sign_bundle
 from exporter.bundle.staging import NotABundleError
 from exporter.cli.main import app
 from runtime_min.errors import (
@@ -24,6 +24,7 @@ from runtime_min.errors import (
     ManifestDigestError,
     UnexpectedFileError,
 )
+from runtime_min.format.origin import origin_checks, read_key
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.exporter.bundle.test_sign import make_key
 from tests.support.written import bytes_of
@@ -114,7 +115,7 @@ def test_every_changed_byte_is_refused(archive: Path, packed: bytes) -> None:
         manifest = file.extractfile("manifest.msgpack")
         assert manifest is not None
         # A changed manifest may describe another sound bundle; only a pin tells it from the first one.
-        pinned = checks(hashlib.sha256(manifest.read()).hexdigest(), None, Path())
+        pinned = origin_checks(archive, sha256=hashlib.sha256(manifest.read()).hexdigest())
     choose = random.Random(2)
     for _ in range(100):
         data = bytearray(packed)
@@ -202,9 +203,10 @@ def test_a_pin_and_a_signature_are_checked_before_anything_is_written(
     private, public = make_key(tmp_path, "maker")
     signature = tmp_path / "bundle.tar.sig"
     sign_bundle(sound, private, signature)
-    unpack_archive(archive, tmp_path / "bundle", checks(None, public, signature))
+    key = read_key(public)
+    unpack_archive(archive, tmp_path / "bundle", origin_checks(archive, key=key))
     with pytest.raises(ManifestDigestError):
-        unpack_archive(archive, tmp_path / "another", checks("0" * 64, public, signature))
+        unpack_archive(archive, tmp_path / "another", origin_checks(archive, sha256="0" * 64, key=key))
     assert not (tmp_path / "another").exists()
 
 
