@@ -23,7 +23,7 @@ def contents(comparison: Comparison) -> dict[str, str]:
 
 
 def facts(comparison: Comparison) -> dict[str, str]:
-    """Returns what was measured and how, with warnings if the figures are disturbed."""
+    """Returns the machine, the versions and the method, with warnings if the figures are disturbed."""
     engines = dict.fromkeys(timing.engine for timing in comparison.timings)
     idle = f"{comparison.idle_share:.1%} of a core at most"
     if comparison.idle_share > 0.05:

@@ -106,11 +106,11 @@ def run(
     """Runs the comparison.
 
     Args:
-        options: what to measure; the bundle has been checked.
+        options: the bundle, which has been checked, and the figures to measure.
         checkpoint: the checkpoint that the bundle was made from.
         config: its configuration.
         step: takes a line about each step.
-        export_seconds: how long the export of this bundle took, where that was measured in the same run.
+        export_seconds: duration of this bundle's export, if the same run measured it.
 
     Raises:
         EngineError: an engine failed.

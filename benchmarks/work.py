@@ -40,7 +40,7 @@ def work_of(name: str, arguments: Tensors) -> Work:
     """Returns the work of a call.
 
     Args:
-        name: of the kernel within its library.
+        name: name of the kernel within its library.
         arguments: the tensors of the call, the output last.
     """
     kind = family_of(name)

@@ -55,7 +55,7 @@ class KokoroModel:
         """Synthesises as `KModel.forward` does.
 
         Args:
-            phonemes: what to speak; unknown ones are left out, as kokoro leaves them out, but with a warning.
+            phonemes: the phonemes to speak; unknown ones are left out as by kokoro, but with a warning.
             ref_s: a row of a voice, tensor ``[1, 256]``.
             speed: from 0.25 to 4.
             return_output: return an object with `audio` and `pred_dur` instead of the samples.

@@ -73,7 +73,7 @@ class Bundle:
 
         Args:
             path: the bundle.
-            threads: how many threads compute; by default `TVM_NUM_THREADS`, or else all cores.
+            threads: number of threads that compute; by default `TVM_NUM_THREADS`, or else all cores.
             level: name of the CPU level to use; by default the best that this processor has.
             verify: compare the directory's contents and every file's SHA-256 first. Without it, libraries
                 and voices are compared when they are needed, and damaged parameters are used as they are.
@@ -143,11 +143,11 @@ class Bundle:
             bundle.synthesize([Segment("həlˈO!"), Segment("həlˈO!", voice="am_adam", speed=0.8)])
 
         Args:
-            phonemes: what to speak, as kokoro's G2P (misaki) writes it; or words with phonemes; or segments
+            phonemes: phonemes as kokoro's G2P (misaki) writes them; or words with phonemes; or segments
                 with a voice and speed of their own; with `g2p`, text or segments of text.
             voice: a name, a blend, names to average, or an array, see `voices.style_row`.
             speed: from 0.25 to 4; 2 is twice as fast.
-            seed: of the noise in unvoiced sounds, from 0 to 2**64 - 1; the same seed gives the same samples.
+            seed: seed of the noise in unvoiced sounds, from 0 to 2**64 - 1; equal seeds give equal samples.
             g2p: makes phonemes, or words with phonemes, of a text.
             sentence_pause: seconds of silence to add after each sentence but the last.
             clause_pause: the same after clauses that do not end a sentence.
@@ -200,10 +200,10 @@ class Bundle:
         """Speaks one utterance as `synthesize` does and returns every tensor on the way, finite or not.
 
         Args:
-            phonemes: what to speak, at most `max_phonemes`.
+            phonemes: the phonemes to speak, at most `max_phonemes`.
             voice: as in `synthesize`.
             speed: from 0.25 to 4.
-            seed: of the noise.
+            seed: seed of the noise.
             durations: frames of each token, int64 ``[tokens]``, in place of the predicted ones.
             noise: float32 ``[1, 600 * frames]``, in place of the generated one.
             buckets: bucket by stage, in place of the smallest that holds the length.

@@ -61,7 +61,7 @@ def misaki(language: str) -> Callable[[str], Any]:
         language: one of `LANGUAGES`, its letter, or the `language` of a voice.
 
     Returns:
-        What ``g2p=`` takes. English gives words, the other languages phonemes alone.
+        A function for ``g2p=``. English gives words, the other languages phonemes alone.
 
     Raises:
         G2PMissingError: a package or its data is not installed; nothing is fetched from a network.

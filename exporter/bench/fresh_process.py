@@ -69,7 +69,7 @@ class FreshProcess:
         self._statistics = psutil.Process(self._process.pid)
 
     def call(self, function: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> R:
-        """Returns what a function returns in the process.
+        """Calls a function in the process and returns its result.
 
         Raises:
             EngineError: the function failed, with the exit code of its error, or the process ended.
@@ -129,7 +129,7 @@ class FreshProcess:
 def call_fresh(
     name: str, threads: int, function: Callable[P, R], *arguments: P.args, **options: P.kwargs
 ) -> R:
-    """Returns what a function returns in a process of its own.
+    """Calls a function in a fresh process and returns its result.
 
     Raises:
         EngineError: the function failed, or the process ended.

@@ -59,7 +59,7 @@ def as_markdown(introduction: str, facts: Mapping[str, str], parts: Iterable[str
 
     Args:
         introduction: a sentence below the title.
-        facts: what was measured and how.
+        facts: the measured bundle, the machine and the method, by name.
         parts: tables and images.
     """
     lines = [f"- {name}: {value}" for name, value in facts.items()]

@@ -38,7 +38,7 @@ def run(options: Options, step: Step) -> Benchmark:
     """Runs the benchmark.
 
     Args:
-        options: what to measure; the bundle has been checked.
+        options: the bundle, which has been checked, and the figures to measure.
         step: takes a line about each step.
 
     Raises:
@@ -166,5 +166,5 @@ def facts(options: Options, packages: Sequence[str]) -> dict[str, str]:
 
 
 def busy_cores() -> float:
-    """Returns how many cores compute while the benchmark does nothing."""
+    """Returns the number of cores that compute while the benchmark does nothing."""
     return float(psutil.cpu_percent(interval=_LOOK_SECONDS)) / 100 * float(psutil.cpu_count())

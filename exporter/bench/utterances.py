@@ -43,7 +43,7 @@ def phonemes_of(tokens: int, vocabulary: Collection[str], seed: int = 0) -> str:
     """Returns pseudo-English phonemes.
 
     Args:
-        tokens: how many, the two boundary tokens counted; 3 or more.
+        tokens: number of tokens, the two boundary tokens counted; 3 or more.
         vocabulary: the model's phonemes; only these are used.
         seed: another seed gives another utterance.
 

@@ -139,7 +139,7 @@ def _manifest_target(plan: Plan, libraries: Sequence[CompiledLibrary]) -> manife
 
 
 def _runtime(plan: Plan, file: RuntimeFile | None) -> Path | None:
-    """Returns where a file of the target's TVM runtime is; None where there is no such file."""
+    """Returns the path of a file of the target's TVM runtime, or None if there is no such file."""
     if file is None:
         return None
     return plan.runtime_libraries.get(file.name, _tvm_directory() / "lib" / file.name)

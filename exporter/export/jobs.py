@@ -82,9 +82,9 @@ def compile_libraries(
         jobs: the libraries to compile, in the order in which to start.
         directory: place of the libraries' files.
         build: compiles one library; runs in a worker process, so it must be importable by its name.
-        workers: how many run at a time.
+        workers: number of worker processes at a time.
         progress: takes the start and the end of each library.
-        cache: where libraries are kept; None keeps nothing.
+        cache: directory of stored libraries; None stores nothing.
         dump: a directory for the intermediate representation; nothing is then taken from the cache.
         pool: makes the workers.
 

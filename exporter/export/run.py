@@ -33,7 +33,7 @@ def export_bundle(
     """Exports a bundle and returns its directory.
 
     Args:
-        options: what to export, and where to.
+        options: the inputs and the destination of the export.
         progress: takes the events of the export.
         measure: validates the finished bundle, as `parity.publish.measure_bundle` does; its numbers go
             into the manifest. None records that it was left out by option.

@@ -57,7 +57,7 @@ class AnswerStore:
         self._directory = directory
 
     def load(self, key: str) -> Arrays | None:
-        """Returns what is stored under `key`; None where nothing is, or where it is damaged."""
+        """Returns the value stored under `key`; None if there is none, or if it is damaged."""
         try:
             with np.load(self._directory / f"{key}.npz", allow_pickle=False) as archive:
                 return dict(archive)
@@ -108,7 +108,7 @@ class Kokoro:
 
         Args:
             files: a checkpoint that `exporter.model.checkpoint.load` accepts, and its configuration.
-            threads: how many compute in each process; by default as many as there are cores.
+            threads: number of threads in each process; by default as many as there are cores.
             store: directory of stored answers, such as `exporter.directories.answers`; None computes every
                 answer anew.
         """
@@ -161,7 +161,7 @@ class Kokoro:
                 self._save(replace(expected, changes=tuple(changes)))
 
     def spread(self, expected: Expected) -> Spread:
-        """Returns how far kokoro is from itself, under all `CHANGES`."""
+        """Returns the distances of kokoro from itself, under all `CHANGES`."""
         *_, whole = self.spreads(expected)
         return whole
 

@@ -78,7 +78,7 @@ def compare(
     Args:
         bundle: a bundle with all stages.
         kokoro: answers for the bundle's checkpoint.
-        utterance: what the bundle can speak.
+        utterance: one that the bundle can speak.
         durations: frames of each token, [n], in place of the predicted ones.
         stages: judge each stage on kokoro's inputs too, and not only the final waveform.
         whole_spread: make all changes that kokoro's spread is of. Otherwise the comparison stops as soon as
@@ -120,7 +120,7 @@ def judge(
     Limits only widen from one spread to the next, so figures that hold by one hold by all that follow.
 
     Args:
-        spreads: of one answer, the whole one last, as `Kokoro.spreads` makes them.
+        spreads: spreads of one answer, the whole one last, as `Kokoro.spreads` makes them.
         figures: the figures with their limits by a spread.
         whole: go on to the whole spread even when every figure holds.
 

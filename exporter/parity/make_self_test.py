@@ -39,7 +39,7 @@ def make_self_test(plan: Plan, progress: Progress) -> SelfTestFiles | None:
     """Lets kokoro speak, and returns what the bundle gets of it; None where the bundle cannot have it.
 
     Args:
-        plan: what is exported.
+        plan: the plan of the export.
         progress: takes a step, and a warning where there is none.
 
     Raises:
@@ -96,7 +96,7 @@ def _self_test(plan: Plan, utterance: Utterance, expected: Expected, kokoro: Kok
 
 
 def _tensors(expected: Expected) -> dict[str, Array]:
-    """Returns what kokoro took and gave; aligned features and noise follow from it."""
+    """Returns kokoro's inputs and outputs, from which aligned features and noise follow."""
     own = ("hidden", "encoding", "durations", "text", "f0", "energy")
     return {
         STYLE: expected.request.row,

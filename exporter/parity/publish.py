@@ -28,10 +28,10 @@ _OTHER_MACHINE = "it was made on a machine that cannot run it"
 
 
 def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
-    """Returns how far `bundle` is from kokoro, or why that is not known.
+    """Returns the distances of `bundle` from kokoro, or the reason why they are not known.
 
     Args:
-        plan: what was exported.
+        plan: the plan of the finished export.
         progress: takes a step for every utterance.
         bundle: the finished bundle, where it waits to be published.
 

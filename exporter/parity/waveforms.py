@@ -62,7 +62,7 @@ def compare_waveforms(
     Args:
         bundles: one bundle, loaded once for each level.
         kokoro: answers for its checkpoint; each is computed once for all levels.
-        utterances: what to say; `exporter.reference.utterances.check_utterances` has accepted them.
+        utterances: accepted by `exporter.reference.utterances.check_utterances`.
         progress: called before each utterance.
         whole_spread: as in `compare`.
 

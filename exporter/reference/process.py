@@ -41,7 +41,7 @@ class Reference:
         Args:
             checkpoint: a file that `exporter.model.checkpoint.load` has accepted.
             config: the configuration that belongs to it.
-            threads: how many threads torch may use.
+            threads: number of threads for torch.
             precision: float64 shows how far rounding carries float32.
 
         Raises:

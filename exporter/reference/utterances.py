@@ -97,7 +97,7 @@ def adapted(
     """Yields the utterances in these voices and phonemes, without those that have no phoneme left.
 
     Args:
-        utterances: what to say.
+        utterances: the wanted utterances.
         voices: those of the bundle; where it lacks one, its first ones stand in, one for each.
         vocabulary: the phonemes of the bundle.
     """
@@ -122,7 +122,7 @@ def _fits(bundle: Bundle, utterance: Utterance) -> bool:
 
 
 def check_utterances(bundle: Bundle, utterances: Sequence[Utterance]) -> tuple[int, ...]:
-    """Returns how many frames each utterance has, before anything slow runs.
+    """Returns the number of frames of each utterance, before anything slow runs.
 
     Raises:
         InputError: the bundle cannot speak one; a note tells which.
@@ -139,7 +139,7 @@ def check_utterances(bundle: Bundle, utterances: Sequence[Utterance]) -> tuple[i
 
 
 def check_utterance(bundle: Bundle, utterance: Utterance) -> int:
-    """Returns how many frames an utterance has.
+    """Returns the number of frames of an utterance.
 
     Raises:
         InputError: the bundle cannot speak it.

@@ -80,7 +80,7 @@ def observe(
         calls: which kernels it calls.
         inputs: as for `StageRunner.run`.
         read: indices of the kernel calls whose output is wanted, as `calls` numbers them.
-        replace: what later kernels shall read in the place of a call's output, by index.
+        replace: values that later kernels read in place of a call's output, by the call's index.
         parameters: arrays in place of the bundle's.
         only: the kernels to run; the stage's outputs then mean nothing.
 

@@ -142,7 +142,7 @@ def _check_static_lengths(
 
 
 def _facts(bundle: Bundle, executions: Executions) -> dict[str, str]:
-    """Returns what was compared, for the head of a report."""
+    """Returns the facts of a comparison, for the head of a report."""
     model, packages = bundle.manifest.model, bundle.manifest.materials.packages
     versions = (f"{name} {packages.get(name, 'unknown')}" for name in ("kokoro", "torch"))
     return {

@@ -64,8 +64,8 @@ def choose_level(levels: Sequence[CpuLevel], features: frozenset[str], forced: s
     """Returns the best level whose features the processor has.
 
     Args:
-        levels: of the bundle, best first.
-        features: of the processor.
+        levels: levels of the bundle, best first.
+        features: features of the processor.
         forced: name of the only level to consider.
 
     Raises:

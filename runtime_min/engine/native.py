@@ -63,8 +63,8 @@ def remove_forgotten(directory: Path, now: float) -> None:
     """Removes copies older than a day: Windows lets no process remove the libraries that it has loaded.
 
     Args:
-        directory: where temporary files are.
-        now: in seconds, as files' times are.
+        directory: directory of temporary files.
+        now: time in seconds, as files' times are.
     """
     for place in directory.glob(f"{_PREFIX}*"):
         with suppress(OSError):

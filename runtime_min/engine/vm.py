@@ -57,9 +57,9 @@ def load_tvm(files: BundleFiles, library: str, versions: Versions) -> Any:
     """Returns the module `tvm_ffi` after making sure that the TVM runtime is in the process.
 
     Args:
-        files: of the bundle.
+        files: files of the bundle.
         library: path of its ``libtvm_runtime``, which is loaded unless there already is a runtime, and stays.
-        versions: what the bundle was compiled with.
+        versions: versions of the packages that compiled the bundle.
 
     Raises:
         TvmMissingError: apache-tvm-ffi is not installed.
@@ -150,9 +150,9 @@ def load_function(
 
     Args:
         tvm_ffi: the module.
-        files: of the bundle.
+        files: files of the bundle.
         library: path of the file; it leaves the process with the last reference to the function.
-        name: of the function.
+        name: name of the function.
         device_types: DLPack's number of the device on which it computes, and after it the CPU's, which
             computes shapes.
         instrument: called before and after each kernel of this function.

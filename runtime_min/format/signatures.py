@@ -75,7 +75,7 @@ def size_of(dim: Dim, length: int) -> int:
 
 
 def offset_of(dim: GrowingDim) -> int:
-    """Returns what a dimension has beyond the multiple of the length."""
+    """Returns the constant term of a dimension, beyond the multiple of the length."""
     return dim[2] if len(dim) == 3 else 0
 
 

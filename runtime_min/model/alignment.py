@@ -14,7 +14,7 @@ _MOST_FRAMES = 1 << 24
 
 
 def round_durations(predicted: NDArray[np.float32], speed: float) -> NDArray[np.int64]:
-    """Returns how many frames each token lasts: ``max(1, round_half_even(predicted / speed))`` in float32.
+    """Returns the number of frames of each token: ``max(1, round_half_even(predicted / speed))`` in float32.
 
     Args:
         predicted: frames at speed 1, not rounded, float32 ``[1, tokens]``.

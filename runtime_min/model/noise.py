@@ -23,7 +23,7 @@ def gaussian_noise(seed: int, count: int) -> NDArray[np.float32]:
 
     Args:
         seed: from 0 to 2**64 - 1.
-        count: how many numbers.
+        count: number of values.
 
     Returns:
         float32 ``[count]``, mean 0, variance 1.

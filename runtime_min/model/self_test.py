@@ -208,8 +208,8 @@ def run_self_test(
     """Yields every figure as soon as it is measured.
 
     Args:
-        manifest: of a bundle with all stages.
-        files: of the bundle.
+        manifest: manifest of a bundle with all stages.
+        files: files of that bundle.
         stages: a runner for every stage.
 
     Raises:

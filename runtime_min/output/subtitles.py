@@ -56,9 +56,9 @@ def write_timings(path: Path, text: str, words: Sequence[Timing], tokens: Sequen
 
     Args:
         path: the file, which appears whole or not at all.
-        text: what was spoken, as it is to be shown.
-        words: when each word is heard; if there are none, the words are what spaces in `tokens` separate.
-        tokens: when each phoneme is heard.
+        text: the spoken text, as it is to be shown.
+        words: times of each word; if there are none, the words are what spaces in `tokens` separate.
+        tokens: times of each phoneme.
 
     Raises:
         OutputError: it cannot be written.
@@ -81,8 +81,8 @@ def cues(text: str, words: Iterable[Timing]) -> list[Cue]:
     A cue ends with a sentence, before a pause, or where it would be too long to read.
 
     Args:
-        text: what was spoken; punctuation and spaces are taken from it.
-        words: when each word of `text` is heard, in order.
+        text: the spoken text; punctuation and spaces are taken from it.
+        words: times of each word of `text`, in order.
     """
     made: list[Cue] = []
     end = 0

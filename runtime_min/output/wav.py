@@ -41,7 +41,7 @@ def wav_header(sample_rate: int, sample_format: str, samples: int | None) -> byt
     Args:
         sample_rate: in Hz.
         sample_format: as in `encode`.
-        samples: how many follow; None if that is not known yet.
+        samples: number of samples that follow; None if it is not known yet.
     """
     code, width = (_PCM, 2) if sample_format == "pcm16" else (_IEEE_FLOAT, 4)
     content = struct.pack("<HHIIHH", code, 1, sample_rate, sample_rate * width, width, 8 * width)

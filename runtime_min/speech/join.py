@@ -136,12 +136,12 @@ def _room(gap: int) -> int:
 
 
 def quietest(left: Samples, right: Samples, room: int) -> int:
-    """Returns how far before the border both renderings are quietest, from 0 to `room`.
+    """Returns the distance before the border at which both renderings are quietest, from 0 to `room`.
 
     Args:
         left: from `room` and half a fade before the border on.
         right: the same of the other rendering.
-        room: how far back to look.
+        room: greatest distance.
     """
     count = room + 2 * HALF_FADE
     energy = left[:count].astype(np.float64) ** 2 + right[:count].astype(np.float64) ** 2

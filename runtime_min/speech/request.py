@@ -92,8 +92,8 @@ def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) ->
     """Checks all values of a request, and divides it into pieces.
 
     Args:
-        capabilities: of the bundle.
-        request: what to speak, and how.
+        capabilities: capabilities of the bundle.
+        request: input, voice, speed and seed.
         whole: leave in one piece what fits into one utterance; otherwise begin with a short piece.
 
     Raises:
@@ -142,9 +142,9 @@ def check_phonemes(phonemes: str, vocabulary: Mapping[str, int], words: Sequence
     """Refuses input without phonemes, and unknown ones, which kokoro would drop.
 
     Args:
-        phonemes: what to speak.
+        phonemes: the phonemes to speak.
         vocabulary: token number by phoneme.
-        words: where the phonemes come from, for the message.
+        words: source of the phonemes, for the message.
 
     Raises:
         EmptyInputError: there are no phonemes.

@@ -14,7 +14,7 @@ _MARGIN = 2
 
 
 def find_speech(samples: NDArray[np.float32]) -> tuple[int, int]:
-    """Returns where speech begins and ends in `samples`, the whole if all of it is silent."""
+    """Returns the bounds of the speech in `samples`, or of the whole array if all of it is silent."""
     count = len(samples) // _WINDOW
     windows = samples[: count * _WINDOW].astype(np.float64).reshape(count, _WINDOW)
     level = np.sqrt((windows**2).mean(axis=1))

@@ -173,7 +173,7 @@ def _parts(section: Section, rendering: Rendering, pauses: Mapping[Break, float]
 
 
 def _gap_start(phonemes: str, end: int, first: int) -> int:
-    """Returns where the punctuation and spaces before `end` begin, not before `first`."""
+    """Returns the start of the punctuation and spaces before `end`, but not less than `first`."""
     while end > first and unicodedata.category(phonemes[end - 1])[0] in "PZ":
         end -= 1
     return end

@@ -65,10 +65,10 @@ def split(
     goes on beyond `size` is kept whole up to `limit`, and cut there.
 
     Args:
-        phonemes: what to split.
+        phonemes: the phonemes to split.
         breaks: from `find_breaks`.
         limit: most phonemes of a piece.
-        size: how long pieces should be, at most `limit`.
+        size: wanted length of a piece, at most `limit`.
         growing: begin with a short piece, to be heard at once, and double from piece to piece.
     """
     ends: list[int] = []
@@ -89,7 +89,7 @@ def split(
 
 
 def best_end(breaks: Mapping[int, Break], start: int, size: int) -> int | None:
-    """Returns where a piece of at most `size` that begins at `start` ends best, None if within a word."""
+    """Returns the best end of a piece of at most `size` from `start` on, or None if all are within a word."""
     found = [end for end in range(start + 1, start + size + 1) if end in breaks]
     return max(found, key=lambda end: (breaks[end], end), default=None)
 

@@ -77,7 +77,7 @@ class Stream:
         self._stop()
 
     def _waiting(self) -> Future[Audio | None] | None:
-        """Returns what is computed ahead, None after the end."""
+        """Returns the piece that is computed ahead, or None after the end."""
         if os.getpid() != self._process:
             raise ForkError
         if self._closed:

@@ -20,7 +20,7 @@ def page(report: Report, audio: Sequence[Mapping[str, str]]) -> str:
     """Returns the whole page.
 
     Args:
-        report: what validation found.
+        report: the results of validation.
         audio: the paths of each utterance's audio files, by execution.
     """
     environment = Environment(

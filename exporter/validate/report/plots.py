@@ -136,7 +136,7 @@ def busiest_channel(step: Step) -> int:
 
 
 def envelope(x: Array, y: Array) -> tuple[Array, Array, Array]:
-    """Returns where columns of a long line begin, and the least and greatest value in each of them."""
+    """Returns the first index of each column of a long line, and its least and greatest value."""
     starts = np.linspace(0, x.size, _COLUMNS, endpoint=False).astype(int)
     return x[starts], np.fmin.reduceat(y, starts), np.fmax.reduceat(y, starts)
 

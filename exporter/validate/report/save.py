@@ -44,7 +44,7 @@ def save(report: Report, directory: Path) -> None:
     """Writes a report, whole or not at all.
 
     Args:
-        report: what validation found.
+        report: the results of validation.
         directory: the directory to create, or an earlier report to replace.
 
     Raises:

@@ -98,7 +98,7 @@ def is_finite(step: Step) -> bool:
 
 
 def first_over(step: Step) -> str:
-    """Returns where a step first misses its limit, or an empty text."""
+    """Returns the place at which a step first misses its limit, or an empty text."""
     first = step.differences[EQUAL].first_over if EQUAL in step.differences else None
     return "" if step.holds or first is None else f"{step.axis[:-1]} {first}"
 
