@@ -24,7 +24,7 @@ class Goal:
 
     figure: str
     values: Mapping[str, float]
-    """By engine; an engine that was not measured has none."""
+    """Figure of each engine that was measured."""
     written: Format
     """Writes a value."""
     at_least: float

@@ -19,7 +19,7 @@ from runtime_min.format.signatures import HARMONICS
 
 Shape = tuple[int, ...]
 Count = Callable[[str, Sequence[Shape]], tuple[float, float]]
-"""From a kernel's name and its arguments' shapes to operations and the multiplications really made."""
+"""Takes a kernel's name and its arguments' shapes, returns operations and the multiplications really made."""
 
 _TAPS, _BINS = 20, 11
 

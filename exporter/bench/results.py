@@ -20,7 +20,7 @@ class Timing:
     audio_seconds: float
     """Length of the audio."""
     seconds: tuple[float, ...]
-    """From phonemes to samples, warm, one for each round."""
+    """Seconds from phonemes to samples, warm, one figure for each round."""
 
     @property
     def median(self) -> float:
@@ -88,7 +88,7 @@ class KernelTime:
     calls: tuple[Tensors, ...]
     """The tensors of each call, the output last."""
     seconds: float
-    """All calls together."""
+    """Seconds of all calls together."""
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,11 @@ class StageTime:
 
     stage: str
     seconds: float
-    """Without the hook."""
+    """Seconds of the stage without the hook."""
     hooked_seconds: float
-    """From the first call that the hook sees to the last."""
+    """Seconds from the first call that the hook sees to the last."""
     kernel_seconds: float
-    """Within kernels."""
+    """Seconds within kernels."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Soak:
     longest: int
     utterances: int
     settled: int
-    """After so many utterances growth is counted."""
+    """Number of utterances after which growth counts."""
     samples: tuple[Resident, ...]
     audio_seconds: float
     seconds: float

@@ -48,7 +48,7 @@ def _rows(target: Target, is_host: bool) -> Iterator[tuple[str, str]]:
 
 
 def _devices(target: Target) -> str:
-    """Returns which stages compute where, such as ``decoder on metal, the others on the cpu``."""
+    """Returns the device of each stage, such as ``decoder on metal, the others on the cpu``."""
     stages = stage_names(target.source_apart)
     moved = [stage for stage in stages if target.device_of(stage) != "cpu"]
     if not moved:

@@ -163,7 +163,7 @@ def duration_figures(
 
 
 def near_a_half(durations: Array, speed: float) -> NDArray[np.bool_]:
-    """Returns which of kokoro's unrounded durations, [1, n], may be rounded either way, [n]."""
+    """Returns True for each of kokoro's unrounded durations, [1, n], that may be rounded either way, [n]."""
     exact = durations[0] / np.float32(speed)
     near: NDArray[np.bool_] = np.abs(exact - np.floor(exact) - 0.5) < thresholds.NEAR_A_HALF
     return near

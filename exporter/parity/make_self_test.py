@@ -32,7 +32,7 @@ _UTTERANCES = (
 _OWN_PHONEMES = 12
 """Length of an utterance in a vocabulary that has none of those phonemes."""
 _EXACT = ".exact"
-"""After the name of what was computed in float64."""
+"""Suffix of the names of tensors that were computed in float64."""
 
 
 def make_self_test(plan: Plan, progress: Progress) -> SelfTestFiles | None:

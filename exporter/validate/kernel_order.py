@@ -1,4 +1,4 @@
-"""Which kernel call of a stage's library computes which block of the model.
+"""The kernel call of a stage's library that computes each block of the model.
 
 A library calls its kernels in the order of the operators of the stage's torch module. That module, built
 without weights, is run here on tensors without data, and the operators are counted. It needs TVM's compiler

@@ -48,7 +48,7 @@ STEPS = (
     Quantity("generator", "decoder", "frames", 600),
     Quantity("audio", "decoder", "frames", 600),
 )
-"""In the order in which they are computed; `generator` is the audio on an equal source spectrum."""
+"""All quantities in the order of computation; `generator` is the audio on an equal source spectrum."""
 
 
 def voiced_sines(sines: Array, f0: Array) -> NDArray[np.float64]:

@@ -32,7 +32,7 @@ class Difference:
     maximum: float
     """Greatest absolute difference."""
     relative: float
-    """The same over the RMS of the reference."""
+    """Greatest absolute difference over the RMS of the reference."""
     decibels: float
     """Signal-to-noise ratio; infinite where both are equal."""
     correlation: float
@@ -63,13 +63,13 @@ class Step(Quantity):
     """One quantity on the way from tokens to audio, in every execution."""
 
     reference: Array
-    """pt.dynamic's, ``[1, ..., length * per_length]``, possibly one more (a spectrum's last column)."""
+    """Array of pt.dynamic, ``[1, ..., length * per_length]``, perhaps one more (a spectrum's last column)."""
     values: Mapping[str, Array]
-    """By execution (`EQUAL`, `BUNDLE`, `STATIC`); the valid prefix only."""
+    """Array of each execution (`EQUAL`, `BUNDLE`, `STATIC`) on the valid prefix."""
     differences: Mapping[str, Difference]
-    """By execution."""
+    """Difference of each execution from `reference`."""
     own: Mapping[str, float] = field(default_factory=dict)
-    """pt.dynamic against itself in dB, by what was changed (threads, F0, seed, precision)."""
+    """Decibels of pt.dynamic against itself for each change (of threads, F0, seed, precision)."""
     figures: tuple[Figure, ...] = ()
     """The judged numbers of `EQUAL`, each with its limit."""
 

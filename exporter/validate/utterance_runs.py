@@ -47,14 +47,14 @@ class UtteranceRuns:
     executions: Executions
     utterance: Utterance
     request: Request
-    """The same for kokoro."""
+    """The utterance as kokoro takes it."""
     bundle_trace: Trace
     """The bundle's chain, with pt.dynamic's durations."""
     predicted: NDArray[np.int64]
     """The bundle's own durations, [n]; zeros where they are no numbers."""
     dynamic: ReferenceTrace
     logits: Array
-    """pt.dynamic's, [1, n, bins]."""
+    """Logits of pt.dynamic, [1, n, bins]."""
 
     @property
     def frames(self) -> int:
@@ -87,7 +87,7 @@ class UtteranceRuns:
 
     @cached_property
     def prefixed(self) -> ReferenceTrace:
-        """As `static`, with F0 and N of the prefix."""
+        """pt.static's quantities with F0 and N of the prefix."""
         return self._speak_static(self.executions.static_frames, True)[0]
 
     def speak_static(self, frame_length: int, prefix_f0n: bool = False) -> ReferenceTrace:

@@ -45,7 +45,7 @@ class Part:
     gap_before: int
     """Samples before `start` that belong to spaces and punctuation."""
     gap_after: int
-    """The same before `end`."""
+    """Samples before `end` that belong to spaces and punctuation."""
     pause: int = 0
     """Samples of silence to add behind it."""
     phoneme: int = 0

@@ -38,9 +38,9 @@ from .split import Break, best_end
 from .timing import Audio, Clock
 
 CONTEXT = 12
-"""At most so many phonemes of each neighbour are synthesised too,"""
+"""Most phonemes of each neighbour that are synthesised too."""
 SHARE = 8
-"""and at most one for so many of the piece's own, so that a short first piece is soon there."""
+"""Phonemes of the piece for each of a neighbour at most, so that a short first piece is soon there."""
 
 
 class Piece(NamedTuple):
@@ -48,7 +48,7 @@ class Piece(NamedTuple):
 
     context_start: int
     start: int
-    """From here to `end` are the piece's own phonemes."""
+    """Start of the piece's own phonemes, which `end` ends."""
     end: int
     context_end: int
 
