@@ -28,6 +28,7 @@ from runtime_min.errors import (
     WrongSignatureError,
 )
 from runtime_min.format.origin import CONTEXT, decode_key, read_key, signature_of
+from tests.support.speaking import ROOT, environment
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 KEY = PRIVATE.public_key().public_bytes_raw()
@@ -208,3 +209,17 @@ for options in {{}}, {{"key": {KEY!r}}}:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+def test_nothing_of_a_damaged_bundle_runs(signed: Path) -> None:
+    marker = signed.with_name("ran")
+    hostile = f"open({str(marker)!r}, 'w')\n"
+    for name in ("runtime_min.pyz", "sitecustomize.py", "numpy.py"):
+        (signed / name).write_text(hostile)
+    command = [sys.executable, "-m", "runtime_min", str(signed), "--list-voices"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(), cwd=ROOT)
+    assert done.returncode == 4, done.stderr
+    assert not marker.exists()
+    # The copy within the bundle is not the runtime that checks.
+    subprocess.run([sys.executable, str(signed / "runtime_min.pyz")], check=True)
+    assert marker.exists()
