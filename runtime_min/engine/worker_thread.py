@@ -1,52 +1,42 @@
 """Threads that run functions for others; those of closed bundles are used again.
 
 A caller may be interrupted at any moment (Ctrl-C raises in the middle of whatever it does), and must then
-leave nothing locked that the thread waits for. A queue that is written in C guarantees that; futures do not.
+leave nothing locked that the thread waits for, and no thread that nobody ends. Queues and starts of threads
+that are written in C guarantee that; futures, executors and `threading.Thread` do not.
 """
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..errors import ClosedBundleError
 
 Result = TypeVar("Result")
-_Reply = SimpleQueue[tuple[bool, Any]]
 
 _idle: list[WorkerThread] = []
-_running: set[WorkerThread] = set()
+_running: list[_Service] = []
+_here = threading.local()
 _ended = threading.Event()
 
 
-class WorkerThread:
-    """One thread, on which calls from any thread run one after the other."""
+class Reply(Generic[Result]):
+    """The future result of a call, for one caller, who takes it once."""
 
-    def __init__(self, kind: int) -> None:
-        """Starts the thread; one of the same `kind` may be used in its place."""
-        self.kind = kind
-        self.process = os.getpid()
-        self._requests: SimpleQueue[tuple[Callable[..., Any], tuple[Any, ...], _Reply] | None] = SimpleQueue()
-        # A daemon, because Python would wait for others before `_end_all` ends them.
-        self._thread = threading.Thread(target=self._serve, name="kokoro", daemon=True)
-        self._thread.start()
-        _running.add(self)
+    def __init__(self) -> None:
+        """Makes a reply that nobody has given yet."""
+        self._outcome: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
+        self._callbacks: SimpleQueue[Callable[[], object]] = SimpleQueue()
 
-    def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Runs `function` on the thread and returns what it returns, or raises what it raises.
-
-        Raises:
-            ClosedBundleError: the interpreter is ending.
-        """
-        if _ended.is_set():
-            raise ClosedBundleError
-        reply: _Reply = SimpleQueue()
-        self._requests.put((function, arguments, reply))
-        returned, value = reply.get()
+    def take(self) -> Result:
+        """Waits until the function has run, and returns what it returned or raises what it raised."""
+        returned, value = self._outcome.get()
         if returned:
             result: Result = value
             return result
@@ -56,20 +46,100 @@ class WorkerThread:
             # The error has this frame, and this frame must not have the error.
             del value
 
-    def end(self) -> None:
-        """Waits until the thread has run all earlier calls, and ends it."""
-        self._requests.put(None)
-        self._thread.join()
+    def notify(self, callback: Callable[[], object]) -> None:
+        """Has `callback` called, once or twice and on any thread, when `take` need not wait."""
+        self._callbacks.put(callback)
+        # Whichever thread comes second sees what the first one did.
+        if not self._outcome.empty():
+            callback()
 
-    def _serve(self) -> None:
-        while (request := self._requests.get()) is not None:
-            function, arguments, reply = request
+    def give(self, returned: bool, value: Any) -> None:
+        """Gives the reply, on the thread that ran the function."""
+        self._outcome.put((returned, value))
+        while not self._callbacks.empty():
+            # The loop of asyncio that waited may be closed by now.
+            with suppress(RuntimeError):
+                self._callbacks.get()()
+
+
+class WorkerThread:
+    """One thread, on which calls from any thread run one after the other.
+
+    It ends with the last reference to this object, or when the interpreter ends.
+    """
+
+    def __init__(self, kind: int = 0) -> None:
+        """Starts the thread; one of the same `kind` may be used in its place."""
+        self.kind = kind
+        self._service = _Service()
+        _thread.start_new_thread(self._service.run, ())
+
+    @property
+    def process(self) -> int:
+        """The process that has the thread."""
+        return self._service.process
+
+    def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Runs `function` on the thread and returns what it returns, or raises what it raises.
+
+        Raises:
+            ClosedBundleError: the interpreter is ending, or the calling thread was stopped.
+        """
+        return self.ask(function, *arguments).take()
+
+    def ask(self, function: Callable[..., Result], *arguments: Any) -> Reply[Result]:
+        """Has `function` run on the thread; does not wait.
+
+        Raises:
+            ClosedBundleError: the interpreter is ending.
+        """
+        if _ended.is_set():
+            raise ClosedBundleError
+        reply: Reply[Result] = Reply()
+        self._service.requests.put((function, arguments, reply, getattr(_here, "service", None)))
+        return reply
+
+    def stop(self) -> None:
+        """Ends the thread after the call that runs; what that asks of other threads is refused."""
+        self._service.stop()
+
+    def __del__(self) -> None:
+        # Starting it may have been interrupted.
+        with suppress(AttributeError):
+            self._service.stop()
+
+
+class _Service:
+    """The work of a thread; has no reference to its `WorkerThread`, so that this can be forgotten."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.requests: SimpleQueue[
+            tuple[Callable[..., Any], tuple[Any, ...], Reply[Any], _Service | None] | None
+        ] = SimpleQueue()
+        self.stopped = False
+        """Nobody wants the results of this thread any more."""
+        self.ended: SimpleQueue[None] = SimpleQueue()
+
+    def run(self) -> None:
+        _here.service = self
+        _running.append(self)
+        while (request := self.requests.get()) is not None:
+            function, arguments, reply, caller = request
             try:
-                reply.put((True, function(*arguments)))
+                if self.stopped or (caller is not None and caller.stopped):
+                    raise ClosedBundleError
+                reply.give(True, function(*arguments))
             except BaseException as error:
-                reply.put((False, error))
+                reply.give(False, error)
             # Whoever waits for the next request must not hold the memory of the last one.
-            del request, function, arguments, reply
+            del request, function, arguments, reply, caller
+        _running.remove(self)
+        self.ended.put(None)
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.requests.put(None)
 
 
 def take_thread(kind: int) -> WorkerThread:
@@ -94,6 +164,8 @@ def leave_thread(thread: WorkerThread) -> None:
 def _end_all() -> None:
     """Lets what is running come to its end before the libraries that it runs in are torn down."""
     _ended.set()
-    for thread in _running:
-        if thread.process == os.getpid():
-            thread.end()
+    # A thread has calls only for threads that were there before it.
+    for service in reversed(list(_running)):
+        if service.process == os.getpid():
+            service.stop()
+            service.ended.get()

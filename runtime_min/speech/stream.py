@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import weakref
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from functools import partial
 
+from ..engine.worker_thread import Reply, WorkerThread
 from ..errors import ForkError, StreamClosedError
 from .timing import Audio
 
@@ -17,7 +16,8 @@ class Stream:
 
     One piece is computed ahead of the one that was taken last, never more. A stream that is not read to its
     end is stopped by `close`, at the end of ``with`` or ``async with``, when the task that awaits it is
-    cancelled, or when it is forgotten; the piece that is being computed then is the last one.
+    cancelled, when waiting for a piece is interrupted, or when it is forgotten. The stage of the model that
+    is being computed then is the last one.
     """
 
     def __init__(self, pieces: Iterator[Audio], phonemes: str) -> None:
@@ -27,9 +27,9 @@ class Stream:
         self._pieces = pieces
         self._process = os.getpid()
         self._closed = False
-        self._executor = ThreadPoolExecutor(1, "kokoro-stream")
-        self._ahead: Future[Audio | None] | None = self._executor.submit(next, pieces, None)
-        self._stop = weakref.finalize(self, self._executor.shutdown, wait=False, cancel_futures=True)
+        # Stops with the last reference to it.
+        self._thread = WorkerThread()
+        self._ahead: Reply[Audio | None] | None = self._thread.ask(next, pieces, None)
 
     def __iter__(self) -> Stream:
         return self
@@ -58,12 +58,11 @@ class Stream:
 
         ahead = self._waiting()
         if ahead:
+            there = asyncio.Event()
+            ahead.notify(partial(asyncio.get_running_loop().call_soon_threadsafe, there.set))
             try:
-                with suppress(Exception):
-                    await asyncio.wrap_future(ahead)
-            except asyncio.CancelledError:
-                if self._closed:
-                    raise StreamClosedError from None
+                await there.wait()
+            except BaseException:
                 self.close()
                 raise
         piece = self._take(ahead) if ahead else None
@@ -72,11 +71,11 @@ class Stream:
         return piece
 
     def close(self) -> None:
-        """Stops the stream; does not wait for the piece that is being computed. May be called twice."""
+        """Stops the stream; does not wait for the stage that is being computed. May be called twice."""
         self._closed = self._ahead is not None
-        self._stop()
+        self._thread.stop()
 
-    def _waiting(self) -> Future[Audio | None] | None:
+    def _waiting(self) -> Reply[Audio | None] | None:
         """Returns the piece that is computed ahead, or None after the end."""
         if os.getpid() != self._process:
             raise ForkError
@@ -84,25 +83,28 @@ class Stream:
             raise StreamClosedError
         return self._ahead
 
-    def _take(self, ahead: Future[Audio | None]) -> Audio | None:
+    def _take(self, ahead: Reply[Audio | None]) -> Audio | None:
         """Returns the piece, None at the end, and has the next one computed."""
         try:
-            piece = ahead.result()
-            if piece is not None:
-                self._ahead = self._executor.submit(next, self._pieces, None)
-        except Exception as failure:
-            # A cancelled future, or an executor that takes nothing more.
-            if self._closed:
-                raise StreamClosedError from None
-            self._end()
-            raise failure
+            piece = ahead.take()
+            self._ahead = None if piece is None else self._thread.ask(next, self._pieces, None)
+        except Exception:
+            if not self._closed:
+                self._end()
+                raise
+        except BaseException:
+            # An interrupt: this piece or the next one may be lost.
+            self.close()
+            raise
+        if self._closed:
+            raise StreamClosedError
         if piece is None:
             self._end()
         return piece
 
     def _end(self) -> None:
         self._ahead = None
-        self._stop()
+        self._thread.stop()
 
     def __enter__(self) -> Stream:
         return self

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 
 import numpy as np
 import pytest
 
 from runtime_min import Audio, Bundle, Segment, Word
 from runtime_min.errors import ClosedBundleError
+from tests.support.speaking import no_other_threads_run, running_threads
 from tests.support.utterances import phonemes_of
 
 pytestmark = pytest.mark.e2e
@@ -63,15 +63,13 @@ def test_segments_speak_with_voices_and_speeds_of_their_own(bundle: Bundle) -> N
 
 def test_a_bundle_closed_in_mid_stream_is_a_typed_error_and_leaves_no_thread(bundle: Bundle) -> None:
     own = Bundle.load(bundle.directory, verify=False)
+    before = running_threads()
     stream = own.stream(PARAGRAPH)
     next(stream)
     own.close()
     with pytest.raises(ClosedBundleError):
         list(stream)
-    for thread in threading.enumerate():
-        if thread.name.startswith("kokoro-stream"):
-            thread.join(20)
-            assert not thread.is_alive()
+    no_other_threads_run(before)
 
 
 def test_streams_of_several_tasks_share_a_bundle(bundle: Bundle) -> None:

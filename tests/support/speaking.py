@@ -7,11 +7,13 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from runtime_min.engine import worker_thread
 from runtime_min.model.noise import gaussian_noise
 from tests.support.paths import ROOT
 from tests.support.tiny_bundle import VOCABULARY, voices
@@ -81,3 +83,16 @@ def assert_speaks_as_the_format_specifies(bundle: Path) -> None:
         expected_durations, expected_samples = expected(*utterance)
         assert (rate, durations) == (24_000, expected_durations.tolist())
         np.testing.assert_allclose(samples, expected_samples, rtol=1e-5, atol=1e-5)
+
+
+def running_threads() -> set[object]:
+    """The threads of bundles and streams in this process."""
+    return set(worker_thread._running)
+
+
+def no_other_threads_run(known: set[object]) -> None:
+    """Waits until no threads of bundles and streams run but the known ones."""
+    end = time.monotonic() + 20
+    while not running_threads() <= known:
+        assert time.monotonic() < end
+        time.sleep(0.001)
