@@ -26,12 +26,12 @@ from ..errors import (
     KokoroError,
     LibraryLoadError,
     ThreadsError,
-    TvmMissingError,
     TvmVersionError,
 )
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import ALIGNMENT, Parameters, Versions
 from .native import library_file
+from .tvm_ffi_package import import_tvm_ffi
 from .worker_thread import leave_thread, take_thread
 
 CPU_TYPE = 1
@@ -68,7 +68,7 @@ def load_tvm(files: BundleFiles, library: str, versions: Versions) -> Any:
     """
     global _loaded_version
     with _lock:
-        tvm_ffi = _import_tvm_ffi()
+        tvm_ffi = import_tvm_ffi()
         _check_tvm_ffi(tvm_ffi.__version__, versions.tvm_ffi)
         if tvm_ffi.get_global_func("runtime.NumThreads", allow_missing=True) is None:
             try:
@@ -261,23 +261,6 @@ def _make_pool(tvm_ffi: Any, threads: int, cores: Sequence[int]) -> None:
     # The first call makes the pool, as large as the list is long; the second opens all cores to it.
     configure(_SHARE_ALL_CORES, threads, [str(core) for core in islice(cycle(cores), threads)])
     configure(_SHARE_ALL_CORES, threads, [str(core) for core in cores])
-
-
-def _import_tvm_ffi() -> Any:
-    """Imports `tvm_ffi` alone: it would import torch first, which takes a second and 180 MB."""
-    hidden = "torch" not in sys.modules
-    if hidden:
-        sys.modules["torch"] = None  # type: ignore[assignment]
-    try:
-        import tvm_ffi
-    except ImportError as failure:
-        raise TvmMissingError(
-            f"The package apache-tvm-ffi is missing ({failure}): pip install numpy apache-tvm-ffi."
-        ) from failure
-    finally:
-        if hidden:
-            del sys.modules["torch"]
-    return tvm_ffi
 
 
 def _check_tvm_ffi(found: str, built: str) -> None:
