@@ -2,6 +2,7 @@
 # make test           ruff, mypy and the tests: at most 15 minutes on 2 cores, 25 for the first time
 # make test-machines  the tests on emulated processors, systems and GPUs
 # make prove          all tests, with the full matrix of utterances
+# make fuzz           feed the readers what reaches new code, for a minute each
 # make bench          measure speed and memory beside PyTorch and ONNX Runtime
 # make clean          remove what the others made
 PYTHON ?= python3
@@ -12,7 +13,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 
-.PHONY: demo test test-machines prove bench clean
+.PHONY: demo test test-machines prove fuzz bench clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m exporter.cli.demo
@@ -29,6 +30,12 @@ test-machines: $(INSTALLED)
 # Takes hours; what the fidelity tests measure becomes docs/proof.md.
 prove: $(INSTALLED)
 	KOKORO_EXPORT_PROOF=docs/proof.md $(PYTEST) tests
+
+# The corpus is stored in tests/fuzz/corpus; what fails, in build/fuzz.
+FUZZ_SECONDS ?= 60
+fuzz: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[fuzz]'
+	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS) --keep
 
 # Takes about half an hour on an idle machine, and means nothing on a busy one; writes docs/bench.*.
 bench: $(INSTALLED)

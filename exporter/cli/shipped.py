@@ -41,8 +41,8 @@ def verify(
         # The printed digest is that of the checked bytes.
         manifest = verify_bundle(path, *checks, lambda data: digests.append(hashlib.sha256(data).hexdigest()))
         signed = f", signed with the key of {key}" if key else ""
-        typer.echo(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}; its SHA-256 is")
-        typer.echo(digests[0])
+        typer.echo(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}")
+        typer.echo(f"SHA-256 of the manifest: {digests[0]}")
 
 
 def _checks(path: Path, sha256: str | None, key: Path | None, signature: Path | None) -> list[ManifestCheck]:

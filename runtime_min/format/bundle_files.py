@@ -329,6 +329,19 @@ class BundleFiles:
             )
 
 
+def open_regular(path: str, flags: int) -> int:
+    """Opens a regular file for `open`; links are followed, and pipes are not waited for.
+
+    Raises:
+        OSError: the file cannot be opened or is not regular.
+    """
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "a directory, pipe, socket or device; expected a regular file")
+    return handle
+
+
 def sha256_of_handle(handle: int, most: int) -> str:
     """Returns the SHA-256 of an open file's first `most` bytes, in hexadecimal.
 

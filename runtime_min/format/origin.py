@@ -10,7 +10,6 @@ import base64
 import hashlib
 import os
 import re
-import stat
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from ..errors import (
     SignatureMissingError,
     WrongSignatureError,
 )
+from .bundle_files import open_regular
 
 CONTEXT = b"kokoro-bundle signature 1\n"
 """Precedes the manifest in the signed message, so that nothing that was signed for another purpose fits."""
@@ -158,19 +158,9 @@ def _read_signature(path: Path) -> bytes:
 
 
 def _start_of(path: Path, most: int) -> bytes:
-    """Returns the first `most` bytes of a regular file, and does not wait for pipes.
-
-    Raises:
-        OSError: the file cannot be read or is not regular.
-    """
-    with open(path, "rb", opener=_open_without_waiting) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError("it is a pipe, socket or device; expected a regular file")
+    """Returns the first `most` bytes of a file."""
+    with open(path, "rb", opener=open_regular) as file:
         return file.read(most)
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -6,12 +6,11 @@ file of its own with the listed size and SHA-256. That shows integrity, not auth
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import UnreadableFileError
-from .bundle_files import BundleFiles, sha256_of_handle
+from .bundle_files import BundleFiles, open_regular, sha256_of_handle
 from .manifest import Manifest
 from .msgpack import MAXIMUM_BYTES
 from .origin import ManifestCheck, origin_checks
@@ -68,10 +67,7 @@ def sha256_of(path: Path) -> str:
         UnreadableFileError: the file cannot be read.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        try:
-            return sha256_of_handle(handle, 1 << 62)
-        finally:
-            os.close(handle)
+        with open(path, "rb", opener=open_regular) as file:
+            return sha256_of_handle(file.fileno(), 1 << 62)
     except OSError as failure:
         raise UnreadableFileError(f"{path} cannot be read ({failure.strerror}): correct that.") from None

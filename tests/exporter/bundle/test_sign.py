@@ -126,7 +126,7 @@ def test_the_commands_sign_and_verify_as_openssl_does(tmp_path: Path) -> None:
     openssl(*verifying, message, "-sigfile", signature_of(bundle))
     code, said = run("verify", bundle, "--key", keys[1])
     assert code == 0 and f"signed with the key of {keys[1]}" in said
-    assert said.splitlines()[-1] == hashlib.sha256(manifest).hexdigest()
+    assert said.splitlines()[-1] == f"SHA-256 of the manifest: {hashlib.sha256(manifest).hexdigest()}"
     openssl("pkeyutl", "-sign", "-inkey", keys[0], "-rawin", "-in", message, "-out", tmp_path / "made")
     assert run("verify", bundle, "--key", keys[1], "--signature", tmp_path / "made")[0] == 0
     for command in (("verify", bundle), ("unpack", bundle, "-o", tmp_path / "unpacked")):

@@ -25,9 +25,11 @@ from runtime_min.errors import (
     ManifestDigestError,
     OldSignatureError,
     SignatureMissingError,
+    UnreadableFileError,
     WrongSignatureError,
 )
 from runtime_min.format.origin import CONTEXT, decode_key, read_key, signature_of
+from runtime_min.format.verify import sha256_of
 from tests.support.speaking import ROOT, environment
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
@@ -131,6 +133,8 @@ def test_what_is_no_file_is_neither_read_nor_waited_for(signed: Path, kind: str)
     make(kind, signed.with_name("key"))
     with pytest.raises(Ed25519KeyError, match="cannot be read"):
         read_key(signed.with_name("key"))
+    with pytest.raises(UnreadableFileError, match="cannot be read"):
+        sha256_of(signed.with_name("key"))
 
 
 def test_a_path_that_no_file_can_have_is_a_typed_error(signed: Path) -> None:
