@@ -165,8 +165,8 @@ def test_an_interrupt_ends_a_stream_as_it_ends_a_generator() -> None:
     stream = Stream(source, "")
     main = threading.main_thread().ident
     timer = threading.Timer(0.05, lambda: signal.pthread_kill(main, signal.SIGINT))
-    timer.start()
     with pytest.raises(KeyboardInterrupt):
+        timer.start()
         next(stream)
     source.let.release(10)
     with pytest.raises(StreamClosedError):
