@@ -1,28 +1,36 @@
-"""Adds voices to a bundle: writes a copy of its files with a new manifest, and exchanges the two."""
+"""Adds voices to a bundle: writes a copy of its files with a new manifest, and exchanges the two.
+
+A manifest certifies its files. So the new one keeps the digests of the old one, and every file is compared
+with its digest while it is copied. No other writer comes in between: the lock is held from the first read on.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
-from exporter.bundle.staging import staged
-from exporter.bundle.write import list_files, write_manifest, write_voice
+from exporter.bundle.sign import verify_bundle
+from exporter.bundle.staging import locked, replacing, write_errors
+from exporter.bundle.write import write_manifest, write_voice
 from exporter.errors import VoiceError
 from exporter.model.voice_packs import Voices, read_packs
-from runtime_min.errors import OutputError
-from runtime_min.format.manifest import Manifest
-from runtime_min.format.verify import read_manifest, verify_files
+from runtime_min.errors import ChangedFileError
+from runtime_min.format.bundle_files import BundleFiles
+from runtime_min.format.manifest import MANIFEST_NAME, FileEntry, Manifest
+from runtime_min.format.verify import manifest_of
 
 _HEADROOM = 1 << 20
 """Most bytes that the manifest and the file system take."""
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
-def add_voices(bundle: Path, packs: Sequence[Path], *, overwrite: bool = False) -> tuple[str, ...]:
+def add_voices(
+    bundle: Path, packs: Sequence[Path], *, overwrite: bool = False
+) -> tuple[tuple[str, ...], str]:
     """Adds voice packs to the bundle in a directory.
 
     A bundle that is loaded meanwhile keeps its files. A failure leaves the bundle unchanged.
@@ -33,42 +41,55 @@ def add_voices(bundle: Path, packs: Sequence[Path], *, overwrite: bool = False) 
         overwrite: replace voices of the same name.
 
     Returns:
-        The names of the voices added.
+        The names of the voices added, and the SHA-256 of the new manifest in hexadecimal.
 
     Raises:
         VoiceError: a pack is unreadable or does not fit the bundle, or a name is taken or impossible.
-        BundleError: the directory does not hold a sound bundle.
-        DiskFullError: there is not enough room.
+        BundleError: the directory does not hold a sound bundle, or somebody changes it meanwhile.
+        BusyDestinationError: another process is writing to the bundle.
         OutputError: the bundle cannot be replaced.
     """
     bundle = Path(os.path.realpath(bundle))
-    manifest = read_manifest(bundle)
     voices = read_packs(packs)
-    _check(voices, manifest, overwrite)
-    verify_files(bundle, manifest)
-    needed = sum(entry.bytes for entry in manifest.files) + sum(rows.nbytes for rows in voices.values())
-    try:
-        with staged(bundle, needed + _HEADROOM) as staging:
-            _write(staging, bundle, manifest, voices)
-    except OSError as error:
-        raise OutputError(
-            f"{bundle} cannot be replaced: {error.strerror}. It is unchanged; copy it to a place where you "
-            "may write, and add the voices there."
-        ) from error
-    return tuple(voices)
+    with locked(bundle), BundleFiles(bundle) as files:
+        found: list[bytes] = []
+        manifest = manifest_of(files, [found.append])
+        files.check_contents()
+        _check(voices, manifest, overwrite)
+
+        def check_same(now: bytes) -> None:
+            if now != found[0]:
+                raise ChangedFileError(
+                    f"{bundle / MANIFEST_NAME} was changed while voices were added, and none was: try again."
+                )
+
+        needed = sum(entry.bytes for entry in manifest.files) + sum(rows.nbytes for rows in voices.values())
+        needed += _HEADROOM
+        with (
+            replacing(bundle, needed, lambda place: verify_bundle(place, check_same)) as staging,
+            write_errors(bundle, needed),
+        ):
+            data = _write(staging, files, manifest, voices)
+    return tuple(voices), sha256(data).hexdigest()
 
 
-def _write(staging: Path, bundle: Path, manifest: Manifest, voices: Voices) -> None:
-    """Writes the bundle with its new voices into `staging`."""
+def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices) -> bytes:
+    """Writes the bundle with its new voices into `staging`, and returns the bytes of its manifest."""
     replaced = {voice.file for voice in manifest.voices if voice.name in voices}
-    for entry in manifest.files:
-        if entry.path not in replaced:
-            (staging / entry.path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(bundle / entry.path, staging / entry.path)
-    added = [write_voice(staging, name, rows) for name, rows in voices.items()]
-    kept = [voice for voice in manifest.voices if voice.name not in voices]
-    by_name = sorted([*kept, *added], key=lambda voice: voice.name)
-    write_manifest(staging, replace(manifest, voices=tuple(by_name), files=list_files(staging)))
+    entries = [entry for entry in manifest.files if entry.path not in replaced]
+    for entry in entries:
+        path = staging / entry.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as file:
+            file.writelines(files.blocks(entry.path))
+    listed = [voice for voice in manifest.voices if voice.name not in voices]
+    for name, rows in voices.items():
+        voice = write_voice(staging, name, rows)
+        listed.append(voice)
+        entries.append(FileEntry(voice.file, rows.nbytes, sha256(rows.astype("<f4").tobytes()).hexdigest()))
+    listed.sort(key=lambda voice: voice.name)
+    entries.sort(key=lambda entry: entry.path)
+    return write_manifest(staging, replace(manifest, voices=tuple(listed), files=tuple(entries)))
 
 
 def _check(voices: Voices, manifest: Manifest, overwrite: bool) -> None:

@@ -15,7 +15,13 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from exporter.bundle.staging import staged
+from exporter.bundle.staging import (
+    DestinationExistsError,
+    check_replaceable,
+    is_free,
+    staged,
+    write_errors,
+)
 from runtime_min.errors import BundleError, OutputError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.manifest import MANIFEST_NAME, FileEntry, Manifest
@@ -36,13 +42,21 @@ class ArchiveError(BundleError):
     """A file is not the archive of a bundle, or is damaged."""
 
 
-def pack_bundle(bundle: Path, archive: Path) -> None:
+def pack_bundle(bundle: Path, archive: Path, *, force: bool = False) -> None:
     """Checks a bundle and writes it into one file.
+
+    Args:
+        bundle: the directory.
+        archive: the file to write.
+        force: replace a file that exists.
 
     Raises:
         BundleError: the bundle is damaged.
+        DestinationExistsError: `archive` exists.
         OutputError: the archive cannot be written.
     """
+    if archive.is_file() and not force:
+        raise DestinationExistsError(archive)
     with closing(BundleFiles(Path(bundle))) as files:
         data = files.read_manifest(MAXIMUM_BYTES + 1)
         manifest = parse_manifest(data)
@@ -56,19 +70,23 @@ def pack_bundle(bundle: Path, archive: Path) -> None:
             output.synchronise()
 
 
-def unpack_archive(archive: Path, destination: Path, checks: Iterable[ManifestCheck] = ()) -> Manifest:
+def unpack_archive(
+    archive: Path, destination: Path, checks: Iterable[ManifestCheck] = (), *, force: bool = False
+) -> Manifest:
     """Writes the bundle in an archive into a directory, and checks each file while writing it.
 
     Args:
         archive: a file that `pack_bundle` wrote.
-        destination: the directory to create, or an earlier bundle to replace.
+        destination: the directory to create.
         checks: checks of the manifest, before anything is written.
+        force: replace an earlier bundle at `destination`.
 
     Raises:
         ArchiveError: the file is not such an archive, or is damaged.
         BundleError: its manifest is wrong or fails a check.
-        NotABundleError: something other than a bundle is at `destination`.
-        DiskFullError: there is not enough room.
+        DestinationExistsError: something is at `destination`.
+        NotABundleError: it is something other than a whole bundle or an empty directory, in spite of `force`.
+        OutputError: the bundle cannot be written.
     """
     with _opened(archive) as file:
         reader = _Reader(archive, file)
@@ -76,12 +94,21 @@ def unpack_archive(archive: Path, destination: Path, checks: Iterable[ManifestCh
         for check in checks:
             check(data)
         manifest = parse_manifest(data)
-        with staged(destination, sum(entry.bytes for entry in manifest.files) + _HEADROOM) as staging:
+        needed = sum(entry.bytes for entry in manifest.files) + _HEADROOM
+        replaceable = check_replaceable if force else _check_free
+        with staged(destination, needed, replaceable) as staging, write_errors(destination, needed):
             (staging / MANIFEST_NAME).write_bytes(data)
             for entry in manifest.files:
                 reader.extract(entry, staging / entry.path)
             reader.end()
     return manifest
+
+
+def _check_free(destination: Path) -> None:
+    """Checks that nothing is at `destination` or an empty directory, and tells a bundle from other things."""
+    check_replaceable(destination)
+    if not is_free(destination):
+        raise DestinationExistsError(destination)
 
 
 class _Reader:
@@ -97,8 +124,14 @@ class _Reader:
             "'kokoro-export pack'."
         )
 
+    def read(self, count: int) -> bytes:
+        try:
+            return self.file.read(count)
+        except OSError as failure:
+            raise ArchiveError(f"{self.path} cannot be read: {failure.strerror}.") from None
+
     def take(self, count: int, where: str) -> bytes:
-        data = self.file.read(count)
+        data = self.read(count)
         if len(data) != count:
             raise self.error(f"it ends {count - len(data)} bytes too early, in {where}")
         return data
@@ -136,7 +169,7 @@ class _Reader:
             raise self.error(f"expected zeros after {where}")
 
     def end(self) -> None:
-        if self.file.read(len(_END) + 1) != _END:
+        if self.read(len(_END) + 1) != _END:
             raise self.error(f"expected {len(_END)} zeros and its end after the last file")
 
 

@@ -9,21 +9,32 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from runtime_min.errors import DiskFullError, OutputError
-from runtime_min.format.manifest import MANIFEST_NAME
+from runtime_min.errors import BundleError, DiskFullError, OutputError
+from runtime_min.format.bundle_files import BundleFiles
+from runtime_min.format.verify import manifest_of
 
 _HERE = -100
 """AT_FDCWD: paths are relative to the working directory."""
 _EXCHANGE = 2
 """RENAME_EXCHANGE of Linux's renameat2."""
+_NAMED = 5
+"""Files that a message names at most."""
 
 
 class NotABundleError(OutputError):
-    """The destination exists and is not a bundle, so it must not be replaced."""
+    """The destination exists and is not a whole bundle, so it must not be replaced."""
+
+
+class DestinationExistsError(OutputError):
+    """The destination exists, and the user did not say that it may be replaced."""
+
+    def __init__(self, destination: object) -> None:
+        super().__init__(f"{destination} exists: choose another path, or add --force to replace it.")
 
 
 class BusyDestinationError(OutputError):
@@ -34,63 +45,98 @@ def check_replaceable(destination: Path) -> None:
     """Checks that a bundle may be written at `destination`.
 
     Raises:
-        NotABundleError: something other than a bundle or an empty directory is there.
+        NotABundleError: something other than a whole bundle or an empty directory is there.
     """
-    if not os.path.lexists(destination) or (destination / MANIFEST_NAME).is_file():
+    if is_free(destination):
         return
-    if destination.is_dir() and not destination.is_symlink() and not any(destination.iterdir()):
-        return
-    raise NotABundleError(
-        f"{destination} exists and is not a bundle (it has no {MANIFEST_NAME}): "
-        "expected a new path or an earlier bundle. Choose another path, or remove it yourself."
-    )
+    try:
+        if destination.is_symlink():
+            raise BundleError("A bundle is not written through a link.")
+        with BundleFiles(destination) as files:
+            manifest_of(files)
+            files.check_contents()
+    except BundleError as error:
+        raise NotABundleError(
+            f"{destination} exists and is not a whole bundle; it is {_described(destination)}. {error} "
+            "To write here, choose another path, or remove what is there yourself."
+        ) from None
 
 
-def check_destination(destination: Path) -> None:
-    """Checks before long work that a bundle may be written at `destination`.
+def is_free(destination: Path) -> bool:
+    """Returns True if nothing is at `destination`, or an empty directory."""
+    if os.path.isdir(destination) and not destination.is_symlink():
+        with write_errors(destination):
+            return not any(destination.iterdir())
+    return not os.path.lexists(destination)
+
+
+def _described(place: Path) -> str:
+    """Returns what is at a place, in words."""
+    if place.is_symlink():
+        return f"a link to {os.readlink(place)!a}"
+    if not place.is_dir():
+        return "a file"
+    names = [ascii(path.name) for path in islice(place.iterdir(), _NAMED + 1)]
+    return f"a directory with {', '.join(sorted(names[:_NAMED]))}{' and more' * (len(names) > _NAMED)}"
+
+
+def check_destination(destination: Path) -> bool:
+    """Checks before long work that a bundle may be written at `destination`, and makes its parent directory.
+
+    Returns:
+        True if a bundle is there, which the new one will replace.
 
     Raises:
-        NotABundleError: something other than a bundle or an empty directory is there.
+        NotABundleError: something other than a whole bundle or an empty directory is there.
         BusyDestinationError: another process is writing there.
+        OutputError: nothing can be written there.
     """
     check_replaceable(destination)
-    if destination.parent.is_dir():
-        with locked(destination):
-            pass
+    with locked(destination):
+        return not is_free(destination)
 
 
 @contextmanager
 def staged(
-    destination: Path, needed: int, check: Callable[[Path], None] = check_replaceable
+    destination: Path, needed: int, check: Callable[[Path], object] = check_replaceable
 ) -> Iterator[Path]:
     """Yields a directory that takes the place of `destination` if the context ends without an error.
 
     Args:
         destination: the directory to create, or an earlier one to replace.
         needed: bytes that will be written.
-        check: refuses a destination that must not be replaced.
+        check: raises an error if the destination must not be replaced; called before and after the context.
 
     Raises:
-        NotABundleError: something other than a bundle or an empty directory is there.
+        NotABundleError: something other than a whole bundle or an empty directory is there.
         BusyDestinationError: another process is writing there.
         DiskFullError: there is not enough room.
+        OutputError: nothing can be written there.
     """
     destination = Path(os.path.abspath(destination))
     check(destination)
-    destination.parent.mkdir(parents=True, exist_ok=True)
+    with locked(destination), replacing(destination, needed, check) as staging:
+        yield staging
+
+
+@contextmanager
+def replacing(destination: Path, needed: int, check: Callable[[Path], object]) -> Iterator[Path]:
+    """Does what `staged` does for a destination that is `locked`; calls `check` only after the context."""
     staging = destination.with_name(f".{destination.name}.staging")
-    with _disk_full_named(destination, needed), locked(destination):
-        # A process that was killed may have left one, which takes room.
-        _remove(staging)
-        if needed > shutil.disk_usage(destination.parent).free:
-            raise OSError(errno.ENOSPC, "too little room")
-        staging.mkdir()
-        try:
-            yield staging
-            _synchronise(staging)
-            replace_directory(staging, destination)
-        finally:
+    try:
+        with write_errors(destination, needed):
+            # A process that was killed may have left one, which takes room.
             _remove(staging)
+            if needed > shutil.disk_usage(destination.parent).free:
+                raise OSError(errno.ENOSPC, "too little room")
+            staging.mkdir()
+        yield staging
+        with write_errors(destination, needed):
+            _synchronise(staging)
+            check(destination)
+            replace_directory(staging, destination)
+    finally:
+        _remove(staging)
 
 
 @contextmanager
@@ -99,15 +145,19 @@ def locked(destination: Path) -> Iterator[None]:
 
     Raises:
         BusyDestinationError: another process is writing there.
+        OutputError: nothing can be written there.
     """
     lock = FileLock(destination.with_name(f".{destination.name}.lock"), blocking=False)
+    with write_errors(destination):
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise BusyDestinationError(
+                f"Another process is writing {destination}: wait until it has ended, or choose another path."
+            ) from None
     try:
-        lock.acquire()
-    except Timeout:
-        raise BusyDestinationError(
-            f"Another process is writing {destination}: wait until it has ended, or choose another path."
-        ) from None
-    try:
+        _restore(destination)
         yield
     finally:
         # Windows deletes no open file; there an empty one stays.
@@ -117,15 +167,22 @@ def locked(destination: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _disk_full_named(destination: Path, needed: int) -> Iterator[None]:
-    """Turns the system's "no space left" into an error that names the path and the sizes."""
+def write_errors(destination: Path, needed: int = 0) -> Iterator[None]:
+    """Turns the system's errors into one that names the destination, and the sizes if there is no room.
+
+    Raises:
+        DiskFullError: there is not enough room.
+        OutputError: another error of the system.
+    """
     try:
         yield
     except OSError as failure:
-        if failure.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        free = shutil.disk_usage(destination.parent).free
-        raise DiskFullError(destination, needed, free) from failure
+        if failure.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise DiskFullError(destination, needed, shutil.disk_usage(destination.parent).free) from failure
+        raise OutputError(
+            f"{destination} cannot be written: {failure.strerror or failure}. What was there is unchanged. "
+            "Choose another place, or correct this one."
+        ) from failure
 
 
 def replace_directory(staging: Path, destination: Path) -> None:
@@ -136,7 +193,7 @@ def replace_directory(staging: Path, destination: Path) -> None:
     if not os.path.lexists(destination):
         staging.rename(destination)
     elif not _exchange(staging, destination):
-        earlier = staging.with_name(f".{destination.name}.earlier")
+        earlier = _earlier(destination)
         _remove(earlier)
         destination.rename(earlier)
         try:
@@ -146,6 +203,16 @@ def replace_directory(staging: Path, destination: Path) -> None:
             raise
         _remove(earlier)
     _flush(destination.parent)
+
+
+def _earlier(destination: Path) -> Path:
+    return destination.with_name(f".{destination.name}.earlier")
+
+
+def _restore(destination: Path) -> None:
+    """Brings back what a process that was killed between two renames had moved away."""
+    if not os.path.lexists(destination) and (earlier := _earlier(destination)).is_dir():
+        earlier.rename(destination)
 
 
 def _exchange(one: Path, other: Path) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import runtime_min
-from exporter.bundle.staging import staged
+from exporter.bundle.staging import staged, write_errors
 from exporter.compiler.library import Weight
 from runtime_min.format.manifest import (
     ALIGNMENT,
@@ -103,16 +103,20 @@ def write_bundle(
             figures.
 
     Raises:
-        NotABundleError: something other than a bundle is at `destination`.
+        NotABundleError: something other than a whole bundle or an empty directory is at `destination`.
         BusyDestinationError: another process is writing there.
-        DiskFullError: there is not enough room.
+        OutputError: the bundle cannot be written.
         BundleError: `contents` contradict themselves, so that no reader would accept the bundle.
     """
-    with staged(destination, _needed_bytes(contents)) as staging:
-        manifest = _write_files(staging, contents)
-        write_manifest(staging, manifest)
+    needed = _needed_bytes(contents)
+    with staged(destination, needed) as staging:
+        with write_errors(destination, needed):
+            manifest = _write_files(staging, contents)
+            write_manifest(staging, manifest)
         if measure is not None:
-            write_manifest(staging, replace(manifest, parity=dict(measure(staging))))
+            measured = replace(manifest, parity=dict(measure(staging)))
+            with write_errors(destination, needed):
+                write_manifest(staging, measured)
     return destination
 
 
@@ -211,11 +215,12 @@ def _write_archive(path: Path) -> None:
             archive.writestr(entry, data)
 
 
-def write_manifest(staging: Path, manifest: Manifest) -> None:
-    """Writes the manifest after reading the bundle back as the runtime does."""
+def write_manifest(staging: Path, manifest: Manifest) -> bytes:
+    """Writes the manifest after reading the bundle back as the runtime does, and returns its bytes."""
     data = encode_manifest(manifest)
     verify_files(staging, parse_manifest(data))
     (staging / MANIFEST_NAME).write_bytes(data)
+    return data
 
 
 def list_files(staging: Path) -> tuple[FileEntry, ...]:

@@ -11,15 +11,14 @@ import typer
 from exporter.bundle.pack import pack_bundle, unpack_archive
 from exporter.bundle.sign import sign_bundle, verify_bundle
 from exporter.cli.terminal import BundleArgument, reported_errors
-from runtime_min.format.manifest import MANIFEST_NAME
 from runtime_min.format.origin import ManifestCheck, origin_checks, read_key, signature_of
-from runtime_min.format.verify import sha256_of
 
 DigestOption = Annotated[str | None, typer.Option(help="SHA-256 that the manifest must have.")]
 KeyOption = Annotated[
     Path | None,
     typer.Option(help="File of an Ed25519 public key, whose owner must have signed the bundle."),
 ]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace what an earlier run wrote.")]
 SignatureOption = Annotated[
     Path | None,
     typer.Option(
@@ -68,11 +67,13 @@ def sign(
 
 
 def pack(
-    path: BundleArgument, output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")]
+    path: BundleArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.")],
+    force: ForceOption = False,
 ) -> None:
     """Write a bundle into one file; the same bundle gives the same bytes."""
     with reported_errors():
-        pack_bundle(path, output)
+        pack_bundle(path, output, force=force)
         typer.echo(output)
 
 
@@ -82,10 +83,11 @@ def unpack(
     sha256: DigestOption = None,
     key: KeyOption = None,
     signature: SignatureOption = None,
+    force: ForceOption = False,
 ) -> None:
     """Check a packed bundle and write it into a directory."""
     with reported_errors("interrupted: no bundle was written"):
-        unpack_archive(archive, output, _checks(archive, sha256, key, signature))
+        unpack_archive(archive, output, _checks(archive, sha256, key, signature), force=force)
         typer.echo(output)
 
 
@@ -101,8 +103,8 @@ def add_voices(
     with reported_errors("interrupted: the bundle is unchanged"):
         from exporter.bundle.add_voices import add_voices
 
-        added = add_voices(path, packs, overwrite=overwrite)
+        added, sha256 = add_voices(path, packs, overwrite=overwrite)
         typer.echo(f"{path}: added {', '.join(added)}; its manifest's SHA-256 is now")
-        typer.echo(sha256_of(path / MANIFEST_NAME))
+        typer.echo(sha256)
         if signature_of(path).exists():
             typer.echo(f"{signature_of(path)} belongs to the earlier manifest: sign the bundle again")

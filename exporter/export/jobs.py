@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
+import shutil
 import signal
+import tempfile
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,6 +30,8 @@ Pool = Callable[[int], AbstractContextManager[Executor]]
 
 # A worker holds torch and TVM: 0.7 GB, for the decoder 1 GB.
 _MOST_WORKERS = 4
+_LITTLE_ROOM = 4 << 20
+"""Bytes; more than the object file of a library."""
 
 
 class StageError(ExportError):
@@ -154,9 +158,16 @@ def _result(future: Attempt, running: Mapping[Attempt, Job]) -> CompiledLibrary:
     try:
         result = future.result()
     except BrokenExecutor as error:
+        jobs = "; ".join(map(str, running.values()))
+        # LLVM ends the process where it cannot write.
+        if shutil.disk_usage(place := tempfile.gettempdir()).free < _LITTLE_ROOM:
+            raise OutputError(
+                f"No room to compile {jobs}: temporary files are in {place}, which is full. Make room there, "
+                "or name another directory in the variable TMPDIR."
+            ) from error
         raise StageError(
-            f"A worker process ended without an error message while these were compiled: "
-            f"{'; '.join(map(str, running.values()))}. The system may have run out of memory: try --jobs 1."
+            f"A worker process ended without an error message while these were compiled: {jobs}. "
+            "The system may have run out of memory: try --jobs 1."
         ) from error
     if isinstance(result, Failure):
         job = running[future]

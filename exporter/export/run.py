@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -47,13 +46,16 @@ def export_bundle(
         ValidationFailedError: the bundle misses a threshold.
         OutputError: the bundle could not be written.
     """
-    check_destination(Path(os.path.abspath(options.output)))
+    if check_destination(Path(os.path.abspath(options.output))):
+        progress.step(f"{options.output} holds a bundle, which the new one will replace")
     plan = make_plan(options, progress)
     # TVM takes seconds to import.
     from exporter.export.assemble import bundle_contents
 
-    with _named_write_errors(options.output), tempfile.TemporaryDirectory(prefix="kokoro-export-") as work:
-        libraries = _compile(plan, Path(work), progress, build, pool)
+    with ExitStack() as stack:
+        with _temporary_files_named():
+            work = stack.enter_context(tempfile.TemporaryDirectory(prefix="kokoro-export-"))
+            libraries = _compile(plan, Path(work), progress, build, pool)
         contents = bundle_contents(plan, libraries)
         if self_test is not None and (test := self_test(plan, progress)) is not None:
             manifest = replace(contents.manifest, extensions=test.extensions)
@@ -67,13 +69,13 @@ def export_bundle(
 
 
 @contextmanager
-def _named_write_errors(output: Path) -> Iterator[None]:
+def _temporary_files_named() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        advice = "Make room" if error.errno == errno.ENOSPC else "Correct its permissions"
         raise OutputError(
-            f"{output} could not be written: {error}. {advice}, or choose another place."
+            f"The libraries could not be compiled: {error}. That takes temporary files: make room for them, "
+            "or name another directory in the variable TMPDIR."
         ) from error
 
 

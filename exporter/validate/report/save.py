@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from exporter.bundle.staging import staged
+from exporter.bundle.staging import staged, write_errors
 from exporter.reference.traces import Array
 from exporter.validate.report.page import page
 from exporter.validate.report.text import verdict
@@ -32,6 +32,8 @@ VERSION = 1
 AUDIO = "audio"
 """The step whose values are audio."""
 _PAGE, _JSON = "report.html", "report.json"
+_OWN = re.compile(r"report\.(html|json)|tensors(/\d+\.npz)?|audio(/\d+-[a-z0-9.-]+\.wav)?")
+"""Paths within a report."""
 _LEFT_OUT = ("utterance", "reference", "values", "by_time")
 """Fields that are arrays, and the one whose own fields take its place."""
 
@@ -53,27 +55,24 @@ def save(report: Report, directory: Path) -> None:
     """
     steps = [step for spoken in report.utterances for step in spoken.steps]
     needed = sum(array.nbytes for step in steps for array in _arrays(step).values())
-    try:
-        # Through a link, as an ordinary write would go.
-        with staged(Path(os.path.realpath(directory)), needed, check_replaceable) as staging:
-            _write(report, staging)
-    except OSError as failure:
-        reason = failure.strerror or failure
-        raise OutputError(f"{directory} cannot be written: {reason}. Choose another place.") from failure
+    # Through a link, as an ordinary write would go.
+    place = Path(os.path.realpath(directory))
+    with staged(place, needed, check_replaceable) as staging, write_errors(place, needed):
+        _write(report, staging)
 
 
 def check_replaceable(directory: Path) -> None:
     """Refuses a place that must not be replaced, before minutes of validation.
 
     Raises:
-        NotAReportError: it is neither a report nor an empty directory.
+        NotAReportError: it is neither an empty directory nor a report without other files.
     """
     if not os.path.lexists(directory) or _is_report(directory):
         return
     if directory.is_dir() and not any(directory.iterdir()):
         return
     raise NotAReportError(
-        f"{directory} exists and is no report (it has no {_JSON} of this program): "
+        f"{directory} exists and is no report (it has no {_JSON} of this program, or other files): "
         "expected a new place, an empty directory or an earlier report; choose another place or remove it."
     )
 
@@ -157,4 +156,5 @@ def _is_report(directory: Path) -> bool:
         entries = json.loads((directory / _JSON).read_bytes())
     except (OSError, ValueError):
         return False
-    return isinstance(entries, dict) and entries.get("format") == FORMAT
+    paths = (path.relative_to(directory).as_posix() for path in directory.rglob("*"))
+    return isinstance(entries, dict) and entries.get("format") == FORMAT and all(map(_OWN.fullmatch, paths))

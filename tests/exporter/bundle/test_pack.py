@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from exporter.bundle.pack import ArchiveError, pack_bundle, unpack_archive
 from exporter.bundle.sign import sign_bundle
-from exporter.bundle.staging import NotABundleError
 from exporter.cli.main import app
 from runtime_min.errors import (
     BundleError,
@@ -74,19 +73,6 @@ def test_a_bundle_that_is_not_sound_is_not_packed(sound: Path, tmp_path: Path) -
     assert sorted(os.listdir(tmp_path)) == ["copy"]
 
 
-def test_an_earlier_bundle_is_replaced_and_anything_else_is_not(
-    sound: Path, archive: Path, tmp_path: Path
-) -> None:
-    unpack_archive(archive, tmp_path / "bundle")
-    unpack_archive(archive, tmp_path / "bundle")
-    assert bytes_of(tmp_path / "bundle") == bytes_of(sound)
-    (tmp_path / "precious").mkdir()
-    (tmp_path / "precious" / "thesis.tex").write_bytes(b"")
-    with pytest.raises(NotABundleError):
-        unpack_archive(archive, tmp_path / "precious")
-    assert sorted(os.listdir(tmp_path)) == ["bundle", "bundle.tar", "precious"]
-
-
 def refused(archive: Path, data: bytes, match: str | None = None) -> None:
     """The archive is refused, an earlier bundle stays, and nothing is left behind."""
     place = archive.parent / "place"
@@ -98,7 +84,7 @@ def refused(archive: Path, data: bytes, match: str | None = None) -> None:
     hostile.write_bytes(data)
     for destination in (earlier, place / "new"):
         with pytest.raises(BundleError, match=match):
-            unpack_archive(hostile, destination)
+            unpack_archive(hostile, destination, force=True)
     assert bytes_of(earlier) == before
     assert os.listdir(place) == ["bundle"]
 
@@ -219,4 +205,6 @@ def test_the_commands_pack_and_unpack(sound: Path, packed: bytes, tmp_path: Path
     assert bytes_of(tmp_path / "bundle") == bytes_of(sound)
     archive.write_bytes(packed[:-1])
     done = run(app, ["unpack", str(archive), "-o", str(tmp_path / "bundle")])
+    assert done.exit_code == 6 and "add --force" in done.stderr
+    done = run(app, ["unpack", str(archive), "-o", str(tmp_path / "bundle"), "--force"])
     assert done.exit_code == 4 and "is not a sound archive" in done.stderr

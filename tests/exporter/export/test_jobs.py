@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import multiprocessing
+import shutil
 import threading
 import time
 from itertools import pairwise
@@ -131,6 +132,14 @@ class TestWorkerProcesses:
             # The one that hangs would take two minutes.
             worker.join(60)
             assert worker.exitcode is not None
+
+    def test_a_worker_that_dies_of_a_full_temporary_directory_is_no_lack_of_memory(
+        self, tmp_path, monkeypatch
+    ):
+        usage = shutil.disk_usage(tmp_path)._replace(free=4096)
+        monkeypatch.setattr(shutil, "disk_usage", lambda path: usage)
+        with pytest.raises(OutputError, match=r"decoder 40 x86-64-v4.*is full.*TMPDIR"):
+            compile_all(some_jobs(("decoder",)), tmp_path, die, pool=worker_processes)
 
     def test_a_worker_that_dies_is_reported_with_its_job(self, tmp_path):
         with pytest.raises(StageError, match=r"decoder 40 x86-64-v4.*--jobs 1"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +23,7 @@ from runtime_min.errors import OutputError
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.support.stand_in_build import LEVELS, Recorder, build, die, fail_on_bert, threads
-from tests.support.written import bytes_of
+from tests.support.written import bytes_of, fail_with
 
 CONFIG = {"plbert": {"max_position_embeddings": 12}, "hidden_dim": 4, "style_dim": 2}
 
@@ -213,10 +214,23 @@ class TestExport:
 class TestFailure:
     def test_a_place_that_cannot_be_written_is_named(self, options, tmp_path):
         (tmp_path / "file").write_text("")
-        with pytest.raises(
-            OutputError, match=r"file/demo could not be written: .*File exists.*another place"
-        ):
-            run(replace(options, output=tmp_path / "file" / "demo"))
+        with pytest.raises(OutputError, match=r"file/demo cannot be written: File exists.*another place"):
+            run(replace(options, output=tmp_path / "file" / "demo"), die)
+
+    def test_a_full_temporary_directory_is_not_called_the_output(self, options, monkeypatch):
+        error = OSError(errno.ENOSPC, "No space left on device")
+        monkeypatch.setattr("tempfile.mkdtemp", fail_with(error))
+        with pytest.raises(OutputError, match=r"No space left .*TMPDIR"):
+            run(options)
+        assert left_behind(options) == []
+
+    def test_an_earlier_bundle_is_named_before_anything_is_compiled(self, options):
+        progress = Recorder()
+        run(options, progress=progress)
+        assert not any("will replace" in step for step in progress.all("step"))
+        with pytest.raises(StageError):
+            run(replace(options, cache=None), fail_on_bert, progress=progress)
+        assert any("will replace" in step for step in progress.all("step"))
 
     def test_a_failure_leaves_nothing_or_the_earlier_bundle_as_it_was(self, options):
         def refuse(plan, progress, bundle):

@@ -339,6 +339,16 @@ def test_what_is_no_report_is_refused_and_left_alone(tmp_path: Path, name: str) 
     assert files_of(tmp_path) == before
 
 
+@pytest.mark.usefixtures("quick_page")
+def test_a_report_with_notes_of_its_reader_is_not_replaced(tmp_path: Path) -> None:
+    save(GOOD, tmp_path / "report")
+    (tmp_path / "report" / "audio" / "notes.txt").write_text("precious")
+    before = files_of(tmp_path)
+    with pytest.raises(NotAReportError, match="or other files"):
+        save(GOOD, tmp_path / "report")
+    assert files_of(tmp_path) == before
+
+
 @pytest.mark.parametrize("failing", ["page", "replace_directory"])
 @pytest.mark.usefixtures("quick_page")
 def test_a_failure_leaves_the_earlier_report_and_nothing_else(
