@@ -11,7 +11,7 @@ import hashlib
 _P = 2**255 - 19
 """The field is that of the integers modulo this prime."""
 _ORDER = 2**252 + 27742317777372353535851937790883648493
-"""Of the base point."""
+"""Order of the base point."""
 _D = -121665 * pow(121666, -1, _P) % _P
 """The curve is -x² + y² = 1 + _D x² y²."""
 _ROOT = pow(2, (_P - 1) // 4, _P)
