@@ -103,6 +103,34 @@ def test_what_encodes_no_point_or_in_another_way_is_no_key(key: bytes) -> None:
     assert not ed25519.verify(key, b"", bytes(64))
 
 
+# Keys that are sums of a multiple of the base point and a point of order 8 or 2. With [order - k]A in place
+# of -[k]A, the first would be refused and the second accepted.
+MIXED = [
+    (
+        "e01775fd597a42832e5eae8e0e3f63b929eb7c43bca777ee0e854d3270601158",
+        b"3",
+        "f55ab0870840139bdf0404e04de83c02eafdedbd8edd054585c28bb1cf2b152d907b77727c001b2cfa8c8c2a0fb288cb"
+        "63582dc9c01a31ec6bb26b7fb8e42c0c",
+        True,
+    ),
+    (
+        "da2ec8a604b4b9d8c4948b5d2c6639331979fa7472bb53ae7c83507279f3a3fe",
+        b"0",
+        "3e0b035ef980fdf99f39c754603fea028813e41315f937d8cdfbbd2d1840f35ca2d3091793658d65d47c1dfce214ea15"
+        "7bbba4b2c186ab952ca511bd54923602",
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("key", "message", "signature", "valid"), MIXED)
+def test_a_key_with_a_part_of_small_order_is_used_as_openssl_uses_it(
+    key: str, message: bytes, signature: str, valid: bool
+) -> None:
+    parts = bytes.fromhex(key), message, bytes.fromhex(signature)
+    assert ed25519.verify(*parts) is _equation_holds(*parts) is valid
+
+
 def test_a_second_encoding_of_s_is_refused() -> None:
     key, message, signature = RFC_8032["3"]
     r, s = bytes.fromhex(signature[:64]), int.from_bytes(bytes.fromhex(signature[64:]), "little")
