@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from exporter.cli.terminal import BundleArgument, ConsoleProgress, lengths, reported_errors
+from exporter.cli.terminal import BundleArgument, ConsoleProgress, lengths, plain_console, reported_errors
 from runtime_min.format.signatures import MINIMUM_LENGTH
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ def bench(
             return
         with ConsoleProgress() as progress:
             benchmark = run(options, progress.step)
-        console, facts, shown = Console(), all_facts(benchmark), tables(benchmark)
+        console, facts, shown = plain_console(), all_facts(benchmark), tables(benchmark)
         console.print(as_terminal(facts, shown, console.width))
         if save_dir is not None:
             introduction = "`kokoro-export bench` wrote this file; all figures are of one run."

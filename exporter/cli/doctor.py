@@ -12,12 +12,11 @@ from enum import Enum
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from exporter import PYTHONS, directories
-from exporter.cli.terminal import reported_errors
+from exporter.cli.terminal import plain_console, reported_errors
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import choose_levels, find_target
 from exporter.errors import ExportError
@@ -59,7 +58,7 @@ def doctor() -> None:
     """Check whether this machine can export: versions, linker, CPU, disk, memory."""
     with reported_errors():
         findings = examine()
-        Console().print(_table(findings))
+        plain_console().print(_table(findings))
     if any(finding.status is Status.FAIL for finding in findings):
         raise typer.Exit(5)
 

@@ -8,13 +8,13 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
 from exporter.bundle.write import manifest_entries
-from exporter.cli.terminal import BundleArgument, reported_errors
+from exporter.cli.terminal import BundleArgument, plain_console, reported_errors
 from runtime_min.engine.machine import Machine, check_target, choose_level, this_machine
 from runtime_min.errors import MachineError
 from runtime_min.format.manifest import Manifest, Target
@@ -32,7 +32,7 @@ def inspect(
         if as_json:
             typer.echo(json.dumps(manifest_entries(manifest), indent=2))
         else:
-            Console().print(as_tables(manifest, this_machine()))
+            plain_console().print(as_tables(manifest, this_machine()))
 
 
 def as_tables(manifest: Manifest, machine: Machine) -> RenderableType:
@@ -50,8 +50,7 @@ def as_tables(manifest: Manifest, machine: Machine) -> RenderableType:
 def _summary(manifest: Manifest, machine: Machine) -> Table:
     table = Table("", "", title="Bundle", show_header=False, title_justify="left")
     for name, value in _facts(manifest, machine):
-        # A name from a manifest is text, never rich's markup.
-        table.add_row(Text(name), Text(value))
+        table.add_row(name, value)
     return table
 
 
@@ -109,7 +108,7 @@ def _validation(manifest: Manifest) -> Iterator[Table]:
     if figures:
         table = Table("worst figure", *levels, title="Compared with kokoro", title_justify="left")
         for figure, values in figures.items():
-            table.add_row(Text(figure), *(Text(values.get(level, "not measured")) for level in levels))
+            table.add_row(figure, *(values.get(level, "not measured") for level in levels))
         yield table
 
 
@@ -139,7 +138,7 @@ def _tensors(manifest: Manifest) -> Table:
         for direction, tensors in (("in", stage.inputs), ("out", stage.outputs)):
             for tensor in tensors:
                 shape = ", ".join(map(_dim, tensor.shape))
-                table.add_row(stage.name, direction, Text(tensor.name), tensor.dtype, shape)
+                table.add_row(stage.name, direction, tensor.name, tensor.dtype, shape)
     return table
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -39,7 +39,7 @@ def reported_errors(interrupted: str = "interrupted") -> Iterator[None]:
         yield
     except KokoroError as error:
         for line in (f"error: {error}", *getattr(error, "__notes__", ())):
-            typer.echo(line, err=True)
+            typer.echo(_printable(line), err=True)
         raise typer.Exit(error.exit_code) from error
     except ModuleNotFoundError as error:
         typer.echo(f"error: {error.name} is missing: pip install 'kokoro-export[export]'", err=True)
@@ -49,6 +49,16 @@ def reported_errors(interrupted: str = "interrupted") -> Iterator[None]:
         raise typer.Exit(_INTERRUPTED) from error
     finally:
         signal.signal(signal.SIGTERM, earlier)
+
+
+def plain_console(**settings: Any) -> Console:
+    """Returns a console that shows text as it is: a name in a bundle may look like rich's markup."""
+    return Console(markup=False, emoji=False, highlight=False, **settings)
+
+
+def _printable(text: str) -> str:
+    """Returns `text` with escapes in the place of what a terminal would obey or cannot show."""
+    return "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in text)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -82,7 +92,7 @@ class ConsoleProgress:
 
     def __init__(self, console: Console | None = None) -> None:
         """Takes the console to print on; by default standard error."""
-        self._console = console or Console(stderr=True)
+        self._console = console or plain_console(stderr=True)
         described = TextColumn("{task.description}", markup=False)
         columns = (SpinnerColumn(), described, BarColumn(), TimeElapsedColumn())
         quiet = not self._console.is_terminal
@@ -131,7 +141,7 @@ class ConsoleProgress:
         self._print(f"WARNING: {text}", style="bold yellow")
 
     def _print(self, text: str, style: str | None = None) -> None:
-        self._console.print(text, style=style, markup=False, highlight=False, soft_wrap=True)
+        self._console.print(text, style=style, soft_wrap=True)
 
     def _show_libraries(self, latest: str) -> None:
         description = f"{self._done} of {self._planned} libraries; {latest}"

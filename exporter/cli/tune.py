@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from exporter.cli.terminal import ConsoleProgress, reported_errors
+from exporter.cli.terminal import ConsoleProgress, plain_console, reported_errors
 from exporter.compiler.targets import find_target
 from runtime_min.engine.machine import this_machine
 
@@ -28,7 +27,7 @@ def tune(
         levels = measurable_levels(find_target("host"), cpu_level, this_machine())
         with ConsoleProgress() as progress:
             choices = tune(levels, progress.step)
-        Console().print(as_tables(choices))
+        plain_console().print(as_tables(choices))
         if write:
             write_table(TABLE, read_table(), choices)
             typer.echo(TABLE)

@@ -7,9 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
-from exporter.cli.terminal import EPILOG, BundleArgument, ConsoleProgress, parts, reported_errors
+from exporter.cli.terminal import (
+    EPILOG,
+    BundleArgument,
+    ConsoleProgress,
+    parts,
+    plain_console,
+    reported_errors,
+)
 from runtime_min.format.signatures import MINIMUM_LENGTH, STAGE_NAMES
 
 if TYPE_CHECKING:
@@ -62,7 +68,7 @@ def e2e(
         options = Options(path, utterances, cpu_level, checkpoint, config, threads, _answers(no_cache))
         with ConsoleProgress() as progress:
             found = compare_end_to_end(options, progress.doing)
-        Console().print(*as_tables(found))
+        plain_console().print(*as_tables(found))
         if json is not None:
             write_json(json, found, path)
         typer.echo(verdict(found, path))
@@ -142,7 +148,7 @@ def steps(
         )  # fmt: skip
         with ConsoleProgress() as progress:
             report = compare_steps(options, progress.doing)
-        show(report, Console())
+        show(report, plain_console())
         if save_dir is not None:
             save(report, save_dir)
             typer.echo(f"saved {save_dir / 'report.html'}")

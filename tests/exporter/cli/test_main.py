@@ -10,13 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from exporter.bundle.write import write_bundle
 from exporter.cli import doctor
 from exporter.cli.main import app
-from exporter.cli.terminal import ConsoleProgress
+from exporter.cli.terminal import ConsoleProgress, plain_console
 from exporter.compiler.link import LinkerMissingError
 from exporter.compiler.targets import UnknownTargetError
 from exporter.errors import CheckpointUnreachableError, ValidationFailedError, VoiceError
@@ -148,7 +147,7 @@ class TestBundle:
         assert signal.getsignal(signal.SIGTERM) == before
 
     def test_progress_has_a_line_for_each_event(self, capsys):
-        with ConsoleProgress(Console(width=100)) as progress:
+        with ConsoleProgress(plain_console(width=100)) as progress:
             progress.planned(1)
             progress.started("decoder 5120 x86-64-v4")
             progress.finished("decoder 5120 x86-64-v4", 21.25, False)
@@ -161,7 +160,7 @@ class TestBundle:
         ]
 
     def test_a_terminal_shows_a_bar_with_the_libraries_that_are_done(self):
-        console = Console(width=100, force_terminal=True, file=io.StringIO())
+        console = plain_console(width=100, force_terminal=True, file=io.StringIO())
         with ConsoleProgress(console) as progress:
             progress.planned(3)
             progress.finished("bert 512 x86-64-v4", 2, True)
