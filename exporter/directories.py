@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from pathlib import Path
+
+from exporter.errors import CacheError
+from runtime_min.errors import OutputError
+from runtime_min.output.writer import write_file
 
 
 def cache() -> Path:
@@ -27,6 +32,46 @@ def runtimes() -> Path:
 def answers() -> Path:
     """Returns the directory of what kokoro computed for known utterances."""
     return cache() / "answers"
+
+
+def refuse_shared(directory: Path) -> None:
+    """Refuses a directory whose files another user may have written; one that does not exist is sound.
+
+    Raises:
+        CacheError: it belongs to another user than this one and root, or every user may write to it.
+    """
+    # Windows keeps a user's cache from others, and has neither owners nor modes of this kind.
+    if not hasattr(os, "geteuid") or not directory.exists():
+        return
+    found = directory.stat()
+    if found.st_uid not in (0, os.geteuid()) or found.st_mode & stat.S_IWOTH:
+        raise CacheError(
+            f"{directory} belongs to user {found.st_uid} and has mode {stat.S_IMODE(found.st_mode):o}: "
+            f"expected user {os.geteuid()}, and no right for others to write, because its files go into "
+            "bundles. Delete it, or choose another with --cache-dir or XDG_CACHE_HOME."
+        )
+
+
+def read_stored(path: Path) -> bytes | None:
+    """Returns the content of a stored file; None if there is none, or something other than a file."""
+    try:
+        return path.read_bytes() if path.is_file() else None
+    except OSError:
+        return None
+
+
+def store(path: Path, content: bytes) -> None:
+    """Writes a file, in place of an earlier one, in a directory of this user alone.
+
+    Raises:
+        CacheError: the directory is another user's.
+        OSError, OutputError: the file cannot be written.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    refuse_shared(path.parent)
+    if path.exists() and not path.is_file():
+        raise OutputError(f"{path} is not a file: expected one, or nothing. Remove it.")
+    write_file(path, content)
 
 
 def _system_cache() -> Path:

@@ -31,6 +31,12 @@ class VoiceError(ExportError):
     exit_code = 3
 
 
+class CacheError(ExportError):
+    """A cached directory belongs to another user, or every user may write to it."""
+
+    exit_code = 5
+
+
 class ReferenceProcessError(ExportError):
     """The process that runs kokoro itself failed or ended."""
 

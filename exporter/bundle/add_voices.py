@@ -7,7 +7,6 @@ with its digest while it is copied. No other writer comes in between: the lock i
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -25,7 +24,6 @@ from runtime_min.format.verify import manifest_of
 
 _HEADROOM = 1 << 20
 """Most bytes that the manifest and the file system take."""
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def add_voices(
@@ -96,10 +94,6 @@ def _check(voices: Voices, manifest: Manifest, overwrite: bool) -> None:
     shape = (manifest.max_phonemes, 2 * manifest.model.style)
     taken = {voice.name for voice in manifest.voices}
     for name, rows in voices.items():
-        if not _NAME.fullmatch(name):
-            raise VoiceError(
-                f"{name!r} cannot be the name of a voice: expected letters, digits, _ and -. Rename the file."
-            )
         if rows.shape != shape:
             raise VoiceError(f"the voice {name} is {list(rows.shape)} and the bundle takes {list(shape)}")
         if name in taken and not overwrite:

@@ -15,12 +15,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 import exporter.compiler
+from exporter import directories
 from exporter.compiler import cuda
 from exporter.compiler.library import CompiledLibrary, Job
 from exporter.compiler.link import find_linker, linker_version
 from exporter.compiler.targets import Target
 from runtime_min.format import signatures
-from runtime_min.output.writer import write_file
 
 _PACKAGES = ("apache-tvm", "apache-tvm-ffi", "torch", "kokoro")
 _COMPILER = Path(exporter.compiler.__file__).parent
@@ -62,7 +62,12 @@ class LibraryCache:
     """Compiled libraries in a directory that several exports may share."""
 
     def __init__(self, directory: Path, facts: Sequence[str] = ()) -> None:
-        """Takes the directory, which is made when the first library is stored, and `compiler_facts`."""
+        """Takes the directory, which is made when the first library is stored, and `compiler_facts`.
+
+        Raises:
+            CacheError: another user may have written the directory's files.
+        """
+        directories.refuse_shared(directory)
         self._directory = directory
         self._facts = facts
 
@@ -77,10 +82,8 @@ class LibraryCache:
         Returns:
             The library there; None where none is stored, or where it is damaged.
         """
-        try:
-            digest, text, content = self.entry(job).read_bytes().split(b"\n", 2)
-        except (OSError, ValueError):
-            return None
+        digest, _, rest = (directories.read_stored(self.entry(job)) or b"").partition(b"\n")
+        text, _, content = rest.partition(b"\n")
         if digest != _digest(text, content):
             return None
         path.write_bytes(content)
@@ -93,10 +96,9 @@ class LibraryCache:
         Raises:
             OSError, OutputError: the directory cannot be written; nothing half stays in it.
         """
-        self._directory.mkdir(parents=True, exist_ok=True)
         content = library.path.read_bytes()
         text = json.dumps([library.parameters, library.seconds]).encode()
-        write_file(self.entry(library.job), b"\n".join([_digest(text, content), text, content]))
+        directories.store(self.entry(library.job), b"\n".join([_digest(text, content), text, content]))
 
 
 def _digest(description: bytes, library: bytes) -> bytes:

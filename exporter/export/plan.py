@@ -12,6 +12,7 @@ from exporter.compiler import cuda
 from exporter.compiler.library import Job
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import CpuLevel, Target, choose_levels, find_target
+from exporter.directories import refuse_shared
 from exporter.errors import ExportError
 from exporter.export.runtime_wheel import runtime_libraries
 from exporter.progress import Progress
@@ -140,6 +141,9 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
         ExportError: the options cannot be exported.
     """
     _check_options(options)
+    for directory in (options.cache, options.answers):
+        if directory is not None:
+            refuse_shared(directory)
     machine = this_machine()
     target = find_target(options.target, machine)
     _check_lstm_device(options.lstm_device, target)

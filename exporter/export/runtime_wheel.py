@@ -18,7 +18,6 @@ from exporter import directories
 from exporter.compiler.targets import Target
 from exporter.errors import ExportError
 from runtime_min.format.verify import sha256_of
-from runtime_min.output.writer import write_file
 
 _PACKAGE = "apache-tvm"
 
@@ -39,12 +38,14 @@ def runtime_libraries(target: Target, given: Path | None = None) -> dict[str, Pa
 
     Raises:
         RuntimeLibraryError: a file cannot be fetched or read, or its SHA-256 is another one.
+        CacheError: another user may have written the files of the cache.
         OutputError: a file cannot be written into the cache.
     """
     files = target.runtime_files
+    directories.refuse_shared(directories.runtimes())
     kept = {file.name: directories.runtimes() / file.sha256 / file.name for file in files}
     places = [(kept[file.name], file.sha256) for file in files]
-    if given is None and all(place.exists() and sha256_of(place) == sha256 for place, sha256 in places):
+    if given is None and all(place.is_file() and sha256_of(place) == sha256 for place, sha256 in places):
         return kept
     if given is None:
         contents, source = _fetch(target), f"the wheel of {_requirement()} for {target.wheel_platform}"
@@ -58,8 +59,7 @@ def runtime_libraries(target: Target, given: Path | None = None) -> dict[str, Pa
                 f"{file.sha256}, found {found}. Use the wheel of {_requirement()}."
             )
     for file, content in zip(files, contents, strict=True):
-        kept[file.name].parent.mkdir(parents=True, exist_ok=True)
-        write_file(kept[file.name], content)
+        directories.store(kept[file.name], content)
     return kept
 
 

@@ -6,8 +6,7 @@ tensors that are missing, left over or misshapen and stops.
 
 from __future__ import annotations
 
-import pickle
-import zipfile
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,14 +14,18 @@ from typing import Any, Literal
 
 import torch
 
-from exporter.compiler.kokoro_model import build_model
+from exporter.compiler.kokoro_model import build_model, model_without_weights
 from exporter.errors import CheckpointError
 from exporter.model import hub, synthetic
 from exporter.model.config import OFFICIAL_CONFIG, PARTS, Config, read_config
+from exporter.model.torch_file import StoredTensor, TorchFile, TorchFileError
 from runtime_min.format.verify import sha256_of
 
 Source = Literal["hub", "file", "synthetic"]
-State = dict[str, torch.Tensor]
+State = dict[str, StoredTensor]
+
+_FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+_MOST_BYTES_OUTSIDE_TENSORS = 16 << 20
 
 # transformers before 4.31 saved this constant with the weights of ALBERT; the model makes its own.
 _HARMLESS_LEFTOVERS = {"bert": {"embeddings.position_ids"}}
@@ -78,11 +81,15 @@ def load(source: str, config: Path | None = None, cache: Path | None = None) -> 
             f"no checkpoint file at {path}. --checkpoint takes hub, synthetic or the path of a .pth file."
         )
     checked = read_config(config_path)
-    states = _read_states(path)
-    model = build_model(checked)
-    for part in PARTS:
-        _load_part(path, part, getattr(model, part), states[part])
-    _refresh_normed_weights(model)
+    try:
+        model = _load_model(path, checked)
+    except TorchFileError as error:
+        raise CheckpointError(
+            f"{path} is damaged or cut off, or not a torch checkpoint of dense tensors: {error}. "
+            "Get the file again, or save only the tensors of the state dicts."
+        ) from error
+    except OSError as error:
+        raise CheckpointError(f"cannot read the checkpoint {path}: {error.strerror}") from error
     names: dict[str, tuple[str, Source]] = {
         "hub": (hub.REPOSITORY, "hub"),
         "synthetic": ("synthetic", "synthetic"),
@@ -113,12 +120,24 @@ def checkpoint_files(source: str, config: Path | None = None, cache: Path | None
     return Path(source), config
 
 
-def _read_states(path: Path) -> dict[str, State]:
-    """Reads the five parts' state dicts, without DataParallel's prefix ``module.``."""
-    try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
-        raise CheckpointError(_unreadable(path, error)) from error
+def _load_model(path: Path, config: Config) -> Any:
+    """Returns the model with the file's weights, after comparing all that the file describes."""
+    shapes = model_without_weights(json.dumps(config, sort_keys=True))
+    # The widest numbers have eight bytes.
+    most_bytes = 8 * sum(tensor.numel() for tensor in shapes.state_dict().values())
+    with TorchFile(path, most_bytes + _MOST_BYTES_OUTSIDE_TENSORS) as file:
+        states = _plain_states(path, file.content)
+        for part in PARTS:
+            _compare(path, part, getattr(shapes, part), states[part])
+        model = build_model(config)
+        for part in PARTS:
+            _load_part(path, part, getattr(model, part), dict(file.read(states[part])))
+    _refresh_normed_weights(model)
+    return model
+
+
+def _plain_states(path: Path, content: object) -> dict[str, State]:
+    """Returns the five parts' state dicts, without DataParallel's prefix ``module.``."""
     if not isinstance(content, dict) or set(content) != set(PARTS):
         found = list(map(str, content)) if isinstance(content, dict) else [type(content).__name__]
         raise CheckpointError(
@@ -128,63 +147,71 @@ def _read_states(path: Path) -> dict[str, State]:
     return {part: _plain_state(path, part, content[part]) for part in PARTS}
 
 
-def _unreadable(path: Path, error: Exception) -> str:
-    """Returns a message about a file that torch.load refuses."""
-    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    if isinstance(error, pickle.UnpicklingError) and zipfile.is_zipfile(path):
-        return (
-            f"{path} holds pickled Python objects besides tensors, and loading it would run code: {reason} "
-            "Save only the state dicts' tensors."
-        )
-    return f"{path} is not a torch checkpoint, or it is damaged or cut off: {reason} Get the file again."
-
-
 def _plain_state(path: Path, part: str, state: object) -> State:
-    if not isinstance(state, Mapping) or not all(isinstance(value, torch.Tensor) for value in state.values()):
+    if not isinstance(state, dict) or not all(isinstance(value, StoredTensor) for value in state.values()):
         raise CheckpointError(f"{path}: expected a dict of tensors under {part!r}, found something else")
-    return {str(name).removeprefix("module."): tensor for name, tensor in state.items()}
+    plain = {str(name).removeprefix("module."): tensor for name, tensor in state.items()}
+    twice = [name for name in plain if name in state and f"module.{name}" in state]
+    if twice:
+        raise CheckpointError(
+            f"{path} has tensors of {part} both with and without the prefix 'module.': {_few(twice)}. "
+            "Remove one of each."
+        )
+    for name in _HARMLESS_LEFTOVERS.get(part, ()):
+        plain.pop(name, None)
+    return plain
 
 
-def _load_part(path: Path, part: str, module: torch.nn.Module, state: State) -> None:
-    """Copies a state dict into a module after checking that they fit."""
-    state = {name: value for name, value in state.items() if name not in _HARMLESS_LEFTOVERS.get(part, ())}
+def _compare(path: Path, part: str, module: torch.nn.Module, state: State) -> None:
+    """Compares names, types and shapes of a state dict with those of the model."""
     expected = module.state_dict()
-    state = _instance_norm_identity(module, state) | state
     for problem, names in (
-        ("lacks", expected.keys() - state.keys()),
+        ("lacks", expected.keys() - _instance_norm_identity(module, state).keys() - state.keys()),
         ("has, and the model lacks,", state.keys() - expected.keys()),
         (
-            "has values that are not finite numbers in",
-            {name for name, value in state.items() if not torch.isfinite(value).all()},
+            "has numbers of another type than a float in",
+            {name for name in state if state[name].dtype not in _FLOATS},
         ),
     ):
         if names:
+            raise _misfit(path, problem, part, names)
+    for name, tensor in state.items():
+        if tensor.shape != expected[name].shape:
             raise CheckpointError(
-                f"{path} {problem} {len(names)} tensors of {part}: {_few(names)}. "
-                "Is it damaged, or does its configuration belong to another model?"
+                f"{path}: {part}.{name} has shape {list(tensor.shape)}, and the configuration asks for "
+                f"{list(expected[name].shape)}. Give the configuration that belongs to this checkpoint."
             )
-    for name, value in expected.items():
-        if value.shape != state[name].shape:
-            raise CheckpointError(
-                f"{path}: {part}.{name} has shape {list(state[name].shape)}, and the configuration asks for "
-                f"{list(value.shape)}. Give the configuration that belongs to this checkpoint."
-            )
-    module.load_state_dict(state)
 
 
-def _instance_norm_identity(module: torch.nn.Module, state: State) -> State:
+def _misfit(path: Path, problem: str, part: str, names: Collection[str]) -> CheckpointError:
+    return CheckpointError(
+        f"{path} {problem} {len(names)} tensors of {part}: {_few(names)}. "
+        "Is it damaged, or does its configuration belong to another model?"
+    )
+
+
+def _load_part(path: Path, part: str, module: torch.nn.Module, state: Mapping[str, torch.Tensor]) -> None:
+    """Copies a state dict that fits into a module."""
+    # A float64 may exceed float32.
+    infinite = [name for name, value in state.items() if not value.float().isfinite().all()]
+    if infinite:
+        raise _misfit(path, "has values that are not finite numbers in", part, infinite)
+    module.load_state_dict(_instance_norm_identity(module, state) | dict(state))
+
+
+def _instance_norm_identity(module: torch.nn.Module, names: Collection[str]) -> dict[str, torch.Tensor]:
     """Returns weights 1 and biases 0 for AdaIN's instance norms, if a checkpoint has none of them.
 
     Kokoro was trained with ``InstanceNorm1d(affine=False)``, and kokoro's code has ``affine=True`` only
     for an old ONNX exporter. The official file therefore holds 548 tensors, not the model's 688: with the
     other 140 it would be larger than its 327,212,226 bytes.
     """
-    identity: State = {}
+    identity = {}
     for name, norm in module.named_modules():
         if isinstance(norm, torch.nn.InstanceNorm1d):
             identity[f"{name}.weight"] = torch.ones(norm.num_features)
             identity[f"{name}.bias"] = torch.zeros(norm.num_features)
-    return {} if identity.keys() & state.keys() else identity
+    return {} if identity.keys() & set(names) else identity
 
 
 def _refresh_normed_weights(model: torch.nn.Module) -> None:
@@ -198,5 +225,6 @@ def _refresh_normed_weights(model: torch.nn.Module) -> None:
 
 def _few(names: Collection[str], limit: int = 5) -> str:
     """Returns the first few of many names."""
-    shown = ", ".join(sorted(names)[:limit])
+    # A file's names may be of any length, and of characters that a terminal takes for commands.
+    shown = ", ".join(ascii(name)[1:-1][:100] for name in sorted(names)[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

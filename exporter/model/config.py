@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from exporter.errors import ConfigError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
@@ -18,20 +18,32 @@ PARTS = ("bert", "bert_encoder", "predictor", "decoder", "text_encoder")
 """The model's modules, each with a state dict of its own in a checkpoint."""
 OFFICIAL_CONFIG = Path(__file__).parent / "data" / "config.json"
 
-_Size = Annotated[int, Field(strict=True, ge=1)]
-_Sizes = Annotated[list[_Size], Field(min_length=1)]
+_MOST_BYTES = 1 << 20
+_MOST_PROBLEMS = 5
+_LONGEST_PROBLEM = 200
+# With all sizes at their bounds a model has 2.7 GB of weights, eight times the official one.
+_Size = Annotated[int, Field(strict=True, ge=1, le=4096)]
+_Tokens = Annotated[int, Field(strict=True, ge=1, le=1 << 16)]
+_Channels = Annotated[int, Field(strict=True, ge=1, le=1024)]
+_Layers = Annotated[int, Field(strict=True, ge=1, le=16)]
+_Share = Annotated[float, Field(strict=True, ge=0, lt=1)]
+_Kernel = Annotated[int, Field(strict=True, ge=1, le=31)]
+_Kernels = Annotated[list[_Kernel], Field(min_length=1, max_length=4)]
 
 
 class VocoderConfig(BaseModel):
-    """Sizes of the vocoder, iSTFTNet."""
+    """Sizes of the vocoder, iSTFTNet; kokoro's constructor takes no other entries."""
 
-    gen_istft_hop_size: _Size
-    gen_istft_n_fft: _Size
-    resblock_dilation_sizes: list[Annotated[list[_Size], Field(min_length=3, max_length=3)]]
-    resblock_kernel_sizes: _Sizes
-    upsample_initial_channel: _Size
-    upsample_kernel_sizes: _Sizes
-    upsample_rates: _Sizes
+    model_config = ConfigDict(extra="forbid")
+
+    gen_istft_hop_size: _Kernel
+    # The exporter's transform has 11 bins.
+    gen_istft_n_fft: Literal[20]
+    resblock_dilation_sizes: list[Annotated[list[_Kernel], Field(min_length=3, max_length=3)]]
+    resblock_kernel_sizes: _Kernels
+    upsample_initial_channel: _Channels
+    upsample_kernel_sizes: _Kernels
+    upsample_rates: _Kernels
 
     @model_validator(mode="after")
     def _fit(self) -> VocoderConfig:
@@ -41,6 +53,11 @@ class VocoderConfig(BaseModel):
         ):
             if len(one) != len(other):
                 raise ValueError(f"{name} should have {len(other)} entries and has {len(one)}")
+        if self.upsample_initial_channel % (1 << len(self.upsample_rates)):
+            raise ValueError(
+                "upsample_initial_channel should be a multiple of 2 to the number of upsample_rates, "
+                f"and is {self.upsample_initial_channel}"
+            )
         samples = 2 * math.prod(self.upsample_rates) * self.gen_istft_hop_size
         if samples != SAMPLES_PER_FRAME:
             raise ValueError(
@@ -51,33 +68,46 @@ class VocoderConfig(BaseModel):
 
 
 class BertConfig(BaseModel):
-    """Sizes of the text encoder, PL-BERT."""
+    """Sizes of the text encoder, PL-BERT; with other entries transformers would build another model."""
+
+    model_config = ConfigDict(extra="forbid")
 
     hidden_size: _Size
     intermediate_size: _Size
     max_position_embeddings: _Size
     num_attention_heads: _Size
-    num_hidden_layers: _Size
+    num_hidden_layers: _Layers
+    dropout: _Share = 0.0
+
+    @model_validator(mode="after")
+    def _fit(self) -> BertConfig:
+        if self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"hidden_size should be a multiple of {self.num_attention_heads}, num_attention_heads, "
+                f"and is {self.hidden_size}"
+            )
+        return self
 
 
 class KokoroConfig(BaseModel):
     """Entries from which kokoro's modules are built; others are ignored."""
 
     dim_in: _Size
-    dropout: Annotated[float, Field(strict=True, ge=0, lt=1)]
+    dropout: _Share
     # kokoro's code works with no other width and no other style.
     hidden_dim: Literal[512]
     style_dim: Literal[128]
     max_conv_dim: _Size
     max_dur: _Size
-    n_layer: _Size
+    multispeaker: bool = True
+    n_layer: _Layers
     n_mels: _Size
-    n_token: _Size
-    text_encoder_kernel_size: _Size
+    n_token: _Tokens
+    text_encoder_kernel_size: _Kernel
     istftnet: VocoderConfig
     plbert: BertConfig
     # 0 is the token around every utterance.
-    vocab: Annotated[dict[str, _Size], Field(min_length=1)]
+    vocab: Annotated[dict[Annotated[str, Field(min_length=1)], _Tokens], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _fit(self) -> KokoroConfig:
@@ -92,20 +122,43 @@ class KokoroConfig(BaseModel):
 def read_config(path: Path) -> Config:
     """Reads a ``config.json`` and checks everything that the model is built from.
 
+    Returns:
+        The entries of `KokoroConfig` that the file has.
+
     Raises:
         ConfigError: the file is unreadable or not JSON, or an entry is missing or fits no Kokoro model.
     """
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        KokoroConfig.model_validate(config)
+        entries = json.loads(_read_text(path), object_pairs_hook=_dict)
+        config = KokoroConfig.model_validate(entries)
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
     except ValidationError as error:
-        problems = "; ".join(map(_problem, error.errors(include_url=False)))
-        raise ConfigError(f"{path} is not the configuration of a Kokoro model: {problems}") from error
-    except ValueError as error:
-        raise ConfigError(f"the configuration {path} is not JSON: {error}") from error
-    return dict(config)
+        problems = error.errors(include_url=False)
+        shown = "; ".join(map(_problem, problems[:_MOST_PROBLEMS]))
+        more = f"; and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
+        raise ConfigError(f"{path} is not the configuration of a Kokoro model: {shown}{more}") from error
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"the configuration {path} is not JSON: {error!s:.200}") from error
+    return config.model_dump(exclude_unset=True)
+
+
+def _read_text(path: Path) -> str:
+    if not path.is_file() and path.exists():
+        raise ValueError("it is not a regular file")
+    with path.open(encoding="utf-8") as file:
+        text = file.read(_MOST_BYTES + 1)
+    if len(text) > _MOST_BYTES:
+        raise ValueError(f"it has more than {_MOST_BYTES:,} characters")
+    return text
+
+
+def _dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns a JSON object as a dict; of two entries with one key json would keep the second."""
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
+        raise ValueError("an object has two entries with one key")
+    return entries
 
 
 def _problem(problem: Any) -> str:
@@ -113,4 +166,6 @@ def _problem(problem: Any) -> str:
     where = ".".join(map(str, problem["loc"]))
     message = problem["msg"].removeprefix("Value error, ")
     found = "" if problem["type"] in ("missing", "value_error") else f", found {problem['input']!r:.60}"
-    return f"{where}: {message}{found}".removeprefix(": ")
+    text = f"{where}: {message}{found}".removeprefix(": ")[:_LONGEST_PROBLEM]
+    # A vocabulary may contain any character, and a terminal takes some for commands.
+    return text if text.isprintable() else ascii(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import pickle
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,20 +13,17 @@ from numpy.typing import NDArray
 
 from exporter.errors import VoiceError
 from exporter.model.checkpoint import Checkpoint
-from exporter.model.hub import download
+from exporter.model.hub import VOICES, download
 from exporter.model.synthetic import uniform
+from exporter.model.torch_file import StoredTensor, TorchFile, TorchFileError
+from runtime_min.errors import ManifestError
+from runtime_min.format.schema import Node
 
 ROWS, COLUMNS = 510, 256
-NAMES = (
-    "af_alloy", "af_aoede", "af_bella", "af_heart", "af_jessica", "af_kore", "af_nicole", "af_nova",
-    "af_river", "af_sarah", "af_sky", "am_adam", "am_echo", "am_eric", "am_fenrir", "am_liam",
-    "am_michael", "am_onyx", "am_puck", "am_santa", "bf_alice", "bf_emma", "bf_isabella", "bf_lily",
-    "bm_daniel", "bm_fable", "bm_george", "bm_lewis", "ef_dora", "em_alex", "em_santa", "ff_siwis",
-    "hf_alpha", "hf_beta", "hm_omega", "hm_psi", "if_sara", "im_nicola", "jf_alpha",
-    "jf_gongitsune", "jf_nezumi", "jf_tebukuro", "jm_kumo", "pf_dora", "pm_alex", "pm_santa",
-    "zf_xiaobei", "zf_xiaoni", "zf_xiaoxiao", "zf_xiaoyi", "zm_yunjian", "zm_yunxi", "zm_yunxia",
-    "zm_yunyang",
-)  # fmt: skip
+_MOST_BYTES_OUTSIDE_TENSOR = 64 << 10
+# Real voices reach 3.19. Far larger values overflow in the model, and its weights would seem to be the cause.
+_LARGEST = 100.0
+NAMES = tuple(VOICES)
 """The 54 voices of Kokoro-82M v1.0."""
 
 Voices = dict[str, NDArray[np.float32]]
@@ -79,10 +76,12 @@ def read_packs(paths: Sequence[Path]) -> Voices:
         if not found or not all(map(_is_pack, found)):
             raise VoiceError(f"{path} is not a voice pack: expected NAME.pt, NAME.bin or a directory of them")
         for pack in found:
-            if pack.stem in packs:
-                raise VoiceError(f"the voice {pack.stem} is there twice: keep {pack} or {packs[pack.stem]}")
-            packs[pack.stem] = pack
-    return {name: _read_pack(pack) for name, pack in packs.items()}
+            _check_name(pack)
+            # Some file systems ignore case, and a bundle can be copied to one.
+            earlier = packs.setdefault(pack.stem.lower(), pack)
+            if earlier is not pack:
+                raise VoiceError(f"the voice {pack.stem} is there twice: keep {pack} or {earlier}")
+    return {pack.stem: _read_pack(pack) for pack in packs.values()}
 
 
 def _is_pack(path: Path) -> bool:
@@ -109,31 +108,57 @@ def _unit(name: str) -> NDArray[np.float64]:
     return uniform(f"voice/{name}", (COLUMNS,)).astype(np.float64) * math.sqrt(3)
 
 
+def _check_name(pack: Path) -> None:
+    """Compares the name of a voice with the rule for paths in a bundle."""
+    try:
+        Node(f"voices/{pack.stem}.bin", "").relative_path()
+    except ManifestError as error:
+        raise VoiceError(
+            f"{pack.stem!a} cannot be the name of a voice: expected letters, digits, '_' and '-', and no "
+            "name of a Windows device such as con. Rename the file."
+        ) from error
+
+
 def _read_pack(path: Path) -> NDArray[np.float32]:
     try:
-        voice = np.fromfile(path, "<f4") if path.suffix == ".bin" else _read_tensor(path)
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise VoiceError(f"{path} is not a regular file: expected NAME.pt or NAME.bin")
+        voice = _read_raw(path) if path.suffix == ".bin" else _read_tensor(path)
     except OSError as error:
         raise VoiceError(f"cannot read the voice pack {path}: {error.strerror}") from error
-    if path.suffix == ".bin" and path.stat().st_size != 4 * ROWS * COLUMNS:
+    if not (np.abs(voice) <= _LARGEST).all():
         raise VoiceError(
-            f"{path}: expected {4 * ROWS * COLUMNS} bytes (float32 [{ROWS}, {COLUMNS}]), "
-            f"found {path.stat().st_size}. Is it cut off?"
+            f"{path}: expected finite numbers from -{_LARGEST:g} to {_LARGEST:g}, found others. "
+            "Is it damaged?"
         )
-    if path.suffix == ".pt" and voice.shape not in ((ROWS, 1, COLUMNS), (ROWS, COLUMNS)):
-        raise VoiceError(f"{path}: expected a tensor [{ROWS}, 1, {COLUMNS}], found {list(voice.shape)}")
-    if not np.isfinite(voice).all():
-        raise VoiceError(f"{path} has values that are not finite numbers. Is it damaged?")
     return voice.astype(np.float32).reshape(ROWS, COLUMNS)
+
+
+def _read_raw(path: Path) -> NDArray[np.float32]:
+    expected = 4 * ROWS * COLUMNS
+    with path.open("rb") as file:
+        data = file.read(expected + 1)
+    if len(data) != expected:
+        raise VoiceError(
+            f"{path}: expected {expected} bytes (float32 [{ROWS}, {COLUMNS}]), found "
+            f"{path.stat().st_size}. Is it cut off?"
+        )
+    return np.frombuffer(data, "<f4")
 
 
 def _read_tensor(path: Path) -> NDArray[np.float32]:
     try:
-        tensor = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        raise VoiceError(
-            f"{path} is not a tensor saved by torch, or it is damaged: {error!s:.200}"
-        ) from error
-    if not isinstance(tensor, torch.Tensor) or tensor.dtype != torch.float32:
-        kind = str(tensor.dtype) if isinstance(tensor, torch.Tensor) else type(tensor).__name__
-        raise VoiceError(f"{path}: expected a float32 tensor [{ROWS}, 1, {COLUMNS}], found {kind}")
-    return tensor.numpy()
+        with TorchFile(path, 4 * ROWS * COLUMNS + _MOST_BYTES_OUTSIDE_TENSOR) as file:
+            tensor = file.content
+            if not isinstance(tensor, StoredTensor):
+                raise VoiceError(f"{path}: expected one tensor, found {type(tensor).__name__}")
+            if tensor.dtype != torch.float32 or tensor.shape not in ((ROWS, 1, COLUMNS), (ROWS, COLUMNS)):
+                raise VoiceError(
+                    f"{path}: expected a float32 tensor [{ROWS}, 1, {COLUMNS}], found {tensor.dtype} "
+                    f"{list(tensor.shape)}"
+                )
+            ((_, values),) = file.read({path.stem: tensor})
+    except TorchFileError as error:
+        raise VoiceError(f"{path} is not a tensor saved by torch, or it is damaged: {error}") from error
+    array: NDArray[np.float32] = values.numpy()
+    return array

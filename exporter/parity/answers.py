@@ -11,16 +11,18 @@ import hashlib
 import importlib.metadata
 import io
 import json
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import astuple, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
+from exporter import directories
+from exporter.errors import CacheError
 from exporter.parity import expected as expected_answers
 from exporter.parity import source_spectrum
 from exporter.parity.expected import (
@@ -40,12 +42,13 @@ from runtime_min.engine.vm import usable_cores
 from runtime_min.errors import OutputError
 from runtime_min.format.verify import sha256_of
 from runtime_min.model import distances, noise
-from runtime_min.output.writer import write_file
 
 _PACKAGES = ("kokoro", "numpy", "torch", "transformers")
 _EXACT_TEXT = "exact_text."
 _SOURCES = (expected_answers, source_spectrum, process, recording, padded, distances, noise)
 """Modules that compute an answer."""
+_DAMAGED = (zipfile.BadZipFile, EOFError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError)
+"""Errors of zipfile and numpy for a damaged archive."""
 Arrays = dict[str, Array]
 
 
@@ -53,24 +56,34 @@ class AnswerStore:
     """Named arrays in files of a directory that several processes may share."""
 
     def __init__(self, directory: Path) -> None:
-        """Takes the directory; it is made when the first answer is stored."""
+        """Takes the directory; it is made when the first answer is stored.
+
+        Raises:
+            CacheError: another user may have written the directory's files.
+        """
+        directories.refuse_shared(directory)
         self._directory = directory
 
     def load(self, key: str) -> Arrays | None:
         """Returns the value stored under `key`; None if there is none, or if it is damaged."""
+        content = directories.read_stored(self._directory / f"{key}.npz")
+        if content is None:
+            return None
         try:
-            with np.load(self._directory / f"{key}.npz", allow_pickle=False) as archive:
+            # numpy takes memory for an array before its checksum is compared.
+            if zipfile.ZipFile(io.BytesIO(content)).testzip() is not None:
+                return None
+            with np.load(io.BytesIO(content), allow_pickle=False) as archive:
                 return dict(archive)
-        except (OSError, ValueError, EOFError, KeyError, BadZipFile):
+        except _DAMAGED:
             return None
 
     def save(self, key: str, arrays: Arrays) -> None:
         """Stores arrays under `key`, in place of what is there; leaves it where that cannot be written."""
         file = io.BytesIO()
         np.savez(file, allow_pickle=False, **arrays)
-        with suppress(OSError, OutputError):
-            self._directory.mkdir(parents=True, exist_ok=True)
-            write_file(self._directory / f"{key}.npz", file.getvalue())
+        with suppress(OSError, OutputError, CacheError):
+            directories.store(self._directory / f"{key}.npz", file.getvalue())
 
 
 def as_arrays(expected: Expected) -> Arrays:

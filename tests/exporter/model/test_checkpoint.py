@@ -16,6 +16,7 @@ from exporter.compiler.kokoro_model import build_model
 from exporter.errors import CheckpointError, CheckpointUnreachableError
 from exporter.model import checkpoint
 from exporter.model.config import OFFICIAL_CONFIG, PARTS, read_config
+from exporter.model.voice_packs import load_voices
 
 States = dict[str, Any]
 
@@ -106,6 +107,27 @@ def test_norms_may_be_left_out_as_in_the_official_file_and_old_position_ids_are_
         assert torch.all(norm.weight == 1) and torch.all(norm.bias == 0)
 
 
+@pytest.mark.usefixtures("prebuilt")
+def test_parameters_and_numbers_of_two_or_eight_bytes_are_weights_too(
+    states: States, config_path: Path, tmp_path: Path
+) -> None:
+    state = states["bert_encoder"]
+    expected = {name: value.clone() for name, value in state.items()}
+    state["module.bias"] = torch.nn.Parameter(state["module.bias"].half())
+    state["module.weight"] = state["module.weight"].double()
+    loaded = checkpoint.load(_save(states, tmp_path), config_path).model.bert_encoder
+    torch.testing.assert_close(loaded.weight, expected["module.weight"], rtol=0, atol=0)
+    torch.testing.assert_close(loaded.bias, expected["module.bias"].half().float(), rtol=0, atol=0)
+
+
+def test_a_file_that_is_too_large_is_not_read(config_path: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.pth"
+    with path.open("wb") as file:
+        file.truncate(1 << 43)
+    with pytest.raises(CheckpointError, match=r"8,796,093,022,208 bytes, expected at most"):
+        checkpoint.load(str(path), config_path)
+
+
 def put(part: str, name: str, value: object) -> Callable[[States], None]:
     return lambda states: states[part].__setitem__(f"module.{name}", value)
 
@@ -143,6 +165,31 @@ def drop(part: str, *names: str | int) -> Callable[[States], object]:
             for value in (float("nan"), float("inf"))
         ),
         (put("decoder", "encode.conv1.bias", 3.0), "expected a dict of tensors under 'decoder'"),
+        *(
+            (
+                put("bert_encoder", "bias", torch.zeros(512, dtype=dtype)),
+                r"another type than a float in 1 tensors of bert_encoder: bias",
+            )
+            for dtype in (torch.complex64, torch.int8, torch.bool)
+        ),
+        (
+            put("bert_encoder", "bias", torch.full((512,), 1e300, dtype=torch.float64)),
+            "not finite numbers in 1 tensors of bert_encoder: bias",
+        ),
+        *(
+            (put("bert_encoder", "bias", value), "not a torch checkpoint of dense tensors")
+            for value in (
+                torch.zeros(512).to_sparse(),
+                torch.empty(512, device="meta"),
+                torch.nested.nested_tensor([torch.zeros(512)]),
+            )
+        ),
+        (put("bert_encoder", "bias", torch.zeros(1).expand(1 << 33)), r"bias has shape \[8589934592\]"),
+        (
+            lambda states: states["bert_encoder"].update(bias=torch.zeros(512)),
+            "bert_encoder both with and without the prefix 'module.': bias",
+        ),
+        (put("bert", "\x1b[2J" + "x" * 500, torch.zeros(1)), r"of bert: \\x1b\[2Jx{90,100}\. "),
         (
             lambda states: states.pop("decoder"),
             "not a Kokoro checkpoint.*found bert, bert_encoder, predictor, text_encoder",
@@ -223,6 +270,8 @@ def test_an_unreachable_hub_and_a_file_with_another_digest_are_refused(
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", lambda *args, **kwargs: str(wrong))
     with pytest.raises(CheckpointError, match=r"has SHA-256 .*496dba11"):
         checkpoint.load("hub")
+    with pytest.raises(CheckpointError, match=r"has SHA-256 .*voices/af_alloy\.pt .*6d877149"):
+        load_voices("hub")
 
 
 def test_building_a_model_leaves_the_random_state_and_the_streams_alone(

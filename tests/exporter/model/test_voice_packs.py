@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -52,15 +53,15 @@ def with_value(value: float) -> np.ndarray:
             ("voice.bin", np.zeros(size, np.uint8), f"expected 522240 bytes .*found {size}")
             for size in (0, 522239, 522244)
         ),
-        ("voice.pt", torch.zeros(511, 1, 256), r"found \[511, 1, 256\]"),
-        ("voice.pt", torch.zeros(510, 2, 128), r"found \[510, 2, 128\]"),
-        ("voice.pt", torch.zeros(510, 1, 256, dtype=torch.float64), "found torch.float64"),
+        ("voice.pt", torch.zeros(511, 1, 256), r"found torch.float32 \[511, 1, 256\]"),
+        ("voice.pt", torch.zeros(510, 2, 128), r"found torch.float32 \[510, 2, 128\]"),
+        ("voice.pt", torch.zeros(510, 1, 256, dtype=torch.float16), "found torch.float16"),
         ("voice.pt", {"voice": torch.zeros(1)}, "found dict"),
         ("README.md", "no pack", r"expected NAME\.pt, NAME\.bin"),
         *(
-            (name, with_value(value), "not finite numbers")
+            (name, with_value(value), "expected finite numbers from -100 to 100")
             for name in ("voice.bin", "voice.pt")
-            for value in (np.nan, np.inf, -np.inf)
+            for value in (np.nan, np.inf, -np.inf, 1e30)
         ),
     ],
 )
@@ -70,15 +71,45 @@ def test_what_is_not_a_pack_is_refused(name: str, content: Any, message: str, tm
         load_voices(str(tmp_path))
 
 
+@pytest.mark.parametrize("name", ["é.bin", "con.bin", "COM1.pt", "a b.bin", "a+b.pt", "\x1b[2J.bin"])
+def test_a_name_that_no_bundle_may_have_is_refused(name: str, pack: np.ndarray, tmp_path: Path) -> None:
+    save(pack, tmp_path / name)
+    with pytest.raises(VoiceError, match="cannot be the name of a voice") as refused:
+        load_voices(str(tmp_path))
+    assert str(refused.value).isprintable()
+
+
+def test_a_parameter_is_a_voice(pack: np.ndarray, tmp_path: Path) -> None:
+    save(torch.nn.Parameter(torch.from_numpy(pack)), tmp_path / "voice.pt")
+    np.testing.assert_array_equal(load_voices(str(tmp_path))["voice"], pack)
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".bin"])
+def test_a_large_file_is_not_read_and_a_pipe_is_not_waited_for(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"voice{suffix}"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(VoiceError, match=r"found 1099511627776|1,099,511,627,776 bytes, expected at most"):
+        load_voices(str(tmp_path))
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(VoiceError, match="not a regular file"):
+        load_voices(str(tmp_path))
+
+
 def test_a_damaged_file_two_of_one_name_and_a_missing_directory_are_refused(
     pack: np.ndarray, tmp_path: Path
 ) -> None:
     (tmp_path / "voice.pt").write_bytes(b"PK\x03\x04 and then nothing")
     with pytest.raises(VoiceError, match=r"voice\.pt is not a tensor saved by torch"):
         load_voices(str(tmp_path))
-    save(pack, tmp_path / "voice.bin")
-    with pytest.raises(VoiceError, match=r"voice is there twice: keep .*voice\.pt or .*voice\.bin"):
-        load_voices(str(tmp_path))
+    for name in ("voice.bin", "VOICE.bin"):
+        save(pack, tmp_path / name)
+        with pytest.raises(
+            VoiceError, match=r"(?i)voice is there twice: keep .*voice\.(pt|bin) or .*voice\.bin"
+        ):
+            load_voices(str(tmp_path))
+        (tmp_path / name).unlink()
     with pytest.raises(VoiceError, match="no directory of voices"):
         load_voices(str(tmp_path / "absent"))
 
