@@ -136,7 +136,7 @@ def _read_pack(path: Path) -> NDArray[np.float32]:
 
 def _read_raw(path: Path) -> NDArray[np.float32]:
     expected = 4 * ROWS * COLUMNS
-    with path.open("rb") as file:
+    with open(path, "rb") as file:
         data = file.read(expected + 1)
     if len(data) != expected:
         raise VoiceError(
