@@ -111,9 +111,14 @@ class OnnxSession:
         Raises:
             InputError: the request cannot be synthesised.
         """
-        tokens = np.asarray(input_feed["input_ids"]).ravel()
-        style = np.asarray(input_feed["style"], np.float32).reshape(-1)
-        speed = float(np.asarray(input_feed["speed"]).reshape(-1)[0])
+        try:
+            tokens = np.asarray(input_feed["input_ids"]).ravel()
+            style = np.asarray(input_feed["style"], np.float32).ravel()
+            speed = np.asarray(input_feed["speed"], np.float32).ravel().item()
+        except (KeyError, TypeError, ValueError) as error:
+            raise TensorInputError(
+                f"Expected the inputs input_ids, style and speed as numbers, found another: {error}."
+            ) from None
         audio = self._bundle.synthesize(self._text(tokens), style, speed, self._seed)
         outputs = {"waveform": audio.samples, "duration": audio.durations}
         return [outputs[name] for name in output_names or outputs]

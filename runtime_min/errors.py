@@ -151,21 +151,21 @@ class SpeedError(InputError):
     """The speed is not a number within the range."""
 
     def __init__(self, found: object, lowest: float, highest: float) -> None:
-        super().__init__(f"The speed must be a number from {lowest:g} to {highest:g}, found {found!r}.")
+        super().__init__(f"The speed must be a number from {lowest:g} to {highest:g}, found {_shown(found)}.")
 
 
 class SeedError(InputError):
     """The seed is not an integer within the range."""
 
     def __init__(self, found: object) -> None:
-        super().__init__(f"The seed must be an integer from 0 to 2**64 - 1, found {found!r}.")
+        super().__init__(f"The seed must be an integer from 0 to 2**64 - 1, found {_shown(found)}.")
 
 
 class ThreadsError(InputError):
     """The number of threads is not an integer within the range."""
 
     def __init__(self, found: object) -> None:
-        super().__init__(f"The number of threads must be an integer from 1 to 1024, found {found!r}.")
+        super().__init__(f"The number of threads must be an integer from 1 to 1024, found {_shown(found)}.")
 
 
 class SpokenTypeError(InputError):
@@ -200,7 +200,7 @@ class PauseError(InputError):
     """A pause is not a number of seconds within the range."""
 
     def __init__(self, found: object, longest: float) -> None:
-        super().__init__(f"A pause must be a number of seconds from 0 to {longest:g}, found {found!r}.")
+        super().__init__(f"A pause must be a number of seconds from 0 to {longest:g}, found {_shown(found)}.")
 
 
 class UtteranceTooLongError(InputError):
@@ -414,5 +414,9 @@ def _listed(items: Iterable[object], limit: int = 20) -> str:
 
 
 def _shown(value: object) -> str:
-    shown = _SHORT.repr(value)
+    try:
+        shown = _SHORT.repr(value)
+    except ValueError:
+        # An integer of more digits than Python writes.
+        shown = f"a value of type {type(value).__name__}"
     return shown if len(shown) <= 80 else f"{shown[:77]}..."

@@ -92,8 +92,9 @@ class StageRunner:
         """
         fitting = [size for size in self.buckets if size >= length and bucket in (None, size)]
         if length < self.stage.minimum or not fitting:
+            most = bucket if bucket in self.buckets else self.buckets[-1]
             raise TensorInputError(
-                f"The stage {self.stage.name!r} takes {self.stage.minimum} to {bucket or self.buckets[-1]} "
+                f"The stage {self.stage.name!r} takes {self.stage.minimum} to {most} "
                 f"{self.stage.axis} in its buckets {', '.join(map(str, self.buckets))}, found {length}: "
                 "give an input of such a length, or export the bundle with other buckets."
             )
@@ -106,6 +107,11 @@ class StageRunner:
             raise TensorInputError(
                 f"The stage {self.stage.name!r} expects {', '.join(expected)}, found {', '.join(inputs)}."
             )
+        for name, value in inputs.items():
+            if not isinstance(value, np.ndarray):
+                raise TensorInputError(
+                    f"The stage {self.stage.name!r} expects {name} as an array, found {type(value).__name__}."
+                )
         length = self._length(inputs)
         for tensor in self.stage.inputs:
             array = inputs[tensor.name]

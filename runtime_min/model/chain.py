@@ -147,12 +147,17 @@ def decode(
 
 def _check_frames(stages: Mapping[str, StageRunner], durations: NDArray[np.int64], tokens: int) -> int:
     """Returns the number of frames, which all stages along the frames must hold."""
+    if not isinstance(durations, np.ndarray):
+        raise TensorInputError(
+            f"Expected durations as an array int64 [{tokens}], found {type(durations).__name__}."
+        )
     if durations.dtype != np.int64 or durations.shape != (tokens,) or durations.min() < 1:
         raise TensorInputError(
             f"Expected durations as int64 [{tokens}] of at least 1, "
             f"found {durations.dtype} {list(durations.shape)}: {durations!r}."
         )
-    frames = int(durations.sum())
+    # Of integers without bounds: a sum beyond 64 bits would pass as a small one.
+    frames: int = sum(durations.tolist())
     capacity = min(runner.buckets[-1] for runner in stages.values() if runner.stage.axis == "frames")
     if frames > capacity:
         raise UtteranceTooLongError(frames, capacity, FRAMES_PER_SECOND)

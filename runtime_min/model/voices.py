@@ -164,7 +164,8 @@ def _array_row(shape: tuple[int, ...], voice: Any, phonemes: int) -> NDArray[np.
         found = f"{table.dtype} {list(table.shape)}" if hasattr(voice, "dtype") else type(voice).__name__
         raise VoiceArrayError(rows, columns, found)
     table = table.reshape(-1, columns)
-    row: NDArray[np.floating[Any]] = table[phonemes - 1 if len(table) > 1 else 0]
+    with np.errstate(over="ignore"):
+        row: NDArray[np.float32] = table[phonemes - 1 if len(table) > 1 else 0].astype(np.float32)
     if not np.isfinite(row).all():
-        raise VoiceArrayError(rows, columns, "values that are not finite")
+        raise VoiceArrayError(rows, columns, "values that are not finite as float32")
     return row

@@ -14,6 +14,7 @@ from ..errors import (
     PauseError,
     SeedError,
     SpeedError,
+    SpokenTypeError,
     TooManyPhonemesError,
     UnknownPhonemesError,
 )
@@ -132,6 +133,8 @@ def check_utterance(
         InputError: it cannot be spoken, or not at once.
     """
     speed, seed = check_speed(speed), check_seed(seed)
+    if not isinstance(phonemes, str):
+        raise SpokenTypeError("phonemes as str", phonemes)
     if len(phonemes) > capabilities.max_phonemes:
         raise TooManyPhonemesError(len(phonemes), capabilities.max_phonemes)
     check_phonemes(phonemes, capabilities.vocabulary)

@@ -170,6 +170,11 @@ def test_a_session_refuses_what_is_no_utterance(bundle: Bundle) -> None:
         with pytest.raises(TensorInputError, match="at both ends"):
             session.run(None, {"input_ids": np.array(tokens, np.int64), "style": style, "speed": speed})
     inputs = {"input_ids": np.array([[0, 43, 0]]), "style": style, "speed": speed}
+    for wrong in ({"style": "af_heart"}, {"speed": []}, {"input_ids": [[0], [43, 0]]}):
+        with pytest.raises(TensorInputError, match="as numbers"):
+            session.run(None, inputs | wrong)
+    with pytest.raises(TensorInputError, match="'style'"):
+        session.run(None, {name: inputs[name] for name in ("input_ids", "speed")})
     (duration,) = session.run(["duration"], inputs)
     assert duration.shape == (3,)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -9,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from runtime_min.errors import ModelOutputError
+from runtime_min.errors import ModelOutputError, TensorInputError, UtteranceTooLongError
 from runtime_min.model.alignment import align, round_durations
+from runtime_min.model.chain import _check_frames
 from runtime_min.speech.request import HIGHEST_SPEED, LOWEST_SPEED
 
 PREDICTIONS = arrays(
@@ -55,3 +59,17 @@ def test_durations_that_no_integer_holds_stay_long(speed: float) -> None:
     damaged = np.array([[3e38, 1e19, 1e30, -3e38]], np.float32)
     assert (round_durations(damaged, speed)[:3] > 1 << 20).all()
     assert round_durations(np.repeat(damaged, 500, axis=1), speed).sum() > 1 << 20
+
+
+@given(
+    arrays(np.int64, 5, elements=st.integers(-(2**63), 2**63 - 1) | st.sampled_from([1, 2**62, 2**63 - 1]))
+)
+def test_durations_of_any_size_fit_or_are_refused_by_type(durations: np.ndarray) -> None:
+    runner: Any = SimpleNamespace(buckets=(40, 100), stage=SimpleNamespace(axis="frames"))
+    expected = sum(map(int, durations))
+    try:
+        assert _check_frames({"decoder": runner}, durations, 5) == expected <= 100
+    except UtteranceTooLongError as error:
+        assert error.frames == expected > 100
+    except TensorInputError:
+        assert durations.min() < 1
