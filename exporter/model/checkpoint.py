@@ -7,7 +7,8 @@ tensors that are missing, left over or misshapen and stops.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -81,15 +82,11 @@ def load(source: str, config: Path | None = None, cache: Path | None = None) -> 
             f"no checkpoint file at {path}. --checkpoint takes hub, synthetic or the path of a .pth file."
         )
     checked = read_config(config_path)
-    try:
-        model = _load_model(path, checked)
-    except TorchFileError as error:
-        raise CheckpointError(
-            f"{path} is damaged or cut off, or not a torch checkpoint of dense tensors: {error}. "
-            "Get the file again, or save only the tensors of the state dicts."
-        ) from error
-    except OSError as error:
-        raise CheckpointError(f"cannot read the checkpoint {path}: {error.strerror}") from error
+    with _described(path, checked) as (file, states):
+        model = build_model(checked)
+        for part in PARTS:
+            _load_part(path, part, getattr(model, part), dict(file.read(states[part])))
+    _refresh_normed_weights(model)
     names: dict[str, tuple[str, Source]] = {
         "hub": (hub.REPOSITORY, "hub"),
         "synthetic": ("synthetic", "synthetic"),
@@ -120,20 +117,40 @@ def checkpoint_files(source: str, config: Path | None = None, cache: Path | None
     return Path(source), config
 
 
-def _load_model(path: Path, config: Config) -> Any:
-    """Returns the model with the file's weights, after comparing all that the file describes."""
+def check(path: Path, config_path: Path) -> None:
+    """Compares a checkpoint's description with its configuration, for kokoro's own loader; reads no weights.
+
+    Raises:
+        CheckpointError, ConfigError: as `load` does.
+    """
+    with _described(path, read_config(config_path)):
+        pass
+
+
+@contextmanager
+def _described(path: Path, config: Config) -> Iterator[tuple[TorchFile, dict[str, State]]]:
+    """Opens a checkpoint, and yields it with its parts' tensors after comparing all that it describes."""
     shapes = model_without_weights(json.dumps(config, sort_keys=True))
     # The widest numbers have eight bytes.
     most_bytes = 8 * sum(tensor.numel() for tensor in shapes.state_dict().values())
-    with TorchFile(path, most_bytes + _MOST_BYTES_OUTSIDE_TENSORS) as file:
-        states = _plain_states(path, file.content)
-        for part in PARTS:
-            _compare(path, part, getattr(shapes, part), states[part])
-        model = build_model(config)
-        for part in PARTS:
-            _load_part(path, part, getattr(model, part), dict(file.read(states[part])))
-    _refresh_normed_weights(model)
-    return model
+    try:
+        with _open(path, most_bytes + _MOST_BYTES_OUTSIDE_TENSORS) as file:
+            states = _plain_states(path, file.content)
+            for part in PARTS:
+                _compare(path, part, getattr(shapes, part), states[part])
+            yield file, states
+    except TorchFileError as error:
+        raise CheckpointError(
+            f"{path} is damaged or cut off, or not a torch checkpoint of dense tensors: {error}. "
+            "Get the file again, or save only the tensors of the state dicts."
+        ) from error
+
+
+def _open(path: Path, most_bytes: int) -> TorchFile:
+    try:
+        return TorchFile(path, most_bytes)
+    except OSError as error:
+        raise CheckpointError(f"cannot read the checkpoint {path}: {error.strerror}") from error
 
 
 def _plain_states(path: Path, content: object) -> dict[str, State]:
@@ -150,13 +167,14 @@ def _plain_states(path: Path, content: object) -> dict[str, State]:
 def _plain_state(path: Path, part: str, state: object) -> State:
     if not isinstance(state, dict) or not all(isinstance(value, StoredTensor) for value in state.values()):
         raise CheckpointError(f"{path}: expected a dict of tensors under {part!r}, found something else")
-    plain = {str(name).removeprefix("module."): tensor for name, tensor in state.items()}
-    twice = [name for name in plain if name in state and f"module.{name}" in state]
-    if twice:
+    names = list(map(str, state))
+    # kokoro's loader would drop some of them without a word.
+    if len({name.startswith("module.") for name in names}) > 1:
         raise CheckpointError(
-            f"{path} has tensors of {part} both with and without the prefix 'module.': {_few(twice)}. "
-            "Remove one of each."
+            f"{path} has tensors of {part} both with and without the prefix 'module.': {_few(names)}. "
+            "Save all of them with it, or none."
         )
+    plain = {name.removeprefix("module."): tensor for name, tensor in zip(names, state.values(), strict=True)}
     for name in _HARMLESS_LEFTOVERS.get(part, ()):
         plain.pop(name, None)
     return plain
@@ -192,8 +210,10 @@ def _misfit(path: Path, problem: str, part: str, names: Collection[str]) -> Chec
 
 def _load_part(path: Path, part: str, module: torch.nn.Module, state: Mapping[str, torch.Tensor]) -> None:
     """Copies a state dict that fits into a module."""
-    # A float64 may exceed float32.
-    infinite = [name for name, value in state.items() if not value.float().isfinite().all()]
+    # The least and the greatest are NaN if any number is; a float64 may exceed float32.
+    infinite = [
+        name for name, value in state.items() if not torch.stack(value.float().aminmax()).isfinite().all()
+    ]
     if infinite:
         raise _misfit(path, "has values that are not finite numbers in", part, infinite)
     module.load_state_dict(_instance_norm_identity(module, state) | dict(state))

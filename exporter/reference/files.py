@@ -20,9 +20,10 @@ def reference_files(
         config: the configuration that belongs to a file.
 
     Raises:
-        CheckpointError: they cannot be had, or are other ones than the bundle's.
+        CheckpointError: they cannot be had, are other ones than the bundle's, or do not fit each other.
+        ConfigError: the configuration is not one of a Kokoro model.
     """
-    from exporter.model.checkpoint import checkpoint_files
+    from exporter.model.checkpoint import check, checkpoint_files
 
     source = checkpoint or manifest.model.source
     if source == "file" and checkpoint is None:
@@ -33,6 +34,9 @@ def reference_files(
     path, config_path = checkpoint_files(source, config)
     _check_digest("configuration", "--config", config_path, manifest.model.config_sha256)
     _check_digest("checkpoint", "--checkpoint", path, manifest.model.sha256)
+    if source not in ("hub", "synthetic"):
+        # A digest of the manifest says nothing about a file, and kokoro's loader compares little.
+        check(path, config_path)
     return path, config_path
 
 

@@ -87,6 +87,7 @@ def hostile_value(random: Random) -> Any:
             lambda: dense.to(dtype),
             lambda: torch.nn.Parameter(dense),
             lambda: dense.to_sparse(),
+            lambda: torch.nested.nested_tensor([torch.zeros(4)]),
             lambda: torch.empty(shape, device="meta"),
             lambda: torch.zeros(1).expand(random.choice([4, 1 << 20, LARGE])),
             lambda: torch.zeros(1).expand(4, 4),

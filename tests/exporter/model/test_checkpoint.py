@@ -120,6 +120,21 @@ def test_parameters_and_numbers_of_two_or_eight_bytes_are_weights_too(
     torch.testing.assert_close(loaded.bias, expected["module.bias"].half().float(), rtol=0, atol=0)
 
 
+def test_a_description_is_compared_without_reading_weights(
+    states: States, config_path: Path, tmp_path: Path
+) -> None:
+    source = Path(_save(states, tmp_path))
+    content = bytearray(source.read_bytes())
+    content[content.index(torch.tensor(0.05).numpy().tobytes())] ^= 1
+    source.write_bytes(content)
+    checkpoint.check(source, config_path)
+    with pytest.raises(CheckpointError, match="is damaged: Bad CRC-32"):
+        checkpoint.load(str(source), config_path)
+    drop("bert", 0)(states)
+    with pytest.raises(CheckpointError, match="lacks 1 tensors of bert"):
+        checkpoint.check(Path(_save(states, tmp_path)), config_path)
+
+
 def test_a_file_that_is_too_large_is_not_read(config_path: Path, tmp_path: Path) -> None:
     path = tmp_path / "model.pth"
     with path.open("wb") as file:
@@ -181,7 +196,6 @@ def drop(part: str, *names: str | int) -> Callable[[States], object]:
             for value in (
                 torch.zeros(512).to_sparse(),
                 torch.empty(512, device="meta"),
-                torch.nested.nested_tensor([torch.zeros(512)]),
             )
         ),
         (put("bert_encoder", "bias", torch.zeros(1).expand(1 << 33)), r"bias has shape \[8589934592\]"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields, replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from exporter.parity.answers import AnswerStore, Kokoro, as_arrays, from_arrays
 from exporter.parity.expected import CHANGES, Distances, Expected
 from exporter.reference.traces import Request, TextTrace
 from exporter.reference.utterances import Utterance
+from tests.support.fuzzing import damaged_bytes
 from tests.support.kokoro_answers import answer_of, request_of
 
 SAID = Utterance("abc", "af_heart", 1.5, 7)
@@ -190,3 +193,18 @@ def test_weights_threads_versions_and_processor_decide(
 def test_a_directory_that_cannot_be_written_is_no_failure(computed: Computed) -> None:
     Kokoro(computed.files, 2, computed.files[0] / "answers").expected(request_of(SAID))
     assert computed.answers == 1
+
+
+def test_however_a_file_is_damaged_its_arrays_come_back_as_they_were_or_not_at_all(tmp_path: Path) -> None:
+    store, stored = AnswerStore(tmp_path), {"floats": np.arange(300.0), "integers": FRAMES}
+    store.save("key", stored)
+    (path,) = tmp_path.iterdir()
+    sound = path.read_bytes()
+    for seed in range(1000):
+        path.write_bytes(damaged_bytes(Random(seed), sound))
+        for name, values in (store.load("key") or {}).items():
+            np.testing.assert_equal(values, stored[name])
+    path.unlink()
+    os.mkfifo(path)
+    assert store.load("key") is None
+    store.save("key", stored)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exporter.errors import CheckpointError
+from exporter.errors import CheckpointError, ConfigError
 from exporter.model import checkpoint, hub, synthetic
 from exporter.reference.files import reference_files
 from runtime_min.format.manifest import Manifest
@@ -30,9 +30,17 @@ def made_from(source: str, files: tuple[Path, Path], bundle: Path) -> Manifest:
     return replace(made, model=model)
 
 
-def test_a_bundle_of_files_takes_those_files_and_asks_for_both(files: tuple[Path, Path], sound: Path) -> None:
+def test_a_bundle_of_files_takes_those_files_and_asks_for_both(
+    files: tuple[Path, Path], sound: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = made_from("file", files, sound)
+    # The digests are the manifest's, and kokoro's own loader would take whatever the files say.
+    with pytest.raises(ConfigError, match=r"my\.json is not JSON"):
+        reference_files(made, str(files[0]), files[1])
+    checked = []
+    monkeypatch.setattr(checkpoint, "check", lambda *paths: checked.append(paths))
     assert reference_files(made, str(files[0]), files[1]) == files
+    assert checked == [files]
     with pytest.raises(CheckpointError, match="--checkpoint PATH --config PATH"):
         reference_files(made)
     with pytest.raises(CheckpointError, match="--config PATH"):
