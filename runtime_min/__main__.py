@@ -108,8 +108,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
     add("--level", metavar="L", help="CPU level (default: the best)")
     add("--manifest-sha256", metavar="D", help="digest that the bundle's manifest must have")
-    add("--key", type=Path, metavar="FILE", help="Ed25519 public key whose owner must have signed the bundle")
-    add("--signature", type=Path, metavar="FILE", help="default: BUNDLE.sig beside the bundle; needs --key")
+    add("--key", type=Path, metavar="FILE", help="Ed25519 public key with which BUNDLE.sig must verify")
     add("-q", "--quiet", action="store_true", help="show no progress on standard error")
     return parser
 

@@ -96,7 +96,6 @@ def _load(options: argparse.Namespace) -> Bundle:
         level=options.level,
         manifest_sha256=options.manifest_sha256,
         key=None if options.key is None else read_key(options.key),
-        signature=options.signature,
     )
 
 
