@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from runtime_min.errors import Ed25519KeyError
+from runtime_min.errors import Ed25519KeyError, OutputError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.manifest import Manifest
-from runtime_min.format.origin import CONTEXT, ManifestCheck
+from runtime_min.format.origin import CONTEXT, SIGNATURE_BYTES, ManifestCheck
 from runtime_min.format.verify import manifest_of
 from runtime_min.output.writer import write_file
 
@@ -29,9 +29,13 @@ def sign_bundle(bundle: Path, key: Path, signature: Path) -> None:
     Raises:
         Ed25519KeyError: the file does not hold such a key.
         BundleError: the bundle is damaged, and nothing is signed.
-        OutputError: the signature cannot be written.
+        OutputError: the signature cannot be written, or `signature` is another kind of file.
     """
     private = _read_private_key(key)
+    if signature.is_file() and signature.stat().st_size != SIGNATURE_BYTES:
+        raise OutputError(
+            f"{signature} exists and is not a signature of {SIGNATURE_BYTES} bytes: choose another path."
+        )
     made: list[bytes] = []
     # The signed bytes are the checked ones.
     verify_bundle(bundle, lambda manifest: made.append(private.sign(CONTEXT + manifest)))

@@ -27,7 +27,7 @@ CONTEXT = b"kokoro-bundle signature 1\n"
 """Precedes the manifest in the signed message, so that nothing that was signed for another purpose fits."""
 SUFFIX = ".sig"
 
-_SIGNATURE_BYTES = 64
+SIGNATURE_BYTES = 64
 _KEY_BYTES = 32
 _LARGEST_KEY_FILE = 4096
 _PEM = re.compile(
@@ -144,15 +144,15 @@ def _from_pem(data: bytes) -> bytes:
 
 def _read_signature(path: Path) -> bytes:
     try:
-        data = _start_of(path, _SIGNATURE_BYTES + 1)
+        data = _start_of(path, SIGNATURE_BYTES + 1)
     except (OSError, ValueError) as error:
         raise SignatureMissingError(
             f"There is no signature at {path} ({_reason(error)}): fetch it, or name the file that it is in."
         ) from None
-    if len(data) != _SIGNATURE_BYTES:
-        found = f"{len(data)}" if len(data) < _SIGNATURE_BYTES else "more"
+    if len(data) != SIGNATURE_BYTES:
+        found = f"{len(data)}" if len(data) < SIGNATURE_BYTES else "more"
         raise SignatureMissingError(
-            f"{path} is not a signature: expected {_SIGNATURE_BYTES} bytes, found {found}. Fetch it again."
+            f"{path} is not a signature: expected {SIGNATURE_BYTES} bytes, found {found}. Fetch it again."
         )
     return data
 

@@ -78,6 +78,14 @@ def test_a_place_that_cannot_be_written_is_an_output_error(signed: Path, keys: t
         sign_bundle(signed, keys[0], signed.parent / "nowhere" / "x.sig")
 
 
+def test_only_an_earlier_signature_is_overwritten(signed: Path, keys: tuple[Path, Path]) -> None:
+    private = keys[0].read_bytes()
+    with pytest.raises(OutputError, match="is not a signature"):
+        sign_bundle(signed, keys[0], keys[0])
+    assert keys[0].read_bytes() == private
+    sign_bundle(signed, keys[0], signature_of(signed))
+
+
 def openssl(*arguments: str | Path) -> None:
     subprocess.run(["openssl", *map(str, arguments)], check=True, capture_output=True)
 
