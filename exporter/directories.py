@@ -41,9 +41,12 @@ def refuse_shared(directory: Path) -> None:
         CacheError: it belongs to another user than this one and root, or every user may write to it.
     """
     # Windows keeps a user's cache from others, and has neither owners nor modes of this kind.
-    if not hasattr(os, "geteuid") or not directory.exists():
+    if not hasattr(os, "geteuid"):
         return
-    found = directory.stat()
+    try:
+        found = directory.stat()
+    except OSError:
+        return  # It does not exist, or its reader will notice.
     if found.st_uid not in (0, os.geteuid()) or found.st_mode & stat.S_IWOTH:
         raise CacheError(
             f"{directory} belongs to user {found.st_uid} and has mode {stat.S_IMODE(found.st_mode):o}: "

@@ -7,6 +7,7 @@ tensors that are missing, left over or misshapen and stops.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ def load(source: str, config: Path | None = None, cache: Path | None = None) -> 
         ConfigError: the configuration is not one of a Kokoro model.
     """
     path, config_path = checkpoint_files(source, config, cache)
-    if not path.is_file():
+    if not os.path.isfile(path):  # Path.is_file fails in a directory that may not be read.
         raise CheckpointError(
             f"no checkpoint file at {path}. --checkpoint takes hub, synthetic or the path of a .pth file."
         )

@@ -129,7 +129,7 @@ def read_config(path: Path) -> Config:
         ConfigError: the file is unreadable or not JSON, or an entry is missing or fits no Kokoro model.
     """
     try:
-        entries = json.loads(_read_text(path), object_pairs_hook=_dict)
+        entries = json.loads(_read_text(path), object_pairs_hook=unique_keys)
         config = KokoroConfig.model_validate(entries)
     except OSError as error:
         raise ConfigError(f"cannot read the configuration {path}: {error.strerror}") from error
@@ -153,8 +153,12 @@ def _read_text(path: Path) -> str:
     return text
 
 
-def _dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Returns a JSON object as a dict; of two entries with one key json would keep the second."""
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the entries of a JSON object; of two with one key, json would silently keep the second.
+
+    Raises:
+        ValueError: two have one key.
+    """
     entries = dict(pairs)
     if len(entries) != len(pairs):
         raise ValueError("an object has two entries with one key")

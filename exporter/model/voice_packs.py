@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,7 +57,7 @@ def load_voices(source: str | None, checkpoint: Checkpoint | None = None) -> Voi
         return {name: synthetic_voice(name) for name in NAMES}
     if source == "hub":
         return {name: _read_pack(download(f"voices/{name}.pt")) for name in NAMES}
-    if not Path(source).is_dir():
+    if not os.path.isdir(source):
         raise VoiceError(
             f"no directory of voices at {source}. --voices takes a directory of .pt or .bin packs, hub or "
             "synthetic."
@@ -72,7 +73,7 @@ def read_packs(paths: Sequence[Path]) -> Voices:
     """
     packs: dict[str, Path] = {}
     for path in paths:
-        found = sorted(each for each in path.iterdir() if _is_pack(each)) if path.is_dir() else [path]
+        found = _packs_in(path) if os.path.isdir(path) else [path]
         if not found or not all(map(_is_pack, found)):
             raise VoiceError(f"{path} is not a voice pack: expected NAME.pt, NAME.bin or a directory of them")
         for pack in found:
@@ -82,6 +83,13 @@ def read_packs(paths: Sequence[Path]) -> Voices:
             if earlier is not pack:
                 raise VoiceError(f"the voice {pack.stem} is there twice: keep {pack} or {earlier}")
     return {pack.stem: _read_pack(pack) for pack in packs.values()}
+
+
+def _packs_in(directory: Path) -> list[Path]:
+    try:
+        return sorted(filter(_is_pack, directory.iterdir()))
+    except OSError as error:
+        raise VoiceError(f"cannot read the directory of voices {directory}: {error.strerror}") from error
 
 
 def _is_pack(path: Path) -> bool:

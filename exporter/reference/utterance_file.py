@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from exporter.errors import ExportError
+from exporter.model.config import unique_keys
 from exporter.reference.utterances import Utterance
 from runtime_min.speech.request import HIGHEST_SPEED, LOWEST_SPEED
 
@@ -52,7 +53,7 @@ def read_utterances(path: Path) -> tuple[Utterance, ...]:
 def parse_utterances(text: str, name: str) -> tuple[Utterance, ...]:
     """Parses the content of a file; `name` stands before every message."""
     try:
-        entries = _FILE.validate_python(json.loads(text, object_pairs_hook=_once))
+        entries = _FILE.validate_python(json.loads(text, object_pairs_hook=unique_keys))
     except ValidationError as error:
         first = error.errors()[0]
         place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"])
@@ -63,10 +64,3 @@ def parse_utterances(text: str, name: str) -> tuple[Utterance, ...]:
     except (ValueError, RecursionError) as error:
         raise UtterancesError(f"{name}: expected JSON, found: {error}. Correct the file.") from error
     return tuple(Utterance(each.phonemes, each.voice, each.speed, each.seed) for each in entries)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs):
-        raise ValueError(f"a key twice among {', '.join(key for key, _ in pairs)}")
-    return values

@@ -6,14 +6,20 @@ The long form is one that `make prove` runs; `docs/fuzz.md` has its figures.
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from exporter.errors import CheckpointError
+from exporter.model import checkpoint, synthetic
+from exporter.model.config import OFFICIAL_CONFIG
 from tests.support.checkpoint_fuzzing import KINDS
 from tests.support.paths import ROOT
 
@@ -40,6 +46,28 @@ def load_damaged(kind: str, count: int, directory: Path) -> Counter[str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_are_refused_by_a_typed_error_or_load(kind: str, tmp_path: Path) -> None:
     load_damaged(kind, 60, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_damaged_file_of_the_official_layout_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.pth"
+    shutil.copyfile(synthetic.ensure_file(OFFICIAL_CONFIG), path)
+    size = path.stat().st_size
+    # The description and the directory, where every byte counts, and the numbers between them.
+    for seed, (first, last) in enumerate([(0, 90_000), (90_000, size - 50_000), (size - 50_000, size)] * 5):
+        with path.open("r+b") as file:
+            start = file.seek(Random(seed).randrange(first, last))
+            sound = file.read(64)
+            file.seek(start)
+            file.write(Random(seed).randbytes(len(sound)))
+        with pytest.raises(CheckpointError):
+            checkpoint.load(str(path), OFFICIAL_CONFIG)
+        with path.open("r+b") as file:
+            file.seek(start)
+            file.write(sound)
+    os.truncate(path, size - 1)
+    with pytest.raises(CheckpointError):
+        checkpoint.load(str(path), OFFICIAL_CONFIG)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from types import SimpleNamespace
@@ -94,6 +95,17 @@ def test_a_large_file_is_not_read_and_a_pipe_is_not_waited_for(suffix: str, tmp_
     path.unlink()
     os.mkfifo(path)
     with pytest.raises(VoiceError, match="not a regular file"):
+        load_voices(str(tmp_path))
+
+
+def test_a_directory_that_may_not_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", denied)
+    with pytest.raises(VoiceError, match=r"directory of voices .*: Permission denied"):
         load_voices(str(tmp_path))
 
 
