@@ -136,7 +136,7 @@ def _described(path: Path, config: Config) -> Iterator[tuple[TorchFile, dict[str
     most_bytes = 8 * sum(tensor.numel() for tensor in shapes.state_dict().values())
     try:
         with _open(path, most_bytes + _MOST_BYTES_OUTSIDE_TENSORS) as file:
-            states = _plain_states(path, file.content)
+            states = _plain_states(path, file.content, shapes)
             for part in PARTS:
                 _compare(path, part, getattr(shapes, part), states[part])
             yield file, states
@@ -154,7 +154,7 @@ def _open(path: Path, most_bytes: int) -> TorchFile:
         raise CheckpointError(f"cannot read the checkpoint {path}: {error.strerror}") from error
 
 
-def _plain_states(path: Path, content: object) -> dict[str, State]:
+def _plain_states(path: Path, content: object, shapes: Any) -> dict[str, State]:
     """Returns the five parts' state dicts, without DataParallel's prefix ``module.``."""
     if not isinstance(content, dict) or set(content) != set(PARTS):
         found = list(map(str, content)) if isinstance(content, dict) else [type(content).__name__]
@@ -162,18 +162,18 @@ def _plain_states(path: Path, content: object) -> dict[str, State]:
             f"{path} is not a Kokoro checkpoint: expected a dict of {', '.join(sorted(PARTS))}; "
             f"found {_few(found)}. A training checkpoint has to be reduced to these five first."
         )
-    return {part: _plain_state(path, part, content[part]) for part in PARTS}
+    return {part: _plain_state(path, part, content[part], getattr(shapes, part)) for part in PARTS}
 
 
-def _plain_state(path: Path, part: str, state: object) -> State:
+def _plain_state(path: Path, part: str, state: object, module: torch.nn.Module) -> State:
     if not isinstance(state, dict) or not all(isinstance(value, StoredTensor) for value in state.values()):
         raise CheckpointError(f"{path}: expected a dict of tensors under {part!r}, found something else")
     names = list(map(str, state))
-    # kokoro's loader would drop some of them without a word.
-    if len({name.startswith("module.") for name in names}) > 1:
+    without = [name for name in names if not name.startswith("module.")]
+    if without and set(names) != module.state_dict().keys():
         raise CheckpointError(
-            f"{path} has tensors of {part} both with and without the prefix 'module.': {_few(names)}. "
-            "Save all of them with it, or none."
+            f"{path} has {len(without)} tensors of {part} without the prefix 'module.': {_few(without)}. "
+            "Kokoro's own loader silently drops them, unless the names are exactly the model's. Add it."
         )
     plain = {name.removeprefix("module."): tensor for name, tensor in zip(names, state.values(), strict=True)}
     for name in _HARMLESS_LEFTOVERS.get(part, ()):

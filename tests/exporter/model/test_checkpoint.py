@@ -158,6 +158,17 @@ def drop(part: str, *names: str | int) -> Callable[[States], object]:
     return spoil
 
 
+def without_prefix(state: dict[str, Any], but: str) -> dict[str, Any]:
+    return {name.removeprefix("module."): value for name, value in state.items() if but not in name}
+
+
+@pytest.mark.usefixtures("prebuilt")
+def test_the_models_names_need_no_prefix(states: States, config_path: Path, tmp_path: Path) -> None:
+    plain = {part: without_prefix(state, but="?") for part, state in states.items()}
+    loaded = checkpoint.load(_save(plain, tmp_path), config_path)
+    assert torch.equal(loaded.model.bert_encoder.bias, plain["bert_encoder"]["bias"])
+
+
 @pytest.mark.usefixtures("prebuilt")
 @pytest.mark.parametrize(
     ("spoil", "message"),
@@ -201,7 +212,11 @@ def drop(part: str, *names: str | int) -> Callable[[States], object]:
         (put("bert_encoder", "bias", torch.zeros(1).expand(1 << 33)), r"bias has shape \[8589934592\]"),
         (
             lambda states: states["bert_encoder"].update(bias=torch.zeros(512)),
-            "bert_encoder both with and without the prefix 'module.': bias",
+            r"1 tensors of bert_encoder without the prefix 'module\.': bias\. Kokoro's own loader silently",
+        ),
+        (
+            lambda states: states.update(decoder=without_prefix(states["decoder"], but=".norm.")),
+            r"tensors of decoder without the prefix 'module\.': .* and 3.. more",
         ),
         (put("bert", "\x1b[2J" + "x" * 500, torch.zeros(1)), r"of bert: \\x1b\[2Jx{90,100}\. "),
         (

@@ -98,9 +98,7 @@ def test_a_large_file_is_not_read_and_a_pipe_is_not_waited_for(suffix: str, tmp_
         load_voices(str(tmp_path))
 
 
-def test_a_directory_that_may_not_be_read_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_directory_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def denied(path: Path) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
