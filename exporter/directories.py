@@ -1,11 +1,18 @@
-"""Directories below the user's cache that keep what need not be compiled, computed or fetched again."""
+"""The exporter's directories: in the user's cache, for what need not be made again, and temporary ones."""
 
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 import stat
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from exporter.errors import CacheError
 from runtime_min.errors import OutputError
@@ -75,6 +82,35 @@ def store(path: Path, content: bytes) -> None:
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is not a file: expected one, or nothing. Remove it.")
     write_file(path, content)
+
+
+@contextmanager
+def temporary(prefix: str, parent: Path | None = None) -> Iterator[Path]:
+    """Yields a new directory that is removed with the context, as are those of processes that were killed.
+
+    Args:
+        prefix: beginning of the directory's name; a lock beside it shows that its process lives.
+        parent: place of the directory; by default that of temporary files.
+    """
+    parent = parent or Path(tempfile.gettempdir())
+    for lock in parent.glob(f"{prefix}*.lock"):
+        # What a living process or another user has stays.
+        with suppress(Timeout, OSError), FileLock(lock, blocking=False):
+            _remove_with_lock(lock.with_suffix(""))
+    directory = parent / f"{prefix}{secrets.token_hex(8)}"
+    try:
+        with FileLock(f"{directory}.lock"):
+            directory.mkdir(mode=0o700)
+            yield directory
+    finally:
+        _remove_with_lock(directory)
+
+
+def _remove_with_lock(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    # Windows deletes no open file.
+    with suppress(OSError):
+        os.unlink(f"{directory}.lock")
 
 
 def _system_cache() -> Path:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from types import FrameType
 from typing import Any
 
 from exporter.errors import ReferenceProcessError
@@ -39,7 +42,8 @@ class Process:
         self._process = context.Process(
             target=_run, args=(other_end, function, arguments), daemon=not starts_others
         )
-        self._process.start()
+        with uninterrupted():
+            self._process.start()
         other_end.close()
 
     def send(self, value: object) -> None:
@@ -88,9 +92,41 @@ class Process:
         )
 
 
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Has Ctrl-C and SIGTERM wait until the context ends: nobody could end a process that started halfway."""
+    if threading.current_thread() is not threading.main_thread():
+        # Signals interrupt the main thread alone.
+        yield
+        return
+    received: list[tuple[int, FrameType | None]] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    earlier = {number: signal.signal(number, lambda *call: received.append(call)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+        if received:
+            signal.raise_signal(received[0][0])
+
+
+def end_with_parent() -> None:
+    """Has this process end as soon as the one that started it is gone, even if that was killed."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def _run(connection: Connection, function: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     # Ctrl-C reaches every process of a terminal; the one that started this one ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     os.dup2(2, 1)  # the standard output belongs to the command
     warnings.simplefilter("ignore")
     try:

@@ -10,15 +10,18 @@ import tempfile
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing.connection import wait
 from pathlib import Path
+from queue import SimpleQueue
 
 from exporter.compiler.library import CompiledLibrary, Job
 from exporter.errors import ExportError
 from exporter.export.library_cache import LibraryCache
+from exporter.processes import end_with_parent, uninterrupted
 from exporter.progress import Progress
 from runtime_min.engine.vm import usable_cores
 from runtime_min.errors import OutputError
@@ -62,8 +65,12 @@ def worker_processes(workers: int) -> Iterator[Executor]:
         yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        for process in set(multiprocessing.active_children()) - others:
+        workers_left = set(multiprocessing.active_children()) - others
+        for process in workers_left:
             process.terminate()
+        # Their files are removed next. The pool waits for the processes themselves on a thread of its own.
+        for process in workers_left:
+            wait([process.sentinel])
         raise
     finally:
         pool.shutdown()
@@ -131,6 +138,8 @@ def _compile(
     """Yields each library as it is done; no job waits in the pool, so that the one that broke it is known."""
     waiting = deque(jobs)
     running: dict[Attempt, Job] = {}
+    # Waiting for a queue leaves no lock behind if it is interrupted, as waiting for futures does.
+    done: SimpleQueue[Attempt] = SimpleQueue()
     if not waiting:
         return
     with pool(workers) as executor:
@@ -138,11 +147,14 @@ def _compile(
             while waiting and len(running) < workers:
                 job = waiting.popleft()
                 progress.started(str(job))
-                running[executor.submit(work, job)] = job
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                library = _result(future, running)
-                del running[future]
-                yield library
+                with uninterrupted():
+                    future = executor.submit(work, job)
+                    future.add_done_callback(done.put)
+                running[future] = job
+            future = done.get()
+            library = _result(future, running)
+            del running[future]
+            yield library
 
 
 def run_build(build: Build, directory: Path, dump: Path | None, job: Job) -> CompiledLibrary | Failure:
@@ -191,5 +203,6 @@ def _store(cache: LibraryCache, library: CompiledLibrary, progress: Progress) ->
 def _prepare_worker() -> None:
     # Ctrl-C reaches every process of the terminal; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     # torch.export warns of its own future, which no user can change.
     warnings.simplefilter("ignore", FutureWarning)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from exporter import directories
 from exporter.bundle.staging import check_destination
 from exporter.bundle.write import Parity, SelfTestFiles, not_validated, write_bundle
 from exporter.compiler.library import CompiledLibrary
@@ -54,8 +55,8 @@ def export_bundle(
 
     with ExitStack() as stack:
         with _temporary_files_named():
-            work = stack.enter_context(tempfile.TemporaryDirectory(prefix="kokoro-export-"))
-            libraries = _compile(plan, Path(work), progress, build, pool)
+            work = stack.enter_context(_temporary_files())
+            libraries = _compile(plan, work, progress, build, pool)
         contents = bundle_contents(plan, libraries)
         if self_test is not None and (test := self_test(plan, progress)) is not None:
             manifest = replace(contents.manifest, extensions=test.extensions)
@@ -66,6 +67,21 @@ def export_bundle(
             return write_bundle(options.output, replace(contents, manifest=manifest))
         progress.step("write the bundle, and compare it with kokoro before it is published")
         return write_bundle(options.output, contents, partial(measure, plan, progress))
+
+
+@contextmanager
+def _temporary_files() -> Iterator[Path]:
+    """Yields a directory for the temporary files of this process and of those that it starts."""
+    variable, earlier = os.environ.get("TMPDIR"), tempfile.tempdir
+    with directories.temporary("kokoro-export-") as work:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(work)
+        try:
+            yield work
+        finally:
+            tempfile.tempdir = earlier
+            del os.environ["TMPDIR"]
+            if variable is not None:
+                os.environ["TMPDIR"] = variable
 
 
 @contextmanager

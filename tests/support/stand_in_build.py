@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -37,6 +38,11 @@ def fail_on_bert_while_others_hang(job, path, dump):
     if job.stage != "bert":
         time.sleep(120)
     raise ValueError("symbolic shape")
+
+
+def hang(job, path, dump):
+    Path(tempfile.gettempdir(), f"pid.{os.getpid()}").touch()
+    time.sleep(120)
 
 
 def die(job, path, dump):
