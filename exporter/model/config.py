@@ -36,8 +36,8 @@ class VocoderConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    gen_istft_hop_size: _Kernel
-    # The exporter's transform has 11 bins.
+    # The exporter's transform has no other sizes.
+    gen_istft_hop_size: Literal[5]
     gen_istft_n_fft: Literal[20]
     resblock_dilation_sizes: list[Annotated[list[_Kernel], Field(min_length=3, max_length=3)]]
     resblock_kernel_sizes: _Kernels

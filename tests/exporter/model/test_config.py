@@ -45,7 +45,8 @@ def test_the_official_configuration_is_the_hubs() -> None:
         ({"vocab": {"a": 0}}, "vocab.a: .* found 0"),
         ({"plbert": None}, "plbert: .* found None"),
         ({"istftnet": {}}, r"istftnet\.gen_istft_hop_size: Field required"),
-        (vocoder(gen_istft_hop_size=4), "should be 600 samples a frame and is 480"),
+        (vocoder(upsample_rates=[10, 5]), "should be 600 samples a frame and is 500"),
+        (vocoder(gen_istft_hop_size=4), "should be 5, found 4"),
         (vocoder(gen_istft_n_fft=16), "should be 20, found 16"),
         (vocoder(upsample_initial_channel=6), "multiple of 2 to the number of upsample_rates, and is 6"),
         (
