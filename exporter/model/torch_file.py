@@ -67,8 +67,15 @@ class StoredTensor:
     strides: tuple[int, ...] = ()
 
     @property
+    def storage(self) -> tuple[str, str, int]:
+        """Name, type and size of the storage, to sort by."""
+        return self.key, str(self.dtype), self.count
+
+    @property
     def reach(self) -> int:
         """Numbers of the storage up to the last one of the tensor."""
+        if 0 in self.shape:
+            return 0
         return self.offset + 1 + sum((n - 1) * step for n, step in zip(self.shape, self.strides, strict=True))
 
 
@@ -106,12 +113,12 @@ class TorchFile:
         Raises:
             TorchFileError: a storage is missing, damaged or too short.
         """
-        key, values = None, torch.empty(0)
-        for name, tensor in sorted(tensors.items(), key=lambda item: item[1].key):
-            if (tensor.key, tensor.dtype, tensor.count) != key:
-                key, values = (tensor.key, tensor.dtype, tensor.count), self._storage(tensor)
+        last, values = None, torch.empty(0)
+        for name, tensor in sorted(tensors.items(), key=lambda item: item[1].storage):
             if tensor.reach > tensor.count:
                 raise TorchFileError(f"its tensor {name} is larger than its storage")
+            if tensor.storage != last:
+                last, values = tensor.storage, self._storage(tensor)
             yield name, values.as_strided(tensor.shape, tensor.strides, tensor.offset)
 
     def close(self) -> None:
@@ -129,6 +136,8 @@ class TorchFile:
         data = self._read(f"data/{tensor.key}", expected)
         if len(data) != expected:
             raise TorchFileError(f"its entry data/{tensor.key} has {len(data)} bytes, expected {expected}")
+        if not data:  # torch.frombuffer refuses it.
+            return torch.empty(0, dtype=tensor.dtype)
         return torch.frombuffer(bytearray(data), dtype=tensor.dtype)
 
     def _read(self, name: str, most_bytes: int) -> bytes:
@@ -254,21 +263,23 @@ class _Interpreter:
                 )
         raise TorchFileError(f"its pickle has {name} {_cut(argument)}, which torch.save does not write there")
 
-    def _fill(self, name: str) -> None:
+    def _fill(self, opcode: str) -> None:
         """Puts values into the dict or list below them."""
-        values = self.take_marked() if name.endswith("S") else self.take(2 if name == "SETITEM" else 1)
+        values = self.take_marked() if opcode.endswith("S") else self.take(2 if opcode == "SETITEM" else 1)
         (target,) = self.stack[-1:] or self.take(1)
-        if name == "BUILD" and isinstance(target, dict):
+        if opcode == "BUILD" and isinstance(target, dict):
             return  # Attributes of a state dict, which are of no use here.
-        if name.startswith("APPEND") and isinstance(target, list):
+        if opcode.startswith("APPEND") and isinstance(target, list):
             target.extend(values)
             return
-        if not name.startswith("SETITEM") or not isinstance(target, dict) or len(values) % 2:
-            raise TorchFileError(f"its pickle is damaged: {name} fits no {type(target).__name__}")
+        if not opcode.startswith("SETITEM") or not isinstance(target, dict) or len(values) % 2:
+            raise TorchFileError(f"its pickle is damaged: {opcode} fits no {type(target).__name__}")
         for key, value in zip(values[::2], values[1::2], strict=True):
-            if type(key) not in (str, int) or key in target:
+            # As a text, because a file can choose numbers that all have one hash.
+            name = str(key) if type(key) is int else key
+            if not isinstance(name, str) or name in target:
                 raise TorchFileError(f"the key {_cut(key)} of a dict is there twice, or is no name")
-            target[key] = value
+            target[name] = value
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 import zipfile
 from collections import OrderedDict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.model.torch_file import StoredTensor, TorchFile, TorchFileError
+from tests.support.fuzzing import quick
 
 DTYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool)
 MOST_BYTES = 1 << 20
@@ -49,7 +52,7 @@ def test_dense_tensors_are_those_of_torch(
     parameter: bool,
 ) -> None:
     path = tmp_path_factory.mktemp("file") / "tensors.pth"
-    tensors = {f"{number}": tensor for number, tensor in enumerate([*some, *others])}
+    tensors = {f"{number}": tensor for number, tensor in enumerate([*some, *others, torch.zeros(0, 3)])}
     if parameter and some[0].is_floating_point():
         tensors["parameter"] = torch.nn.Parameter(some[0])
     torch.save({"state": OrderedDict(tensors), "rest": [1, -1, 1 << 40, 1.5, None, True, "ə", ()]}, path)
@@ -117,6 +120,23 @@ def test_a_pickle_that_torch_does_not_write_is_refused_in_little_memory(
         dict(file.read({"name": file.content}))
     assert tracemalloc.get_traced_memory()[1] < 100 << 20
     tracemalloc.stop()
+
+
+def test_numbers_of_one_hash_are_read_in_linear_time(tmp_path: Path) -> None:
+    keys = (b"\x8a\x10" + (n * sys.hash_info.modulus).to_bytes(16, "little") + b"N" for n in range(1, 30_000))
+    with quick("keys of one hash"):
+        TorchFile(written(tmp_path / "file.pth", b"\x80\x02}(" + b"".join(keys) + b"u."), MOST_BYTES).close()
+
+
+def test_a_storage_is_read_once_for_each_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.save({"half": torch.zeros(8).half(), "float": torch.zeros(4)}, tmp_path / "file.pth")
+    reads = []
+    with TorchFile(tmp_path / "file.pth", MOST_BYTES) as file:
+        half, floats = file.content["half"], replace(file.content["float"], key=file.content["half"].key)
+        read = file._read
+        monkeypatch.setattr(file, "_read", lambda name, size: reads.append(name) or read(name, size))
+        assert len(dict(file.read({f"{n}": half if n % 2 else floats for n in range(20)}))) == 20
+    assert len(reads) == 2
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
