@@ -62,6 +62,20 @@ def refuse_shared(directory: Path) -> None:
         )
 
 
+def make_private(directory: Path) -> None:
+    """Makes a directory, and those above it, for this user alone, or refuses the one that is there.
+
+    Raises:
+        CacheError: it is another user's, or open to all.
+        OSError: it cannot be made.
+    """
+    # Path.mkdir(parents=True) would give those above it whatever mode is usual.
+    if not directory.parent.exists():
+        make_private(directory.parent)
+    directory.mkdir(mode=0o700, exist_ok=True)
+    refuse_shared(directory)
+
+
 def read_stored(path: Path) -> bytes | None:
     """Returns the content of a stored file; None if there is none, or something other than a file."""
     try:
@@ -77,8 +91,7 @@ def store(path: Path, content: bytes) -> None:
         CacheError: the directory is another user's.
         OSError, OutputError: the file cannot be written.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    refuse_shared(path.parent)
+    make_private(path.parent)
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is not a file: expected one, or nothing. Remove it.")
     write_file(path, content)

@@ -102,9 +102,8 @@ def ensure_file(config_path: Path, cache: Path | None = None) -> Path:
     """Returns the synthetic checkpoint for a configuration, made first if the cache has none."""
     config = read_config(config_path)
     path = (cache or directories.cache()) / file_name(config_path)
-    directories.refuse_shared(path.parent)
+    directories.make_private(path.parent)
     if not path.is_file():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with directories.temporary(".synthetic-", path.parent) as staging:
             # torch.save puts the file's name into the file, whose digest must depend on the values alone.
             staged = staging / "synthetic.pth"
