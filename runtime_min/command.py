@@ -24,7 +24,8 @@ from .text import LANGUAGES, find_g2p
 
 _STANDARD = Path("-")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
-_LINE_BREAK = re.compile(r"\s*\n\s*")
+# The look-behind keeps a run of spaces from being tried at every place.
+_LINE_BREAK = re.compile(r"(?<!\s)\s*\n\s*")
 
 
 def list_voices(options: argparse.Namespace) -> None:
@@ -89,6 +90,12 @@ def speak(options: argparse.Namespace) -> None:
         progress.done()
 
 
+def paragraphs(text: str) -> list[str]:
+    """Returns what empty lines separate, each part on one line."""
+    parts = [_LINE_BREAK.sub(" ", part.strip("\r\n")) for part in _PARAGRAPHS.split(text)]
+    return [part for part in parts if part.strip()]
+
+
 def _load(options: argparse.Namespace) -> Bundle:
     return Bundle.load(
         options.bundle,
@@ -109,9 +116,8 @@ def _pieces(
     bundle: Bundle, text: str, g2p: G2P | None, options: argparse.Namespace
 ) -> Iterator[tuple[Iterable[Audio], int]]:
     """Yields the pieces of the speech, each as soon as it is there, and the number of phonemes in all."""
-    paragraphs = [_LINE_BREAK.sub(" ", part.strip("\r\n")) for part in _PARAGRAPHS.split(text)]
-    paragraphs = [part for part in paragraphs if part.strip()]
-    content = [Segment(part) for part in paragraphs] if len(paragraphs) > 1 else "".join(paragraphs)
+    parts = paragraphs(text)
+    content = [Segment(part) for part in parts] if len(parts) > 1 else "".join(parts)
     # A file is not heard before it is whole, and one utterance has no joins.
     whole = options.output != _STANDARD and len(text) <= bundle.max_phonemes
     spoken = (bundle.synthesize if whole else bundle.stream)(

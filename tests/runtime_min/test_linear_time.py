@@ -1,0 +1,62 @@
+"""Reading a text takes time in proportion to its length, whatever it consists of."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime_min import text as g2p
+from runtime_min.command import paragraphs
+from runtime_min.output.subtitles import cues
+from runtime_min.speech.split import find_breaks, split
+from runtime_min.speech.timing import Timing
+
+LENGTH = 4_000
+MOST = 50
+"""A text may take so many times as long as plain words; the longest take 4 times, a quadratic one took 300."""
+LETTERS = " \n\ta.,\"»'-…。"
+UNITS = ["".join(unit) for length in (1, 2) for unit in product(LETTERS, repeat=length)]
+
+
+def pieces(text: str) -> None:
+    split(text, find_breaks(text), limit=510, size=250, growing=True)
+
+
+def tokens(text: str) -> None:
+    list(g2p._TOKEN.finditer(text))
+
+
+def subtitles(text: str) -> None:
+    cues(text, [Timing(word, place, place + 0.5) for place, word in enumerate(text.split())])
+
+
+def seconds(function: Callable[[str], object], text: str, repeats: int = 1) -> float:
+    """CPU time, the shortest of some."""
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        function(text)
+        times.append(time.process_time() - start)
+    return min(times)
+
+
+@pytest.mark.parametrize("function", [paragraphs, pieces, tokens, subtitles])
+def test_no_text_takes_much_longer_than_words_of_its_length(function: Callable[[str], object]) -> None:
+    plain = seconds(function, "ab " * (LENGTH // 3), 5)
+    for unit in UNITS:
+        for end in ("", "a"):
+            text = "a" + unit * (LENGTH // len(unit)) + end
+            if seconds(function, text) > MOST * plain:
+                assert seconds(function, text, 5) <= MOST * plain, repr(f"a{unit}…{end}")
+
+
+@given(st.text(" \n\r\ta", max_size=30))
+def test_a_line_break_is_a_space_with_the_spaces_around_it(text: str) -> None:
+    parts = [re.sub(r"\s*\n\s*", " ", part.strip("\r\n")) for part in re.split(r"\n\s*\n", text)]
+    assert paragraphs(text) == [part for part in parts if part.strip()]
