@@ -19,7 +19,7 @@ from runtime_min.speech.timing import Timing
 
 LENGTH = 4_000
 MOST = 50
-"""A text may take so many times as long as plain words; the longest take 4 times, a quadratic one took 300."""
+"""A text may take so many times as long as plain words: the longest take 4, a quadratic one took 300."""
 LETTERS = " \n\ta.,\"»'-…。"
 UNITS = ["".join(unit) for length in (1, 2) for unit in product(LETTERS, repeat=length)]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from exporter.compiler.library import CompiledLibrary, Job
 from exporter.export.jobs import compile_libraries
 from exporter.export.run import _temporary_files
 from runtime_min import Bundle
+from runtime_min.__main__ import main as speak_from
 from runtime_min.speech.stream import Stream
 from tests.support.stand_in_build import Recorder, build, some_jobs
 
@@ -31,6 +33,11 @@ SPAN = 1.1
 """Longest delay, as a share of the time that the phase takes if nobody interrupts it."""
 PATIENCE = 120.0
 """Seconds after which a process hangs."""
+_EXPECTED = (
+    *("Traceback ", " ", "KeyboardInterrupt", "Exception ignored in"),
+    *("interrupted", "warning: THIS BUNDLE BABBLES"),
+)
+"""Beginnings of lines that may be on standard error."""
 _CONTEXT = "During handling of the above exception, another exception occurred:"
 
 
@@ -48,6 +55,19 @@ def streaming(bundle: Path) -> Callable[[], object]:
     return lambda: list(stream)
 
 
+def speaking(bundle: Path) -> Callable[[], object]:
+    """The command; a file that it has written is whole."""
+    file = Path(tempfile.gettempdir(), "speech.wav")
+
+    def speak() -> None:
+        try:
+            speak_from([str(bundle), "--phonemes", "abc abc " * 20, "-o", str(file), "-q"])
+        finally:
+            file.unlink(missing_ok=True)
+
+    return speak
+
+
 def slow_build(job: Job, path: Path, dump: Path | None) -> CompiledLibrary:
     with tempfile.TemporaryDirectory():
         time.sleep(0.02)
@@ -62,7 +82,7 @@ def exporting(bundle: Path) -> Callable[[], object]:
     return export
 
 
-PHASES = {phase.__name__: phase for phase in (loading, opening, streaming, exporting)}
+PHASES = {phase.__name__: phase for phase in (loading, opening, streaming, speaking, exporting)}
 
 
 def work(phase: str, bundle: Path, delay: float, number: int, done: int) -> None:
@@ -117,8 +137,7 @@ def lives_in(process: psutil.Process, session: int) -> bool:
 def is_interrupt(errors: str) -> bool:
     """Returns True if nothing but `KeyboardInterrupt` was reported."""
     last = errors.rpartition(_CONTEXT)[2]
-    beginnings = ("Traceback ", "KeyboardInterrupt", "Exception ignored in", " ")
-    return all(line.startswith(beginnings) for line in last.splitlines() if line)
+    return all(line.startswith(_EXPECTED) for line in last.splitlines() if line)
 
 
 def outcome(status: int | None, errors: str, session: int, place: Path) -> str:
@@ -130,7 +149,7 @@ def outcome(status: int | None, errors: str, session: int, place: Path) -> str:
         return f"left {left}"
     if not is_interrupt(errors) or status not in (0, 1, -signal.SIGINT):
         return f"ended with {status}: {errors}"
-    return "interrupted" if "KeyboardInterrupt" in errors else "completed"
+    return "interrupted" if re.search("KeyboardInterrupt|^interrupted", errors, re.M) else "completed"
 
 
 def main(phase: str, count: int, bundle: Path, place: Path) -> None:
