@@ -14,7 +14,13 @@ from .engine.devices import load_devices
 from .engine.machine import check_target, choose_level, this_machine
 from .engine.stage_runner import StageRunner
 from .engine.vm import Worker, choose_threads, load_tvm, map_parameters
-from .errors import BundlePickleError, ClosedBundleError, MissingStagesError
+from .errors import (
+    BundleError,
+    BundlePickleError,
+    ClosedBundleError,
+    MissingStagesError,
+    ResourceError,
+)
 from .format.bundle_files import BundleFiles
 from .format.manifest import CpuLevel, Manifest
 from .format.origin import origin_checks
@@ -46,7 +52,7 @@ class Bundle:
         self.voice_tables: Mapping[str, NDArray[np.float32]] = VoiceTables(files, manifest.voices)
         """Style rows of every voice, float32 ``[rows, columns]``."""
         self._files = files
-        tvm_ffi = load_tvm(files, manifest.runtime_library, manifest.versions)
+        tvm_ffi = load_tvm(files, manifest)
         devices = load_devices(tvm_ffi, files, manifest)
         parameters = map_parameters(tvm_ffi, files, manifest.parameters)
         self._worker = Worker(tvm_ffi, threads)
@@ -84,25 +90,32 @@ class Bundle:
         Raises:
             BundleError: the bundle is incomplete, damaged, not a bundle, or not the pinned or signed one.
             Ed25519KeyError: `key` is not such a key, or `signature` is given without it.
-            MachineError: it is for another machine or another TVM.
+            MachineError: it is for another machine or another TVM, or this one lacks memory, open files or
+                threads.
             ThreadsError: `threads` is out of range.
         """
         directory = Path(os.path.abspath(path))
         count = choose_threads(threads)
-        files = BundleFiles(directory)
-        try:
-            signed = None if signature is None else Path(signature)
-            checks = origin_checks(directory, sha256=manifest_sha256, key=key, signature=signed)
-            manifest = manifest_of(files, checks)
-            machine = this_machine()
-            check_target(manifest.target, machine)
-            chosen = choose_level(manifest.target.levels, machine.features, level)
-            if verify:
-                files.verify(keep=manifest.loaded_files(chosen.name))
-            return cls(files, manifest, chosen, count)
-        except BaseException:
-            files.close()
-            raise
+        signed = None if signature is None else Path(signature)
+        while True:
+            files = BundleFiles(directory)
+            try:
+                checks = origin_checks(directory, sha256=manifest_sha256, key=key, signature=signed)
+                manifest = manifest_of(files, checks)
+                machine = this_machine()
+                check_target(manifest.target, machine)
+                chosen = choose_level(manifest.target.levels, machine.features, level)
+                if verify:
+                    files.verify(keep=manifest.loaded_files(chosen.name))
+                return cls(files, manifest, chosen, count)
+            except BaseException as failure:
+                # The files of a bundle vanish while another one takes its place, and then that one is loaded.
+                replaced = isinstance(failure, BundleError) and files.replaced()
+                files.close()
+                if isinstance(failure, (OSError, MemoryError)):
+                    raise ResourceError(f"Loading {directory}", failure) from failure
+                if not replaced:
+                    raise
 
     @property
     def voices(self) -> tuple[VoiceName, ...]:
@@ -222,8 +235,7 @@ class Bundle:
         Raises:
             MissingStagesError: the bundle does not have it.
         """
-        self._require((name,))
-        return self._stages[name]
+        return self._require((name,))[name]
 
     def self_test(self) -> Iterator[StageFigure]:
         """Compares every stage, and then the whole chain, with kokoro's values from the time of export.
@@ -240,15 +252,14 @@ class Bundle:
         """
         from .model.self_test import run_self_test
 
-        self._require(stage_names(self.manifest.source_apart))
-        return run_self_test(self.manifest, self._files, self._stages)
+        stages = self._require(stage_names(self.manifest.source_apart))
+        return run_self_test(self.manifest, self._files, stages)
 
     def close(self) -> None:
         """Releases the bundle's thread, memory and files; afterwards it cannot speak any more."""
         self._worker.close()
         # Not cleared: a stream that is still open gets its error from the worker.
         self._stages = {}
-        self.voice_tables = {}
         self._files.close()
 
     def _speak(self, request: Request, *, whole: bool) -> tuple[Iterator[Audio], str]:
@@ -262,16 +273,19 @@ class Bundle:
         return Capabilities(self.voice_tables, self.manifest.vocabulary, self.max_phonemes)
 
     def _synthesiser(self) -> Synthesiser:
-        self._require(stage_names(self.manifest.source_apart))
-        return Synthesiser(self._stages, self.manifest.vocabulary)
+        stages = self._require(stage_names(self.manifest.source_apart))
+        return Synthesiser(stages, self.manifest.vocabulary)
 
-    def _require(self, names: Sequence[str]) -> None:
+    def _require(self, names: Sequence[str]) -> Mapping[str, StageRunner]:
+        """Returns the stages, which `close` may take from the bundle at any moment."""
+        stages = self._stages
         # Every bundle has a stage until it is closed.
-        if not self._stages:
+        if not stages:
             raise ClosedBundleError
-        missing = [name for name in names if name not in self._stages]
+        missing = [name for name in names if name not in stages]
         if missing:
-            raise MissingStagesError(missing, self._stages)
+            raise MissingStagesError(missing, stages)
+        return stages
 
     def __reduce__(self) -> NoReturn:
         """Refuses copies: the libraries and threads belong to this process."""

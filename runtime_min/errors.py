@@ -368,6 +368,16 @@ class DeviceError(MachineError):
     """A device that a stage computes on is not there, or cannot be used."""
 
 
+class ResourceError(MachineError):
+    """The system has too little memory, or no file or thread left to open, or its disk failed."""
+
+    def __init__(self, task: str, reason: object) -> None:
+        super().__init__(
+            f"{task} failed ({reason}). The cause is this machine, not the bundle: free memory, close files, "
+            "raise the limits of this process (ulimit) or check the disk, and try again."
+        )
+
+
 class ForkError(MachineError):
     """The bundle was loaded in a parent process."""
 

@@ -77,6 +77,16 @@ def speaking_bundle(
 
 
 @pytest.fixture(scope="session")
+def device_bundle(runtime_library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of the tiny model that speaks, with three stages on a device that the CPU plays."""
+    place = tmp_path_factory.mktemp("devices")
+    devices = dict.fromkeys(("duration", "text_encoder", "decoder"), "metal")
+    libraries = compiled_libraries(place, *(f"{stage}={device}" for stage, device in devices.items()))
+    made = contents(libraries, runtime_library, {"metal": stand_in.build("metal")}, devices)
+    return write_bundle(place / "bundle", made)
+
+
+@pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle whose libraries hold nothing; never to be written to."""
     directory = tmp_path_factory.mktemp("attacks")

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DeviceError
+from ..errors import DeviceError, LibraryLoadError
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import CPU, Manifest
-from .vm import CPU_TYPE, aligned_memory, load_runtime, to_tvm
+from .vm import CPU_TYPE, IN_COMPILED, IN_RUNTIME, aligned_memory, load_runtime, to_tvm
 
 _TYPES = {CPU: CPU_TYPE, "cuda": 2, "metal": 8}
 """DLPack's numbers."""
@@ -89,8 +89,8 @@ def _load(tvm_ffi: Any, files: BundleFiles, manifest: Manifest, name: str) -> No
         if name == "cuda":
             _load_cudart()
         try:
-            load_runtime(files, manifest.device_libraries[name])
-        except OSError as failure:
+            load_runtime(files, manifest.device_libraries[name], IN_COMPILED, IN_RUNTIME)
+        except LibraryLoadError as failure:
             raise _error(manifest, name, f"its runtime could not be loaded ({failure})") from failure
     if not _is_registered(tvm_ffi, name):
         raise _error(manifest, name, "TVM has no runtime for it")

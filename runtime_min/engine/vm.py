@@ -26,13 +26,14 @@ from ..errors import (
     KokoroError,
     LibraryLoadError,
     ThreadsError,
+    TvmMissingError,
     TvmVersionError,
 )
 from ..format.bundle_files import BundleFiles
-from ..format.manifest import ALIGNMENT, Parameters, Versions
+from ..format.manifest import ALIGNMENT, Manifest, Parameters
 from .native import library_file
 from .tvm_ffi_package import import_tvm_ffi
-from .worker_thread import leave_thread, take_thread
+from .worker_thread import check_threads, leave_thread, take_thread
 
 CPU_TYPE = 1
 """DLPack's number of the CPU."""
@@ -40,47 +41,55 @@ _POOLED_ALLOCATOR = 2
 _SHARE_ALL_CORES = -3
 """TVM's affinity mode in which every thread of a pool may run on every core given."""
 _MAXIMUM_THREADS = 1_024
+IN_RUNTIME = b"runtime.NumThreads"
+"""A function of TVM's runtime; its name is in no other library."""
+_IN_DEVICE_RUNTIMES = b"device_api."
+"""Begins names in TVM's runtime and in its parts for devices, and none in compiled libraries."""
+IN_COMPILED = b"__tvm_ffi__library_bin"
+"""A symbol of every compiled library, and of no part of the runtime."""
 _LOADER = "ffi.Module.load_from_file.so"
 """TVM's loader of shared libraries, on every system."""
 _THREADS_VARIABLE = "TVM_NUM_THREADS"
 
 _lock = threading.Lock()
-_loaded_version: str | None = None
-"""Version of the TVM runtime that this module brought into the process."""
+_runtime: tuple[str, str | None] | None = None
+"""Version and digest of the TVM runtime that this module brought into the process."""
 
 Result = TypeVar("Result")
 Instrument = Callable[..., int]
 """Called as ``(function, name, before, result, *arguments)``; 1 instead of 0 before a kernel skips it."""
 
 
-def load_tvm(files: BundleFiles, library: str, versions: Versions) -> Any:
+def load_tvm(files: BundleFiles, manifest: Manifest) -> Any:
     """Returns the module `tvm_ffi` after making sure that the TVM runtime is in the process.
 
-    Args:
-        files: files of the bundle.
-        library: path of its ``libtvm_runtime``, which is loaded unless there already is a runtime, and stays.
-        versions: versions of the packages that compiled the bundle.
+    The bundle's own runtime is loaded unless there already is one, and stays.
 
     Raises:
-        TvmMissingError: apache-tvm-ffi is not installed.
+        TvmMissingError: apache-tvm-ffi is not installed, or neither the bundle nor the process has a runtime.
         TvmVersionError: it, or a runtime that is already loaded, does not fit the bundle.
-        LibraryLoadError: the library cannot be loaded.
+        LibraryLoadError: the runtime cannot be loaded, or the file is something else.
     """
-    global _loaded_version
+    global _runtime
+    library, versions = manifest.runtime_library, manifest.versions
+    digest = next((entry.sha256 for entry in manifest.files if entry.path == library), None)
     with _lock:
         tvm_ffi = import_tvm_ffi()
         _check_tvm_ffi(tvm_ffi.__version__, versions.tvm_ffi)
-        if tvm_ffi.get_global_func("runtime.NumThreads", allow_missing=True) is None:
-            try:
-                load_runtime(files, library)
-            except OSError as failure:
-                raise LibraryLoadError(
-                    f"{files.directory / library} could not be loaded: {failure}."
-                ) from failure
-            _loaded_version = versions.tvm
+        if not _has_runtime(tvm_ffi):
+            if not library:
+                raise TvmMissingError(
+                    "Neither this bundle nor this process has a TVM runtime: expected the app to load one of "
+                    f"version {versions.tvm} before the bundle."
+                )
+            load_runtime(files, library, IN_COMPILED)
+            if not _has_runtime(tvm_ffi):
+                raise _other_kind(files, library)
+            _runtime = versions.tvm, digest
         # A runtime that we did not load came with the package `tvm`.
-        found = _loaded_version or getattr(sys.modules.get("tvm"), "__version__", "unknown")
-        if found != versions.tvm:
+        found, loaded = _runtime or (getattr(sys.modules.get("tvm"), "__version__", "unknown"), "")
+        # The file that was loaded fits, even if an earlier bundle's manifest gives it another version.
+        if versions.tvm != found and digest != loaded:
             raise TvmVersionError(
                 f"The bundle was compiled by TVM {versions.tvm}, and TVM {found} is already in this process: "
                 "load the bundle in a process of its own, or export it with that version."
@@ -88,15 +97,42 @@ def load_tvm(files: BundleFiles, library: str, versions: Versions) -> Any:
         return tvm_ffi
 
 
-def load_runtime(files: BundleFiles, library: str) -> None:
+def _has_runtime(tvm_ffi: Any) -> bool:
+    return tvm_ffi.get_global_func(IN_RUNTIME.decode(), allow_missing=True) is not None
+
+
+def load_runtime(files: BundleFiles, library: str, *foreign: bytes) -> None:
     """Loads a part of TVM's runtime into the process, visible to what is loaded later; it stays there.
 
     Raises:
-        OSError: it cannot be loaded.
+        LibraryLoadError: it cannot be loaded, or has one of the names `foreign`.
         BundleError: the file is not the one that was checked.
     """
-    with library_file(library, files.blocks(library), kept=True) as path:
-        ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
+    content = _read_library(files, library, *foreign)
+    try:
+        with library_file(library, [content], kept=True) as path:
+            ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
+    except OSError as failure:
+        raise LibraryLoadError(f"{files.directory / library} could not be loaded: {failure}.") from failure
+
+
+def _read_library(files: BundleFiles, library: str, *foreign: bytes) -> bytes:
+    """Returns a library that has none of the names `foreign`.
+
+    Manifests may name files of one kind in place of another, and what they loaded could not be undone: a
+    second runtime in one process ends it.
+    """
+    content = files.read(library)
+    if any(name in content for name in foreign):
+        raise _other_kind(files, library)
+    return content
+
+
+def _other_kind(files: BundleFiles, library: str) -> LibraryLoadError:
+    return LibraryLoadError(
+        f"{files.directory / library} is another kind of library than its place in the manifest says: "
+        "export the bundle again."
+    )
 
 
 def map_parameters(tvm_ffi: Any, files: BundleFiles, parameters: Parameters) -> dict[str, Any]:
@@ -162,7 +198,7 @@ def load_function(
         BundleError: the file is not the one that was checked.
     """
     try:
-        with library_file(library, files.blocks(library)) as path:
+        with library_file(library, [_read_library(files, library, _IN_DEVICE_RUNTIMES)]) as path:
             # tvm_ffi.load_module goes by the path's suffix, and keeps what it has loaded for ever.
             module = tvm_ffi.get_global_func(_LOADER)(path, "so")
         machine = module["vm_load_executable"]()
@@ -210,7 +246,12 @@ class Worker:
     """The one thread on which a bundle calls TVM; calls from several threads wait for each other here."""
 
     def __init__(self, tvm_ffi: Any, threads: int) -> None:
-        """Starts the thread, and TVM's pool of `threads` threads (this one included) behind it."""
+        """Starts the thread, and TVM's pool of `threads` threads (this one included) behind it.
+
+        Raises:
+            ResourceError: the system starts no more threads.
+        """
+        check_threads(threads)
         self.tvm_ffi = tvm_ffi
         self.threads = threads
         self._clear_memory = tvm_ffi.get_global_func("vm.builtin.memory_manager.clear")
@@ -240,9 +281,10 @@ class Worker:
 
     def close(self) -> None:
         """Waits until the thread has finished what it is doing, and frees TVM's memory."""
-        if self._closed:
+        with _lock:
+            closed, self._closed = self._closed, True
+        if closed:
             return
-        self._closed = True
         # In a child process there is no thread to wait for, and a lock of the allocator may be held.
         if os.getpid() == self._process:
             with suppress(ClosedBundleError):

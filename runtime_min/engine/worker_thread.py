@@ -16,7 +16,7 @@ from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from ..errors import ClosedBundleError
+from ..errors import ClosedBundleError, ResourceError
 
 Result = TypeVar("Result")
 
@@ -69,10 +69,17 @@ class WorkerThread:
     """
 
     def __init__(self, kind: int = 0) -> None:
-        """Starts the thread; one of the same `kind` may be used in its place."""
+        """Starts the thread; one of the same `kind` may be used in its place.
+
+        Raises:
+            ResourceError: the system starts no more threads.
+        """
         self.kind = kind
         self._service = _Service()
-        _thread.start_new_thread(self._service.run, ())
+        try:
+            _thread.start_new_thread(self._service.run, ())
+        except RuntimeError as failure:
+            raise ResourceError("Starting a thread", failure) from failure
 
     @property
     def process(self) -> int:
@@ -140,6 +147,26 @@ class _Service:
     def stop(self) -> None:
         self.stopped = True
         self.requests.put(None)
+
+
+def check_threads(count: int) -> None:
+    """Makes sure that the system starts `count` threads: C++ libraries end the process if it does not.
+
+    Raises:
+        ResourceError: it starts fewer.
+    """
+    release = threading.Event()
+    threads = [threading.Thread(target=release.wait) for _ in range(count)]
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError as failure:
+        raise ResourceError(f"Starting {count} threads", failure) from failure
+    finally:
+        release.set()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
 
 
 def take_thread(kind: int) -> WorkerThread:

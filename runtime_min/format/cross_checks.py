@@ -22,6 +22,8 @@ from .manifest import (
 )
 from .signatures import SOURCE, signatures, stage_names
 
+_MOST_BYTES = 1 << 34
+"""A reader hashes all files, and a bundle of this model has half a gigabyte."""
 _ALWAYS_ON_CPU = ("f0n", SOURCE)
 """The phase is as good as chaotic in F0, so what decides it rounds as PyTorch does."""
 
@@ -35,12 +37,15 @@ def check_consistency(manifest: Manifest) -> None:
     _expect(manifest.audio == AudioFormat(), "audio", str(AudioFormat()), manifest.audio)
     _check_paths(manifest.files)
     sizes = {entry.path: entry.bytes for entry in manifest.files}
+    most = f"at most {_MOST_BYTES} bytes in all"
+    _expect(sum(sizes.values()) <= _MOST_BYTES, "files", most, sum(sizes.values()))
     _check_runtimes(manifest, sizes)
     _check_unique("target.levels", (level.name for level in manifest.target.levels))
     _check_parameters(manifest.parameters, sizes)
     _check_stages(manifest, sizes)
     _check_devices(manifest)
     _check_voices(manifest, sizes)
+    _check_uses(manifest)
     _expect("" not in manifest.vocabulary, "vocabulary", "phonemes of at least one character", "")
 
 
@@ -156,6 +161,23 @@ def _check_voices(manifest: Manifest, sizes: Mapping[str, int]) -> None:
         _expect(shaped, place, f"{rows} rows of {columns} columns", voice)
         _check_listed(sizes, f"{place}.file", voice.file)
         _expect(sizes[voice.file] == size, f"{place}.file", f"a file of {size} bytes", sizes[voice.file])
+
+
+def _check_uses(manifest: Manifest) -> None:
+    """Checks that no content has two uses: a stage's library that is TVM's runtime would end the process."""
+    uses = [
+        ("runtime_library", manifest.runtime_library),
+        *((f"device_libraries[{device!r}]", path) for device, path in manifest.device_libraries.items()),
+        *(("stages", library.file) for stage in manifest.stages for library in stage.libraries),
+        ("parameters", manifest.parameters.file),
+        *(("voices", voice.file) for voice in manifest.voices),
+    ]
+    digests = {entry.path: entry.sha256 for entry in manifest.files}
+    users: dict[str, str] = {}
+    # Where the app brings the runtime its path is empty.
+    for use, path in filter(all, uses):
+        other = users.setdefault(digests[path], use)
+        _expect(use == other, use, f"files with another content than those of {other}", path)
 
 
 def _check_listed(sizes: Mapping[str, int], place: str, path: str) -> None:

@@ -21,7 +21,7 @@ from ..errors import (
     SignatureMissingError,
     WrongSignatureError,
 )
-from .bundle_files import open_regular
+from .file_content import open_regular
 
 CONTEXT = b"kokoro-bundle signature 1\n"
 """Precedes the manifest in the signed message, so that nothing that was signed for another purpose fits."""

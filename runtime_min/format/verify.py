@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import UnreadableFileError
-from .bundle_files import BundleFiles, open_regular, sha256_of_handle
+from .bundle_files import BundleFiles
+from .file_content import open_regular, sha256_of_handle
 from .manifest import Manifest
 from .msgpack import MAXIMUM_BYTES
 from .origin import ManifestCheck, origin_checks

@@ -99,7 +99,7 @@ def style_row(voices: Mapping[str, NDArray[np.float32]], voice: VoiceLike, phone
         phonemes: from 1 to the number of rows.
 
     Raises:
-        UnknownVoiceError: there is no such voice.
+        UnknownVoiceError: there is no such voice, or none at all.
         BlendError: a blend is malformed, or its weights are.
         VoiceArrayError: an array has another shape or type, or a value that is not finite.
     """
@@ -108,6 +108,8 @@ def style_row(voices: Mapping[str, NDArray[np.float32]], voice: VoiceLike, phone
         row = _blended_row(voices, parse_blend(voice) if blended else {voice: 1.0}, phonemes)
     elif isinstance(voice, Sequence) and voice and all(isinstance(name, str) for name in voice):
         row = _blended_row(voices, parse_blend("+".join(voice)), phonemes)
+    elif not voices:
+        raise UnknownVoiceError(type(voice).__name__, voices)
     else:
         row = _array_row(next(iter(voices.values())).shape, voice, phonemes)
     decoder, prosody = row.astype(np.float32).reshape(2, 1, -1)

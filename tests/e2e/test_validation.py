@@ -123,7 +123,7 @@ def with_library(directory: Path, stage: str, library: Path) -> Iterator[Bundle]
     """The bundle with another library of a stage."""
     with Bundle.load(directory) as bundle:
         files = SimpleNamespace(
-            directory=directory, blocks=lambda _: [library.read_bytes()], check_unchanged=lambda: None
+            directory=directory, read=lambda _: library.read_bytes(), check_unchanged=lambda: None
         )
         bundle.stage(stage)._files = files
         yield bundle

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import msgpack
 import pytest
 
-from runtime_min.errors import TvmMissingError
+from exporter.bundle.write import write_bundle
+from runtime_min.errors import MachineError, TvmMissingError
+from runtime_min.format.manifest import CpuLevel
+from tests.support.self_tested import extension, give, made_up, stored
 from tests.support.speaking import run_alone
+from tests.support.tiny_bundle import contents, with_levels
+
+FRAMES = [2, 1, 3, 4, 2, 5, 1]
 
 # What the scripts below share.
 PROBES = """
@@ -159,28 +168,87 @@ result = [together, rest]
     ) == [True, True]
 
 
-def test_a_bundle_is_closed_while_others_speak_from_it(speaking_bundle: Path) -> None:
-    """Whoever is late gets an error, and nobody hangs or crashes."""
-    assert run(
-        speaking_bundle,
-        """
+@pytest.mark.parametrize("rounds", [10, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_a_bundle_is_closed_while_others_use_it(speaking_bundle: Path, tmp_path: Path, rounds: int) -> None:
+    """Whoever is late gets an error that says so, whatever was asked, and nobody hangs or crashes."""
+    copy = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    give(copy, extension(made_up(FRAMES), FRAMES), stored(made_up(FRAMES)))
+    outcomes = run(
+        copy,
+        f"""
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-outcomes = set()
-for _ in range(10):
-    bundle = Bundle.load(PATH)
-    def speak(i):
+from random import Random
+import numpy as np
+row = np.zeros(4, np.float32)
+calls = [
+    lambda bundle: bundle.synthesize("abc").samples,
+    lambda bundle: bundle.synthesize("abc", "am_adam*0.5+af_bella").samples,
+    lambda bundle: bundle.synthesize("abc", row).samples,
+    lambda bundle: bundle.trace("abc").audio,
+    lambda bundle: list(bundle.stream("abc abc abc abc abc")),
+    lambda bundle: list(bundle.self_test()),
+    lambda bundle: bundle.stage("bert").run(dict(token_ids=np.array([[0, 1, 0]]))),
+    lambda bundle: [bundle.voice_tables[name] for name in bundle.voices],
+    lambda bundle: [bundle.max_phonemes, bundle.threads],
+    lambda bundle: bundle.close() or [None],
+]
+outcomes = Counter()
+for seed in range({rounds}):
+    random, bundle = Random(seed), Bundle.load(PATH, threads=1)
+    def use(index):
         try:
-            return len(bundle.synthesize("abc").samples) > 0
-        except KokoroError as error:
+            return len(calls[index](bundle)) > 0
+        except Exception as error:
             return type(error).__name__
     with ThreadPoolExecutor(8) as pool:
-        asked = [pool.submit(speak, i) for i in range(40)]
-        asked[3].result()
+        # One in forty calls closes the bundle, some time.
+        asked = [pool.submit(use, random.choice([random.randrange(9)] * 39 + [9])) for i in range(40)]
+        asked[random.randrange(40)].result()
         bundle.close()
-        outcomes |= {future.result() for future in asked}
-result = sorted(map(str, outcomes))
+        outcomes.update(str(future.result()) for future in asked)
+result = outcomes
 """,
-    ) == ["ClosedBundleError", "True"]
+    )
+    print(f"\n{rounds} bundles closed: {outcomes}")
+    assert outcomes.keys() == {"True", "ClosedBundleError"}
+
+
+@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.slow)])
+def test_a_bundle_that_is_replaced_while_others_load_it_is_loaded_old_or_new(
+    speaking_bundle: Path,
+    libraries: dict[str, Path],
+    runtime_library: Path,
+    tmp_path: Path,
+    count: int,
+) -> None:
+    """The two have files of different names, and each is whole whenever it has the name."""
+    place, stop = tmp_path / "bundle", tmp_path / "stop"
+    old = contents(libraries, runtime_library)
+    new = with_levels(old, (CpuLevel("new", ()),))
+    write_bundle(place, old)
+    script = f"""
+from collections import Counter
+from pathlib import Path
+outcomes = Counter()
+while not Path({str(stop)!r}).exists() or not outcomes:
+    try:
+        with Bundle.load({str(place)!r}, threads=1) as bundle:
+            outcomes[f"{{len(bundle.synthesize('abc').samples) > 0}} {{bundle.level.name}}"] += 1
+    except Exception as error:
+        outcomes[repr(error)] += 1
+result = outcomes
+"""
+    with ThreadPoolExecutor(2) as pool:
+        loading = [pool.submit(run, speaking_bundle, script) for _ in range(2)]
+        try:
+            for made in islice(cycle((new, old)), count):
+                write_bundle(place, made)
+        finally:
+            stop.touch()
+        outcomes = sum((Counter(each.result()) for each in loading), Counter[str]())
+    print(f"\n{count} replacements: {dict(outcomes)}")
+    assert outcomes.keys() <= {"True baseline", "True new"}
 
 
 def test_a_child_process_says_what_to_do_and_may_load_its_own(speaking_bundle: Path) -> None:
@@ -267,6 +335,34 @@ result = kinds
     )
     assert {"MemoryError", "ExecutionError", "spoke"} <= kinds.keys()
     assert kinds.keys() <= {"MemoryError", "ExecutionError", "LibraryLoadError", "spoke"}
+
+
+def test_too_little_of_anything_while_loading_is_an_error_of_the_machine(speaking_bundle: Path) -> None:
+    """Each load is in a process of its own without TVM, whose pool of threads would end the process."""
+    kinds = run(
+        speaking_bundle,
+        """
+import resource
+from runtime_min.engine.tvm_ffi_package import import_tvm_ffi
+import_tvm_ffi()
+def limited(name, most):
+    if (child := os.fork()) == 0:
+        resource.setrlimit(name, (most, most))
+        try:
+            Bundle.load(PATH, threads=4)
+            os._exit(0)
+        except BaseException as error:
+            os._exit(getattr(error, "exit_code", 99))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+lowest = os.dup(0)
+os.close(lowest)
+result = [
+    sorted({limited(resource.RLIMIT_NOFILE, lowest + room) for room in range(30)}),
+    sorted({limited(resource.RLIMIT_AS, status("VmSize") + (room << 20)) for room in range(30, 200, 10)}),
+]
+""",
+    )
+    assert kinds == [[0, MachineError.exit_code]] * 2
 
 
 def test_cancelled_speech_leaves_the_bundle_usable(speaking_bundle: Path) -> None:

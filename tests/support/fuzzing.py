@@ -1,7 +1,8 @@
 """Damages manifests and bundles at random: what a seed gives today it gives tomorrow.
 
-As a program it damages a bundle that speaks, makes it consistent again, and speaks from what is accepted:
-``python -m tests.support.fuzzing BUNDLE FIRST COUNT``.
+As a program it damages a bundle that speaks, makes it consistent again, and speaks from what is accepted, all
+in one process or each in a process of its own without TVM:
+``python -m tests.support.fuzzing (together | apart) BUNDLE FIRST COUNT``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
+import signal
 import sys
 import time
 from collections import Counter
@@ -19,11 +22,15 @@ from random import Random
 from typing import Any
 
 import msgpack
+import numpy as np
 
+from runtime_min.format.verify import read_manifest
+from tests.support.tiny_bundle import MAX_PHONEMES, STYLE
 from tests.support.written import bytes_of
 
 MOST_MEMORY = 64 << 20
 MOST_SECONDS = 1.0
+MOST_SECONDS_OF_CHILD = 60
 MANIFEST = "manifest.msgpack"
 # Tags and lengths that have hurt readers.
 TOKENS = (
@@ -40,6 +47,9 @@ TOKENS = (
 NUMBERS = (-1, 0, 1, 2, 3, 4, 7, 64, 255, 256, 65_535, 65_536, 1 << 31, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)
 TEXTS = ("", "x", "../x", "lib/x.so", "\x1b[2J", "tokens")
 VALUES = (*NUMBERS, True, False, 1.5, -0.0, *TEXTS, [], {}, [1], {"a": 1})
+
+VOICE = np.zeros((MAX_PHONEMES, 2 * STYLE), np.float32)
+"""For bundles without voices."""
 
 Files = dict[str, bytes]
 
@@ -108,6 +118,26 @@ def _change(random: Random, document: Any, path: tuple[Any, ...]) -> None:
         holder[last] = copy.deepcopy(random.choice(VALUES))
 
 
+def crossed_document(random: Random, document: dict[str, Any]) -> dict[str, Any]:
+    """A manifest in which one to three of the fields that name a file name another one's, or any file."""
+    document = copy.deepcopy(document)
+    listed = [entry["path"] for entry in document["files"]]
+    # Every part of the manifest gets its share, however many files it names.
+    fields: dict[str, list[tuple[Any, ...]]] = {}
+    for path in places(document):
+        if path[0] != "files" and _at(document, path) in listed:
+            fields.setdefault(path[0], []).append(path)
+    for _ in range(random.choice((1, 1, 2, 3))):
+        one, other = (random.choice(fields[random.choice(list(fields))]) for _ in range(2))
+        # All buckets of a stage at once, or the largest would hide the others.
+        *way, last = one
+        holders = _at(document, way[:-1]) if way and isinstance(way[-1], int) else [_at(document, way)]
+        file = random.choice((_at(document, other), _at(document, other), random.choice(listed)))
+        for holder in holders if random.random() < 0.5 else [_at(document, way)]:
+            holder[last] = file
+    return document
+
+
 def _at(document: Any, path: tuple[Any, ...]) -> Any:
     for key in path:
         document = document[key]
@@ -159,7 +189,7 @@ def consistent_bundle(random: Random, files: Files) -> Files:
     changed = dict(files)
     document = msgpack.unpackb(files[MANIFEST])
     if random.random() < 0.7:
-        document = damaged_document(random, document)
+        document = random.choice((damaged_document, damaged_document, crossed_document))(random, document)
     else:
         data = [name for name in files if name.endswith((".bin", ".txt", "LICENSE"))]
         code = [name for name in files if name.startswith("lib/") and name.count("/") == 2]
@@ -224,7 +254,7 @@ def speak_from_damaged(directory: Path, first: int, count: int) -> Counter[str]:
             try:
                 with quick(f"seed {seed}"), Bundle.load(directory, threads=1) as bundle:
                     for phonemes in ("a", "abc abc"):
-                        bundle.synthesize(phonemes, next(iter(bundle.voices), "af_heart"))
+                        bundle.synthesize(phonemes, next(iter(bundle.voices), VOICE))
             except KokoroError as error:
                 outcomes[type(error).__name__] += 1
             else:
@@ -234,6 +264,53 @@ def speak_from_damaged(directory: Path, first: int, count: int) -> Counter[str]:
     return outcomes
 
 
+def speak_apart(directory: Path, first: int, count: int) -> Counter[str]:
+    """Does the same with manifests alone, each in a child of this process, which never loads TVM."""
+    from runtime_min.engine.tvm_ffi_package import import_tvm_ffi
+
+    # What takes a tenth of a second and is the same for all.
+    import_tvm_ffi()
+    read_manifest(directory)
+    outcomes: Counter[str] = Counter()
+    sound = (directory / MANIFEST).read_bytes()
+    document = msgpack.unpackb(sound)
+    for seed in range(first, first + count):
+        random = Random(seed)
+        damaged = document if random.random() < 0.3 else crossed_document(random, document)
+        if damaged is document or random.random() < 0.2:
+            damaged = damaged_document(random, damaged)
+        (directory / MANIFEST).write_bytes(msgpack.packb(damaged))
+        outcomes[_speak_in_child(directory, seed)] += 1
+    (directory / MANIFEST).write_bytes(sound)
+    return outcomes
+
+
+def _speak_in_child(directory: Path, seed: int) -> str:
+    """What came of loading and speaking, and of the self-test."""
+    from runtime_min import Bundle, KokoroError
+
+    reader, writer = os.pipe()
+    if (child := os.fork()) == 0:
+        signal.alarm(MOST_SECONDS_OF_CHILD)
+        try:
+            with quick(f"seed {seed}"), Bundle.load(directory, threads=1) as bundle:
+                for phonemes in ("a", "abc abc"):
+                    bundle.synthesize(phonemes, next(iter(bundle.voices), VOICE))
+                list(bundle.self_test())
+            outcome = "spoken"
+        except KokoroError as error:
+            outcome = type(error).__name__
+        except BaseException as error:
+            outcome = f"seed {seed}: {error!r}"
+        os.write(writer, outcome.encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as answer:
+        said = answer.read().decode()
+    _, status = os.waitpid(child, 0)
+    return said if status == 0 else f"seed {seed}: ended by signal {status}"
+
+
 if __name__ == "__main__":
-    place, start, number = sys.argv[1:]
-    print(json.dumps(speak_from_damaged(Path(place), int(start), int(number))))
+    run = {"together": speak_from_damaged, "apart": speak_apart}[sys.argv[1]]
+    print(json.dumps(run(Path(sys.argv[2]), *map(int, sys.argv[3:]))))

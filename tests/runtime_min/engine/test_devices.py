@@ -18,25 +18,13 @@ from runtime_min.engine.devices import load_devices
 from runtime_min.errors import DeviceError, PlatformError
 from runtime_min.format.manifest import Target
 from runtime_min.format.verify import read_manifest
-from tests.support import stand_in
-from tests.support.speaking import ROOT, assert_speaks_as_the_format_specifies, compiled_libraries, run_alone
+from tests.support.speaking import ROOT, assert_speaks_as_the_format_specifies, run_alone
 from tests.support.tiny_bundle import contents, dummy_contents_on, with_entries
 
-MOVED = ("duration", "text_encoder", "decoder")
 
-
-@pytest.fixture(scope="module")
-def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return compiled_libraries(tmp_path_factory.mktemp("libraries"), *(f"{stage}=metal" for stage in MOVED))
-
-
-@pytest.fixture(scope="module")
-def bundle(
-    libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    devices = dict.fromkeys(MOVED, "metal")
-    made = contents(libraries, runtime_library, {"metal": stand_in.build("metal")}, devices)
-    return write_bundle(tmp_path_factory.mktemp("devices") / "bundle", made)
+@pytest.fixture
+def bundle(device_bundle: Path) -> Path:
+    return device_bundle
 
 
 def failing(bundle: Path, device_library: Path, place: Path) -> str:
@@ -148,7 +136,7 @@ def test_replaced_parameters_are_moved_and_instruments_refused(bundle: Path) -> 
 
 
 def test_a_device_whose_runtime_cannot_be_used_is_an_error_that_names_the_way_out(
-    bundle: Path, libraries: dict[str, Path], tmp_path: Path
+    bundle: Path, runtime_library: Path, tmp_path: Path
 ) -> None:
     broken = tmp_path / "libtvm_runtime_metal.so"
     broken.write_bytes(b"not a library")
@@ -158,7 +146,13 @@ def test_a_device_whose_runtime_cannot_be_used_is_an_error_that_names_the_way_ou
     )
     assert "expected a GPU that macOS uses by Metal" in message
     assert message.endswith("which computes on the CPU.")
-    message = failing(bundle, libraries["bert"], tmp_path / "no runtime")
+    for name, content in {"another": bundle / "lib/baseline/bert-8.so", "second": runtime_library}.items():
+        copied = tmp_path / f"{name}.so"
+        copied.write_bytes(content.read_bytes() + b"\0")
+        assert "is another kind of library" in failing(bundle, copied, tmp_path / name)
+    empty = tmp_path / "empty.so"
+    subprocess.run(["cc", "-shared", "-xc", os.devnull, "-o", empty], check=True)
+    message = failing(bundle, empty, tmp_path / "no runtime")
     assert "on metal, and TVM has no runtime for it: expected" in message
 
 

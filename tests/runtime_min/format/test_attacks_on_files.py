@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import mmap
 import os
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,17 +18,18 @@ from runtime_min import Bundle
 from runtime_min.engine.native import library_file
 from runtime_min.errors import (
     ChangedFileError,
+    ClosedBundleError,
     DamagedFileError,
     LinkedFileError,
     ManifestError,
-    MissingFileError,
+    ResourceError,
     UnexpectedFileError,
-    UnreadableFileError,
 )
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of, read_manifest, verify_files
 from tests.support.attacking import bounded, manifest_of_sound
 from tests.support.speaking import run_alone
+from tests.support.written import fail_with
 
 
 @pytest.fixture
@@ -128,6 +132,16 @@ def test_a_link_swapped_in_while_the_directory_is_read_is_not_followed(bundle: P
     files.close()
 
 
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("LICENSE"), os.mkfifo], ids=["link", "pipe"])
+def test_an_odd_file_whose_name_a_terminal_takes_for_a_command_is_shown_in_ascii(
+    bundle: Path, make: Callable[[Path], object]
+) -> None:
+    make(bundle / "\x1b[2J")
+    with pytest.raises(UnexpectedFileError, match=r"\\x1b\[2J' is a ") as refusal:
+        verify_files(bundle, read_manifest(bundle))
+    assert "\x1b" not in str(refusal.value)
+
+
 def test_a_pipe_swapped_in_does_not_block(bundle: Path) -> None:
     files = BundleFiles(bundle)
     manifest_of(files)
@@ -208,7 +222,7 @@ def test_too_many_open_files_are_a_typed_error_wherever_they_become_too_many(bun
     handles = []
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(handle_numbers()) + room, hard))
     try:
-        with pytest.raises((UnreadableFileError, MissingFileError)):
+        with pytest.raises(ResourceError):
             while True:
                 handles.append(BundleFiles(bundle))
                 handles[-1].expect(read_manifest(bundle).files)
@@ -223,6 +237,45 @@ def test_too_many_open_files_are_a_typed_error_wherever_they_become_too_many(bun
 
 def handle_numbers() -> list[int]:
     return [int(name) for name in os.listdir("/proc/self/fd")]
+
+
+FAILURES = {
+    "pread": (os, "pread", OSError(errno.EIO, "Input/output error")),
+    "open": (os, "open", OSError(errno.EIO, "Input/output error")),
+    "scandir": (os, "scandir", OSError(errno.ENOMEM, "Cannot allocate memory")),
+    "mmap": (mmap, "mmap", OSError(errno.ENOMEM, "Cannot allocate memory")),
+    "start": (threading.Thread, "start", RuntimeError("can't start new thread")),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_of_the_system_is_an_error_of_the_machine(
+    bundle: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Never of the bundle, whose maker cannot help it."""
+    place, attribute, failure = FAILURES[name]
+    files = BundleFiles(bundle)
+    manifest = manifest_of(files)
+    monkeypatch.setattr(place, attribute, fail_with(failure))
+    with pytest.raises(ResourceError, match=f"{failure.args[-1]}.*not the bundle"):
+        files.verify()
+        files.map(manifest.parameters.file)
+
+
+def test_a_file_that_is_read_while_the_bundle_is_closed_is_read_to_its_end(bundle: Path) -> None:
+    """Its descriptor may not be another file's by then."""
+    files = BundleFiles(bundle)
+    manifest_of(files)
+    reading = files.blocks("LICENSE")
+    found = [next(reading)]
+    files.close()
+    others = [os.open(bundle / "NOTICE", os.O_RDONLY) for _ in range(10)]
+    assert b"".join([*found, *reading]) == (bundle / "LICENSE").read_bytes()
+    for handle in others:
+        os.close(handle)
+    for call in (files.read, files.map):
+        with pytest.raises(ClosedBundleError):
+            call("LICENSE")
 
 
 # Files that change under a live memory map.
@@ -260,6 +313,33 @@ def test_parameters_changed_under_the_map_are_noticed_before_they_are_touched(
         bundle.close()
         """,
     ) == [ChangedFileError.__name__, True]
+
+
+def test_parameters_whose_time_alone_changes_are_used_further(speaking_bundle: Path, tmp_path: Path) -> None:
+    """As long as they are what they were: a later write is noticed all the same."""
+    copy = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    assert run_alone(
+        copy,
+        """
+        import os
+        from runtime_min import Bundle
+        from runtime_min.errors import ChangedFileError
+        bundle = Bundle.load(sys.argv[1])
+        path = sys.argv[1] + "/parameters.bin"
+        before = bundle.synthesize("abc").samples.tobytes()
+        result = []
+        for time in (1, 2):
+            os.utime(path, (time, time))
+            result.append(bundle.synthesize("abc").samples.tobytes() == before)
+        with open(path, "r+b") as file:
+            file.write(bytes(64))
+        for _ in range(2):
+            try:
+                bundle.synthesize("abc")
+            except ChangedFileError:
+                result.append("changed")
+        """,
+    ) == [True, True, "changed", "changed"]
 
 
 def test_libraries_and_voices_do_not_change_once_they_are_used(speaking_bundle: Path, tmp_path: Path) -> None:

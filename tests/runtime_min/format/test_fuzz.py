@@ -34,11 +34,13 @@ from tests.support.fuzzing import (
     small,
     write,
 )
+from tests.support.self_tested import extension, give, made_up, stored
 from tests.support.speaking import ROOT, environment
 from tests.support.tiny_bundle import dummy_contents
 from tests.support.written import bytes_of
 
 Long = pytest.mark.slow
+FRAMES = [2, 1, 3, 4, 2, 5, 1]
 
 
 @pytest.fixture
@@ -142,14 +144,42 @@ def test_every_damage_that_passes_the_digests_is_refused_or_harmless(
 ) -> None:
     """Harmless: the process goes on, and speaking ends with samples or a typed error."""
     bundle = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
-    command = [sys.executable, "-m", "tests.support.fuzzing", str(bundle), "0", str(count)]
-    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
-    assert done.returncode == 0, f"seed {(tmp_path / 'seed').read_text()}: {done.stderr}"
-    outcomes = json.loads(done.stdout)
+    outcomes = spoken_from_damaged("together", bundle, count)
     print(f"\nconsistent bundles: {outcomes}")
-    assert sum(outcomes.values()) == count
     assert outcomes["spoken"] and outcomes["ManifestError"]
+
+
+@pytest.mark.parametrize("count", [200, pytest.param(50_000, marks=Long)])
+def test_every_manifest_in_a_process_without_tvm_is_refused_or_harmless(
+    count: int, speaking_bundle: Path, tmp_path: Path
+) -> None:
+    """Most of them name files in each other's place; the process ends if TVM's runtime comes twice."""
+    bundle = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    give(bundle, extension(made_up(FRAMES), FRAMES), stored(made_up(FRAMES)))
+    outcomes = spoken_from_damaged("apart", bundle, count)
+    print(f"\nmanifests in fresh processes: {outcomes}")
+    assert outcomes["ManifestError"] and outcomes["LibraryLoadError"]
+
+
+@Long
+def test_every_manifest_with_a_device_in_a_process_without_tvm_is_refused_or_harmless(
+    device_bundle: Path, tmp_path: Path
+) -> None:
+    bundle = Path(shutil.copytree(device_bundle, tmp_path / "bundle"))
+    outcomes = spoken_from_damaged("apart", bundle, 5_000)
+    print(f"\nmanifests with a device in fresh processes: {outcomes}")
+    assert outcomes["ManifestError"] and outcomes["DeviceError"]
+
+
+def spoken_from_damaged(how: str, bundle: Path, count: int) -> dict[str, int]:
+    """What came of loading and speaking from `count` damaged bundles: nothing but sound and typed errors."""
+    command = [sys.executable, "-m", "tests.support.fuzzing", how, str(bundle), "0", str(count)]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
+    assert done.returncode == 0, f"seed {(bundle.parent / 'seed').read_text()}: {done.stderr}"
+    outcomes: dict[str, int] = json.loads(done.stdout)
+    assert sum(outcomes.values()) == count
     assert outcomes.keys() - {"spoken"} <= {error.__name__ for error in errors_below(KokoroError)}
+    return outcomes
 
 
 def errors_below(error: type[Exception]) -> set[type[Exception]]:

@@ -8,6 +8,9 @@ import gc
 import re
 import sys
 from collections.abc import Callable
+from functools import reduce
+from itertools import permutations
+from operator import getitem
 from typing import Any
 
 import msgpack
@@ -311,6 +314,28 @@ def test_every_broken_manifest_is_refused_by_place(
     parse_manifest(changed(sound, lambda entries: None))
     with pytest.raises(ManifestError, match=message):
         parse_manifest(changed(sound, change))
+
+
+USES: dict[str, tuple[Any, ...]] = {
+    "runtime": ("runtime_library",),
+    "device": ("device_libraries", "cuda"),
+    "stage": ("stages", 0, "libraries", 0, "file"),
+    "parameters": ("parameters", "file"),
+    "voice": ("voices", 0, "file"),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), [*permutations(USES, 2)])
+def test_no_file_has_two_uses_even_as_a_copy(raw_on_device: dict[str, Any], one: str, other: str) -> None:
+    """A stage's library that is TVM's runtime once more would end the process."""
+    files = {use: reduce(getitem, USES[use], raw_on_device) for use in (one, other)}
+    with pytest.raises(ManifestError):
+        parse_manifest(changed(raw_on_device, assign(*USES[one], files[other])))
+    listed = [entry["path"] for entry in raw_on_device["files"]]
+    places = {use: listed.index(file) for use, file in files.items()}
+    copied = assign("files", places[one], "sha256", raw_on_device["files"][places[other]]["sha256"])
+    with pytest.raises(ManifestError, match="expected files with another content than those of"):
+        parse_manifest(changed(raw_on_device, copied))
 
 
 UNSAFE = [
