@@ -42,8 +42,12 @@ class Process:
         self._process = context.Process(
             target=_run, args=(other_end, function, arguments), daemon=not starts_others
         )
-        with uninterrupted():
-            self._process.start()
+        try:
+            with uninterrupted():
+                self._process.start()
+        except BaseException:
+            self.close()
+            raise
         other_end.close()
 
     def send(self, value: object) -> None:
@@ -74,8 +78,9 @@ class Process:
     def close(self) -> None:
         """Ends the process."""
         self._connection.close()
-        self._process.kill()
-        self._process.join()
+        if self._process.pid is not None:
+            self._process.kill()
+            self._process.join()
 
     def __enter__(self) -> Process:
         return self

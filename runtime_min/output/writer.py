@@ -73,9 +73,14 @@ class Output:
                 os.fsync(self._file.fileno())
 
     def __enter__(self) -> Output:
-        with self._reported(0):
-            self._open()
-        return self
+        try:
+            with self._reported(0):
+                self._open()
+            return self
+        except BaseException:
+            # Ctrl-C may come when the file is there.
+            self._remove_staging()
+            raise
 
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         try:
@@ -84,8 +89,11 @@ class Output:
                 if self._staging is not None and self._target is not None and kind is None:
                     self._staging.replace(self._target)
         finally:
-            if self._staging is not None:
-                self._staging.unlink(missing_ok=True)
+            self._remove_staging()
+
+    def _remove_staging(self) -> None:
+        if self._staging is not None:
+            self._staging.unlink(missing_ok=True)
 
     def _open(self) -> None:
         # Unbuffered: a buffer would try to write its rest once more after a pipe has broken.

@@ -5,8 +5,12 @@ from __future__ import annotations
 import io
 import os
 import struct
+import sys
 import wave
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from runtime_min.errors import ClosedPipeError, DiskFullError, OutputError
-from runtime_min.output import wav
+from runtime_min.output import wav, writer
 from runtime_min.output.wav import audio_file, encode, wav_header, write_wav
 
 RATE = 24_000
@@ -176,3 +180,29 @@ def test_more_than_a_wav_file_holds_is_refused_and_raw_samples_are_not(
     with pytest.raises(OutputError, match="would have 458 bytes and a WAV file holds 100"):
         write_wav(tmp_path / "x.wav", np.zeros(100, np.float32), RATE)
     assert os.listdir(tmp_path) == ["x.raw"]
+
+
+def test_an_interrupt_at_any_line_of_opening_a_file_leaves_nothing(tmp_path: Path) -> None:
+    for moment in count(1):
+        lines = iter(range(moment))
+
+        def interrupt(frame: FrameType, event: str, _: object, lines: Iterator[int] = lines) -> Any:
+            if frame.f_code.co_filename != writer.__file__:
+                return None
+            if event == "line" and next(lines, None) is None:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+            return interrupt
+
+        output = writer.Output(tmp_path / "speech.wav")
+        sys.settrace(interrupt)
+        try:
+            output.__enter__()
+        except KeyboardInterrupt:
+            assert not list(tmp_path.iterdir())
+        else:
+            break
+        finally:
+            sys.settrace(None)
+    output.__exit__(None)
+    assert moment > 5
