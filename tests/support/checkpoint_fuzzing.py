@@ -116,20 +116,8 @@ def hostile_value(random: Random) -> Any:
 
 
 def hostile_name(random: Random) -> Any:
-    return random.choice(
-        [
-            "",
-            "weight",
-            "module.weight",
-            "module.module.weight",
-            "bias",
-            "\x1b[2J",
-            "\ud800",
-            "x" * 100_000,
-            1,
-            (1,),
-        ]
-    )
+    names = ["", "weight", "module.weight", "module.module.weight", "bias", "\x1b[2J", "\ud800"]
+    return random.choice([*names, "x" * 100_000, 1, (1,)])
 
 
 def hostile_states(random: Random, states: dict[str, Any]) -> Any:
@@ -173,43 +161,10 @@ def entries_of(data: bytes) -> dict[str, bytes]:
 
 # Opcodes and arguments that have hurt readers of pickles.
 FRAGMENTS = (
-    *(
-        b"(",
-        b")",
-        b"}",
-        b"]",
-        b"t",
-        b"u",
-        b"s",
-        b"e",
-        b"a",
-        b"R",
-        b"b",
-        b"Q",
-        b"0",
-        b"2",
-        b".",
-        b"\x85",
-        b"\x81",
-    ),
-    *(
-        b"r\xff\xff\xff\xff",
-        b"j\xff\xff\xff\xff",
-        b"q\x00",
-        b"h\x00",
-        b"h\xff",
-        b"N",
-        b"\x88",
-        b"P1\n",
-        b"\x8e",
-    ),
-    *(
-        b"X\xff\xff\xff\xff",
-        b"X\x03\x00\x00\x00\xed\xa0\x80",
-        b"\x8a\xff" + b"\xff" * 255,
-        b"I99\n",
-        b"L9L\n",
-    ),
+    *b"( ) } ] t u s e a R b Q 0 2 . \x85 \x81".split(),
+    *(b"r\xff\xff\xff\xff", b"j\xff\xff\xff\xff", b"q\x00", b"h\x00", b"h\xff", b"N", b"\x88", b"P1\n"),
+    *(b"\x8e", b"X\xff\xff\xff\xff", b"X\x03\x00\x00\x00\xed\xa0\x80", b"\x8a\xff" + b"\xff" * 255),
+    *(b"I99\n", b"L9L\n"),
     b"\x96" + struct.pack("<Q", LARGE),
     b"\x95" + struct.pack("<Q", LARGE),
     b")" + b"\x85" * 200_000,
@@ -250,27 +205,20 @@ def damaged_archive(random: Random, data: bytes) -> bytes:
         one, other = random.sample(names, 2)
         entries[one], entries[other] = entries[other], entries[one]
     elif kind == "add":
-        added = [
-            "constants.pkl",
-            "other/data.pkl",
-            "../x",
-            "/etc/x",
-            f"{folder}/DATA.PKL",
-            f"{folder}/\x1b",
-            "é",
-        ]
+        added = ["constants.pkl", "other/data.pkl", "../x", "/etc/x", f"{folder}/DATA.PKL"]
+        added += [f"{folder}/\x1b", "é"]
         entries = dict(random.sample([*entries.items(), (random.choice(added), b"x")], len(entries) + 1))
     elif kind == "order":
         entries[f"{folder}/byteorder"] = random.choice([b"big", b"", b"x" * 5000, b"\xff"])
     else:
         name = random.choice(names)
         entries[name] = entries[name][: random.randrange(len(entries[name]) + 1)]
-    with warnings.catch_warnings(), zipfile.ZipFile(file, "w", method) as archive:
+    with warnings.catch_warnings(), zipfile.ZipFile(file, "w") as archive:
         warnings.simplefilter("ignore")
         for name, content in entries.items():
-            archive.writestr(name, content)
+            archive.writestr(zipfile.ZipInfo(name), content, method)
         if kind == "twice":
-            archive.writestr(random.choice(names), b"other")
+            archive.writestr(zipfile.ZipInfo(random.choice(names)), b"other")
     return file.getvalue()
 
 
