@@ -15,6 +15,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from exporter.errors import CacheError
+from exporter.processes import uninterrupted
 from runtime_min.errors import OutputError
 from runtime_min.output.writer import write_file
 
@@ -116,7 +117,8 @@ def temporary(prefix: str, parent: Path | None = None) -> Iterator[Path]:
             directory.mkdir(mode=0o700)
             yield directory
     finally:
-        _remove_with_lock(directory)
+        with uninterrupted():
+            _remove_with_lock(directory)
 
 
 def _remove_with_lock(directory: Path) -> None:

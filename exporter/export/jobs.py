@@ -14,7 +14,6 @@ from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExec
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing.connection import wait
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -64,13 +63,8 @@ def worker_processes(workers: int) -> Iterator[Executor]:
     try:
         yield pool
     except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        workers_left = set(multiprocessing.active_children()) - others
-        for process in workers_left:
+        for process in set(multiprocessing.active_children()) - others:
             process.terminate()
-        # Their files are removed next. The pool waits for the processes themselves on a thread of its own.
-        for process in workers_left:
-            wait([process.sentinel])
         raise
     finally:
         pool.shutdown()
