@@ -32,7 +32,7 @@ from runtime_min.errors import (
 )
 from runtime_min.format.manifest import CpuLevel
 from tests.support.speaking import run_alone
-from tests.support.tiny_bundle import contents, with_entries, with_levels
+from tests.support.tiny_bundle import contents, dummy_contents_on, with_entries, with_levels
 
 
 @pytest.fixture(scope="module")
@@ -260,6 +260,43 @@ def test_a_runtime_of_another_version_in_the_process_is_refused_unless_it_is_the
         """,
     )
     assert found == expected
+
+
+def test_a_stages_library_that_is_another_build_of_the_runtime_is_not_loaded(
+    libraries: dict[str, Path], runtime_library: Path, tmp_path: Path
+) -> None:
+    """No digest shows that, and registering TVM's functions twice would end the process."""
+    build = tmp_path / "bert.so"
+    build.write_bytes(runtime_library.read_bytes() + b"\0")
+    bundle = write_bundle(tmp_path / "bundle", contents({**libraries, "bert": build}, runtime_library))
+    message = run_alone(
+        bundle,
+        """
+        from runtime_min import Bundle
+        from runtime_min.errors import LibraryLoadError
+        try:
+            Bundle.load(sys.argv[1]).synthesize("abc")
+        except LibraryLoadError as error:
+            result = str(error)
+        """,
+    )
+    assert "bert-8.so is another kind of library than its place in the manifest says" in message
+
+
+def test_a_bundle_without_a_runtime_in_a_process_without_one_says_who_brings_it(tmp_path: Path) -> None:
+    made = with_entries(dummy_contents_on("cuda", tmp_path), runtime_library="", device_libraries={})
+    message = run_alone(
+        write_bundle(tmp_path / "bundle", made),
+        """
+        from runtime_min import Bundle
+        from runtime_min.errors import TvmMissingError
+        try:
+            Bundle.load(sys.argv[1])
+        except TvmMissingError as error:
+            result = str(error)
+        """,
+    )
+    assert "expected the app to load one of version" in message
 
 
 def test_a_level_is_chosen_at_load(libraries: dict[str, Path], runtime_library: Path, tmp_path: Path) -> None:

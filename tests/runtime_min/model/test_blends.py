@@ -143,3 +143,8 @@ def test_what_is_no_voice_is_refused(voice: Any, found: str) -> None:
 def test_a_name_tells_language_and_sex(name: str, language: str | None, sex: str | None) -> None:
     voice = VoiceName(name)
     assert (voice, voice.language, voice.sex) == (name, language, sex)
+
+
+def test_an_array_in_a_bundle_without_voices_is_refused_by_type() -> None:
+    with pytest.raises(UnknownVoiceError, match="It has none"):
+        style_row({}, VOICES["af_heart"], 1)
