@@ -114,7 +114,7 @@ class OnnxSession:
         try:
             tokens = np.asarray(input_feed["input_ids"]).ravel()
             style = np.asarray(input_feed["style"], np.float32).ravel()
-            speed = np.asarray(input_feed["speed"], np.float32).ravel().item()
+            speed = float(np.asarray(input_feed["speed"]).ravel().item())
         except (KeyError, TypeError, ValueError) as error:
             raise TensorInputError(
                 f"Expected the inputs input_ids, style and speed as numbers, found another: {error}."

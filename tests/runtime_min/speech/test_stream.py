@@ -156,7 +156,6 @@ def test_stages_that_nobody_waits_for_do_not_begin() -> None:
     let.release(400)
     computing.call(begun.append, "next utterance")
     assert len(begun) == 2 and begun[1] == "next utterance"
-    computing.stop()
 
 
 def test_an_interrupt_ends_a_stream_as_it_ends_a_generator() -> None:
