@@ -227,9 +227,10 @@ def choose_threads(threads: int | None) -> int:
         setting = os.environ.get(_THREADS_VARIABLE)
         if setting is None:
             return len(usable_cores())
-        threads = int(setting) if setting.isdecimal() else None
-        if threads is None:
-            raise ThreadsError(setting)
+        # Python reads no number of thousands of digits.
+        threads = int(setting) if setting.isdecimal() and len(setting) < 5 else 0
+        if not 1 <= threads <= _MAXIMUM_THREADS:
+            raise ThreadsError(f"{_THREADS_VARIABLE}={setting}")
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MAXIMUM_THREADS:
         raise ThreadsError(threads)
     return threads
