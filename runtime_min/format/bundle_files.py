@@ -43,6 +43,8 @@ _NAMED = 5
 _ADVICE = "copy or export the bundle again"
 _SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO)
 """Errors of which the bundle is not the cause."""
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+"""Errors of which a name that nothing has is the cause."""
 # Windows has none of these flags. Opening a pipe must not wait for its writer.
 _FILE = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
@@ -93,7 +95,7 @@ class BundleFiles:
                 if _RELATIVE:
                     self._root = _Descriptor(os.open(directory, _DIRECTORY))
                 elif not os.path.isdir(directory):
-                    raise FileNotFoundError
+                    raise NotADirectoryError(errno.ENOTDIR, "Not a directory")
         except (MissingFileError, LinkedFileError, ValueError):
             raise MissingFileError(
                 f"{directory} is not a bundle: expected a directory with {MANIFEST_NAME}."
@@ -342,7 +344,7 @@ class BundleFiles:
         # A socket cannot be opened at all.
         if failure.errno == errno.ENXIO:
             return NotRegularFileError(f"{place} is a socket or device; expected a regular file: {_ADVICE}.")
-        if not isinstance(failure, (FileNotFoundError, NotADirectoryError)):
+        if failure.errno not in _ABSENT:
             return UnreadableFileError(
                 f"{place} cannot be read ({failure.strerror}): correct that, or {_ADVICE}."
             )

@@ -97,7 +97,8 @@ result = [after[0] - before[0], after[1:] == before[1:], list(after[3:])]
 
 
 def test_closing_frees_memory_handles_threads_libraries_and_maps(speaking_bundle: Path) -> None:
-    grown, same, left = run(speaking_bundle, LOADING)
+    # With an arena for each thread, the allocator keeps megabytes, and how many is chance.
+    grown, same, left = run(speaking_bundle, LOADING, MALLOC_ARENA_MAX="1")
     assert same and left == [0, 0]
     # Each holds 180 KB of mapped libraries and as much of TVM's blocks.
     assert grown < 4_000_000
