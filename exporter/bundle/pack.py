@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Iterable
-from contextlib import closing
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -28,6 +27,7 @@ from runtime_min.format.manifest import MANIFEST_NAME, FileEntry, Manifest
 from runtime_min.format.msgpack import MAXIMUM_BYTES
 from runtime_min.format.origin import ManifestCheck
 from runtime_min.format.parse import parse_manifest
+from runtime_min.format.verify import manifest_of
 from runtime_min.output.writer import Output
 
 _BLOCK = 512
@@ -57,13 +57,12 @@ def pack_bundle(bundle: Path, archive: Path, *, force: bool = False) -> None:
     """
     if archive.is_file() and not force:
         raise DestinationExistsError(archive)
-    with closing(BundleFiles(Path(bundle))) as files:
-        data = files.read_manifest(MAXIMUM_BYTES + 1)
-        manifest = parse_manifest(data)
-        files.expect(manifest.files)
+    with BundleFiles(bundle) as files:
+        found: list[bytes] = []
+        manifest = manifest_of(files, [found.append])
         files.check_contents()
         with Output(archive) as output:
-            _write_member(output, MANIFEST_NAME, len(data), [data])
+            _write_member(output, MANIFEST_NAME, len(found[0]), found)
             for entry in manifest.files:
                 _write_member(output, entry.path, entry.bytes, files.blocks(entry.path))
             output.write(_END)

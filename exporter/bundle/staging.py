@@ -168,7 +168,7 @@ def locked(destination: Path) -> Iterator[None]:
 
 @contextmanager
 def write_errors(destination: Path, needed: int = 0) -> Iterator[None]:
-    """Turns the system's errors into one that names the destination, and the sizes if there is no room.
+    """Raises the system's errors as one that names the destination, and on a full disk the sizes.
 
     Raises:
         DiskFullError: there is not enough room.

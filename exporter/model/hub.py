@@ -12,7 +12,7 @@ from runtime_min.format.verify import sha256_of
 
 REPOSITORY = "hexgrad/Kokoro-82M"
 REVISION = "f3ff3571791e39611d31c381e3a41a3af07b4987"
-# The first eight digits of each stand in the repository's VOICES.md.
+# The repository's VOICES.md lists the first eight digits of each.
 VOICES = {
     "af_alloy": "6d877149dd8b348fbad12e5845b7e43d975390e9f3b68a811d1d86168bef5aa3",
     "af_aoede": "c03bd1a4c3716c2d8eaa3d50022f62d5c31cfbd6e15933a00b17fefe13841cc4",

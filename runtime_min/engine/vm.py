@@ -223,16 +223,16 @@ def choose_threads(threads: int | None) -> int:
     Raises:
         ThreadsError: it is not an integer from 1 to 1024.
     """
+    found: object = threads
     if threads is None:
         setting = os.environ.get(_THREADS_VARIABLE)
         if setting is None:
             return len(usable_cores())
+        found = f"{_THREADS_VARIABLE}={setting}"
         # Python reads no number of thousands of digits.
         threads = int(setting) if setting.isdecimal() and len(setting) < 5 else 0
-        if not 1 <= threads <= _MAXIMUM_THREADS:
-            raise ThreadsError(f"{_THREADS_VARIABLE}={setting}")
     if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MAXIMUM_THREADS:
-        raise ThreadsError(threads)
+        raise ThreadsError(found)
     return threads
 
 

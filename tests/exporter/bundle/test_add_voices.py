@@ -29,14 +29,8 @@ from runtime_min.errors import BundleError, DamagedFileError, DiskFullError, Out
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.origin import signature_of
 from runtime_min.format.verify import read_manifest, sha256_of, verify_files
-from tests.support.tiny_bundle import MAX_PHONEMES, STYLE, dummy_contents, voices, with_entries
+from tests.support.tiny_bundle import MAX_PHONEMES, STYLE, voices, with_entries
 from tests.support.written import bytes_of, fail_with
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> BundleContents:
-    (tmp_path / "work").mkdir()
-    return dummy_contents(tmp_path / "work")
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from exporter.bundle.staging import DestinationExistsError, NotABundleError
 from exporter.bundle.write import BundleContents, write_bundle
 from runtime_min.errors import OutputError
 from tests.support.paths import ROOT
-from tests.support.tiny_bundle import dummy_contents
 from tests.support.written import bytes_of, fail_with
 
 
@@ -26,12 +25,6 @@ def archive(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("packed") / "bundle.tar"
     pack_bundle(sound, path)
     return path
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> BundleContents:
-    (tmp_path / "work").mkdir()
-    return dummy_contents(tmp_path / "work")
 
 
 @pytest.fixture

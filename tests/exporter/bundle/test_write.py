@@ -24,14 +24,8 @@ from runtime_min.errors import DiskFullError, ManifestError, OutputError
 from runtime_min.format.manifest import ALIGNMENT, CpuLevel
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.support.paths import ROOT
-from tests.support.tiny_bundle import dummy_contents, tensors, voices, with_entries, with_levels
+from tests.support.tiny_bundle import tensors, voices, with_entries, with_levels
 from tests.support.written import bytes_of, fail_with
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> BundleContents:
-    (tmp_path / "work").mkdir()
-    return dummy_contents(tmp_path / "work")
 
 
 @pytest.fixture
