@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime_min import text as g2p
 from runtime_min.command import paragraphs
 from runtime_min.output.subtitles import cues
 from runtime_min.speech.split import find_breaks, split
 from runtime_min.speech.timing import Timing
+from runtime_min.text import installed_g2p
 
 LENGTH = 4_000
 MOST = 50
@@ -29,7 +29,7 @@ def pieces(text: str) -> None:
 
 
 def tokens(text: str) -> None:
-    list(g2p._TOKEN.finditer(text))
+    list(installed_g2p._TOKEN.finditer(text))
 
 
 def subtitles(text: str) -> None:

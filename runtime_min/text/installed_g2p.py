@@ -1,8 +1,5 @@
 """Text to phonemes, with the G2P that the app has installed: misaki, or espeak-ng through phonemizer.
 
-    from runtime_min.text import espeak
-    bundle.synthesize("¡Hola!", voice="ef_dora", g2p=espeak("es"))
-
 Nothing is imported before it is asked for. Kokoro's phonemes are those of misaki: IPA, with one letter for
 each diphthong and affricate.
 """
@@ -18,8 +15,8 @@ from contextlib import contextmanager
 from itertools import groupby, islice
 from typing import Any, NamedTuple
 
-from .errors import G2PMissingError, LanguageError, TextEncodingError
-from .speech.words import Word
+from ..errors import G2PMissingError, LanguageError, TextEncodingError
+from ..speech.words import Word
 
 LANGUAGES = {
     "a": "en-us", "b": "en-gb", "e": "es", "f": "fr-fr", "h": "hi", "i": "it", "j": "ja", "p": "pt-br",
