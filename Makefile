@@ -34,22 +34,22 @@ prove: $(INSTALLED)
 # The corpus is stored in tests/fuzz/corpus; what fails, in build/fuzz.
 FUZZ_SECONDS ?= 60
 fuzz: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[fuzz]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[fuzz]'
 	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS) --keep
 
 # Takes about half an hour on an idle machine, and means nothing on a busy one; writes docs/bench.*.
 bench: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[bench]'
 	$(BIN)/python -m benchmarks
 
 # A file in the environment stands for it, so that a second run starts at once.
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml exporter/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys, exporter; sys.exit(None if sys.version_info[:2] in exporter.PYTHONS else \
 	"The pinned packages need Python 3.11 or 3.12, and this is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[export,test]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[test]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis bundles/demo hello.wav
+	rm -rf $(VENV) build dist *.egg-info exporter/build exporter/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis bundles/demo hello.wav
 	find benchmarks exporter runtime_min tests -name __pycache__ -prune -exec rm -rf {} +

@@ -44,7 +44,7 @@ def check_installed() -> None:
     if missing:
         raise EngineMissingError(
             f"These packages of competitors are missing: {', '.join(missing)}. "
-            "Run pip install --editable '.[bench]', as `make bench` does."
+            "Run pip install --editable . --editable './exporter[bench]', as `make bench` does."
         )
 
 

@@ -19,6 +19,9 @@ from .speech.stream import Stream
 from .speech.timing import Audio, Timing
 from .speech.words import Segment, Word
 
+__version__ = "0.1.0"
+"""The version of this package, of the exporter and of the server: they are released together."""
+
 __all__ = [
     "Audio",
     "Bundle",

@@ -29,7 +29,7 @@ _GIGABYTE = 1 << 30
 # compiles hold 1 GB.
 _DISK_NEEDED = 2 * _GIGABYTE
 _MEMORY_NEEDED = 2 * _GIGABYTE
-_INSTALL = "pip install 'kokoro-export[export]'"
+_INSTALL = "pip install kokoro-export"
 
 
 class Status(Enum):
@@ -100,7 +100,7 @@ def check_packages(requirements: Iterable[str], installed: Callable[[str], str |
     wanted: dict[str, list[Requirement]] = {}
     for text in requirements:
         requirement = Requirement(text)
-        if requirement.marker is None or requirement.marker.evaluate({"extra": "export"}):
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
             wanted.setdefault(requirement.name, []).append(requirement)
     for name, parts in wanted.items():
         yield _package(name, ",".join(str(part.specifier) for part in parts), installed(name))

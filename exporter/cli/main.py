@@ -10,17 +10,11 @@ import sys
 from collections.abc import Callable
 from io import TextIOWrapper
 
-from exporter import __version__
+import typer
 
-try:
-    import typer
-
-    from exporter.cli import bench, bundle, doctor, inspect, shipped, targets, tune, validate
-    from exporter.cli.terminal import EPILOG
-except ModuleNotFoundError as error:
-    # An app installs the runtime alone, but pip installs the command with it.
-    print(f"error: {error.name} is missing: pip install 'kokoro-export[export]'", file=sys.stderr)
-    sys.exit(5)
+from exporter.cli import bench, bundle, doctor, inspect, shipped, targets, tune, validate
+from exporter.cli.terminal import EPILOG
+from runtime_min import __version__
 
 app = typer.Typer(
     help="Compile the Kokoro text-to-speech model ahead of time into a bundle that runs on its own.",

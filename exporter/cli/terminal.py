@@ -42,7 +42,7 @@ def reported_errors(interrupted: str = "interrupted") -> Iterator[None]:
             typer.echo(_printable(line), err=True)
         raise typer.Exit(error.exit_code) from error
     except ModuleNotFoundError as error:
-        typer.echo(f"error: {error.name} is missing: pip install 'kokoro-export[export]'", err=True)
+        typer.echo(f"error: {error.name} is missing: pip install kokoro-export", err=True)
         raise typer.Exit(5) from error
     except KeyboardInterrupt as error:
         typer.echo(interrupted, err=True)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import tvm
 
-from exporter import __version__
 from exporter.bundle.write import PARAMETER_FILE, BundleContents
 from exporter.compiler.import_stage import stage_weights
 from exporter.compiler.library import CompiledLibrary, Weight
@@ -22,6 +21,7 @@ from exporter.export.bill_of_materials import materials
 from exporter.export.jobs import StageError
 from exporter.export.plan import Plan, positions
 from exporter.model.checkpoint import Checkpoint
+from runtime_min import __version__
 from runtime_min.format import manifest
 
 # The two boundary tokens take a place each in the model's context.

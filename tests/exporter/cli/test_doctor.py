@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from importlib.metadata import version
+from itertools import chain
 
 import pytest
 import tomllib
@@ -18,9 +19,11 @@ from exporter.export.assemble import versions
 from runtime_min.engine.machine import Machine
 from tests.support.paths import ROOT
 
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-EXPORT = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["export"]]
-REQUIREMENTS = ["numpy>=2", 'apache-tvm-ffi==0.1.14.post1; extra == "export"', 'pytest; extra == "test"']
+RUNTIME, EXPORTER = (
+    tomllib.loads((ROOT / place / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for place in (".", "exporter")
+)
+REQUIREMENTS = ["numpy>=2", "apache-tvm-ffi==0.1.14.post1", 'pytest; extra == "test"']
 
 
 def test_what_the_exporter_needs_is_checked_and_what_the_tests_need_is_not():
@@ -32,7 +35,7 @@ def test_what_the_exporter_needs_is_checked_and_what_the_tests_need_is_not():
 @pytest.mark.parametrize(
     ("requirement", "found", "status", "advice"),
     [
-        ("kokoro==0.9.4", None, Status.FAIL, "expected ==0.9.4: pip install 'kokoro-export[export]'"),
+        ("kokoro==0.9.4", None, Status.FAIL, "expected ==0.9.4: pip install kokoro-export"),
         # It is known to crash, even where the range allows it.
         ("apache-tvm-ffi>=0.1.14.post0,<0.1.16", "0.1.15.post1", Status.FAIL, "known to crash the compiler"),
         ("apache-tvm-ffi>=0.1.14.post0,<0.1.16", "0.1.15.post2", Status.FAIL, "known to crash the compiler"),
@@ -45,7 +48,7 @@ def test_a_package_that_is_not_as_tested_has_an_advice(requirement, found, statu
 
 
 def test_requirements_on_the_same_package_count_together():
-    checks = list(check_packages(["numpy>=1.26,<3", 'numpy>=2.2; extra == "export"'], lambda name: "2.0.0"))
+    checks = list(check_packages(["numpy>=1.26,<3", "numpy>=2.2"], lambda name: "2.0.0"))
     assert [(check.name, check.status) for check in checks] == [("numpy", Status.WARN)]
 
 
@@ -82,7 +85,8 @@ def test_only_the_pythons_of_the_pinned_packages_can_export(monkeypatch, python,
 
 
 def test_this_environment_is_what_the_project_asks_for():
-    assert [check for check in check_packages(EXPORT, version) if check.status is not Status.OK] == []
+    checks = check_packages(EXPORTER["dependencies"], version)
+    assert [check for check in checks if check.status is not Status.OK] == []
 
 
 def test_every_requirement_is_pinned_within_its_range_to_a_release_that_any_index_has():
@@ -90,16 +94,20 @@ def test_every_requirement_is_pinned_within_its_range_to_a_release_that_any_inde
     pinned = (line.split("==") for line in lines if not line.startswith("#"))
     pins = {canonicalize_name(name): version for name, version in pinned}
     assert not any(character in "".join(pins.values()) for character in "+@/")
-    for text in [*EXPORT, *PROJECT["optional-dependencies"]["test"]]:
-        requirement = Requirement(text)
+    extras = {**RUNTIME["optional-dependencies"], **EXPORTER["optional-dependencies"]}
+    pinned_extras = [extras[name] for name in extras if name not in ("cuda", "fuzz")]
+    needed = chain(RUNTIME["dependencies"], EXPORTER["dependencies"], *pinned_extras)
+    for requirement in map(Requirement, needed):
+        if requirement.name in (RUNTIME["name"], EXPORTER["name"]):
+            continue
         pin = pins[canonicalize_name(requirement.name)]
-        assert requirement.specifier.contains(pin, prereleases=True), text
+        assert requirement.specifier.contains(pin, prereleases=True), str(requirement)
 
 
 def test_the_runtime_accepts_the_release_that_the_exporter_pins():
     runtime, exporter = (
         SpecifierSet(next(str(r.specifier) for r in map(Requirement, part) if r.name == "apache-tvm-ffi"))
-        for part in (PROJECT["dependencies"], PROJECT["optional-dependencies"]["export"])
+        for part in (RUNTIME["dependencies"], EXPORTER["dependencies"])
     )
     pin = str(exporter).removeprefix("==")
     assert runtime.contains(pin) and runtime.contains("0.1.15.post2")
@@ -107,6 +115,6 @@ def test_the_runtime_accepts_the_release_that_the_exporter_pins():
 
 def test_a_bundle_names_the_versions_that_made_it():
     made = versions()
-    assert made.kokoro_export == PROJECT["version"]
+    assert made.kokoro_export == EXPORTER["version"]
     assert (made.tvm, made.tvm_ffi) == (version("apache-tvm"), version("apache-tvm-ffi"))
     assert made.vm.replace(".", "").isdecimal()
