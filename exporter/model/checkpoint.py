@@ -106,7 +106,8 @@ def checkpoint_files(source: str, config: Path | None = None, cache: Path | None
             raise CheckpointError(
                 "--checkpoint hub brings its own configuration: leave out --config, or name a local file"
             )
-        return hub.download("kokoro-v1_0.pth"), hub.download("config.json")
+        config_file, weights = map(hub.download, hub.MODEL_FILES)
+        return weights, config_file
     if source == "synthetic":
         config = config or OFFICIAL_CONFIG
         return synthetic.ensure_file(config, cache), config

@@ -76,28 +76,37 @@ SHA256 = {
     **{f"voices/{name}.pt": digest for name, digest in VOICES.items()},
 }
 """Digests of the files at this revision."""
+MODEL_FILES = ("config.json", "kokoro-v1_0.pth")
+"""The smaller first, so that a hub that does not deliver is known at once."""
 _TIMEOUT_SECONDS = 10.0
 
 
 def download(filename: str) -> Path:
-    """Fetches a file of the pinned revision, or takes it from the hub's own cache.
+    """Fetches a file of the pinned revision, or takes it from the cache of the hub's client.
 
     Args:
         filename: one of `SHA256`.
 
     Raises:
         CheckpointUnreachableError: the hub did not deliver.
-        CheckpointError: the file has another digest than the known one.
+        CheckpointError: the hub delivered a file with another digest than the known one.
     """
     from huggingface_hub import hf_hub_download
 
     fetch = partial(hf_hub_download, REPOSITORY, filename, revision=REVISION)
+    damaged = False
     try:
         try:
             path = Path(fetch(local_files_only=True))
+            if sha256_of(path) == SHA256[filename]:
+                return path
+            # The hub's client never looks into a file that it has.
+            damaged = True
         except FileNotFoundError:
-            _check_reachable()
-            path = Path(fetch(etag_timeout=_TIMEOUT_SECONDS))
+            pass
+        _check_reachable()
+        path = Path(fetch(etag_timeout=_TIMEOUT_SECONDS, force_download=damaged))
+        found = sha256_of(path)
     except OSError as error:  # The hub's client derives all its errors from it.
         reason = (str(error).strip() or "no reason given").splitlines()[0]
         raise CheckpointUnreachableError(
@@ -105,10 +114,11 @@ def download(filename: str) -> Path:
             "Choose local files with --checkpoint PATH --config PATH --voices DIRECTORY, or weights that "
             "babble with --checkpoint synthetic."
         ) from error
-    if (found := sha256_of(path)) != SHA256[filename]:
+    if found != SHA256[filename]:
         raise CheckpointError(
             f"{path} has SHA-256 {found}, and {filename} of revision {REVISION[:8]} has {SHA256[filename]}. "
-            "Delete it and try again."
+            "The hub, or a proxy before it, delivers another file: choose local files with --checkpoint PATH "
+            "--config PATH --voices DIRECTORY."
         )
     return path
 
