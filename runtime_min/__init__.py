@@ -13,9 +13,9 @@ files.
 from .bundle import Bundle
 from .errors import BundleError, InputError, KokoroError, MachineError, OutputError
 from .model.voices import VoiceName
-from .output.subtitles import write_timings
 from .output.wav import audio_file, encode, wav_header, write_wav
 from .speech.stream import Stream
+from .speech.subtitles import write_timings
 from .speech.timing import Audio, Timing
 from .speech.words import Segment, Word
 

@@ -13,8 +13,8 @@ from types import FrameType
 from .command import list_voices, self_test, speak
 from .errors import KokoroError
 from .format.manifest import MANIFEST_NAME
-from .output.subtitles import SUFFIXES
 from .output.wav import FORMATS
+from .speech.subtitles import SUFFIXES
 
 _EPILOG = """\
   python -m runtime_min bundles/kokoro --phonemes "həlˈO wˈɜɹld!" -o hello.wav

@@ -16,8 +16,8 @@ from .engine.machine import this_machine
 from .errors import InputError, OutputError, TextEncodingError
 from .format.origin import read_key
 from .model.voices import VoiceName
-from .output.subtitles import write_timings
 from .output.wav import AudioFile, audio_file
+from .speech.subtitles import write_timings
 from .speech.timing import Audio, Timing
 from .speech.words import G2P, Segment
 from .text import LANGUAGES, find_g2p

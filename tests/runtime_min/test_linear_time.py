@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime_min.command import paragraphs
-from runtime_min.output.subtitles import cues
 from runtime_min.speech.split import find_breaks, split
+from runtime_min.speech.subtitles import cues
 from runtime_min.speech.timing import Timing
 from runtime_min.text import installed_g2p
 

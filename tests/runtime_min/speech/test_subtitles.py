@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime_min.errors import OutputError
-from runtime_min.output.subtitles import Cue, as_json, as_srt, as_vtt, cues, phoneme_words, write_timings
+from runtime_min.speech.subtitles import Cue, as_json, as_srt, as_vtt, cues, phoneme_words, write_timings
 from runtime_min.speech.timing import Timing
 
 CLOCK = re.compile(r"(\d\d+):([0-5]\d):([0-5]\d)[,.](\d\d\d)")

@@ -16,8 +16,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from ..speech.timing import Timing
-from .writer import write_file
+from ..output.writer import write_file
+from .timing import Timing
 
 SUFFIXES = (".srt", ".vtt", ".json")
 _MOST_CHARACTERS = 84
