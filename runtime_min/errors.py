@@ -283,6 +283,10 @@ class NotRegularFileError(UnexpectedFileError):
     """A file is a pipe, a socket or a device."""
 
 
+class ArchiveError(BundleError):
+    """A file is not the archive of a bundle, or is damaged."""
+
+
 class MsgpackError(BundleError):
     """The manifest is not canonical msgpack of the subset that the format uses."""
 

@@ -14,10 +14,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from exporter.bundle.pack import ArchiveError, pack_bundle, unpack_archive
+from exporter.bundle.pack import pack_bundle, unpack_archive
 from exporter.bundle.sign import sign_bundle
 from exporter.cli.main import app
 from runtime_min.errors import (
+    ArchiveError,
     BundleError,
     DamagedFileError,
     ManifestDigestError,
@@ -179,7 +180,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path, kind: str) -> None:
         place.mkdir()
     elif kind == "pipe":
         os.mkfifo(place)
-    with pytest.raises(ArchiveError, match="expected a file"):
+    with pytest.raises(ArchiveError, match=r"cannot be read: .*(regular file|No such file)"):
         unpack_archive(place, tmp_path / "bundle")
 
 
