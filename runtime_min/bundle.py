@@ -199,6 +199,25 @@ class Bundle:
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         return Stream(*self._speak(request, whole=False))
 
+    def pieces(
+        self,
+        phonemes: SpeechInput,
+        voice: VoiceLike = "af_heart",
+        speed: float = 1.0,
+        seed: int = 0,
+        *,
+        g2p: G2P | None = None,
+        sentence_pause: float = 0.0,
+        clause_pause: float = 0.0,
+        trim: bool = False,
+    ) -> Iterator[Audio]:
+        """Returns the pieces of `stream`; each is computed when it is taken, on the thread that takes it.
+
+        This is for servers, which decide whose piece is next. Arguments and errors are those of `stream`.
+        """
+        request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
+        return self._speak(request, whole=False)[0]
+
     def trace(
         self,
         phonemes: str,

@@ -1,0 +1,95 @@
+"""The command `kokoro-server`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from runtime_min import Bundle
+from runtime_min.errors import KokoroError
+
+try:
+    from .app import Options
+    from .serve import serve
+except ImportError as missing:
+    sys.exit(f"error: kokoro-server needs packages that are not installed ({missing}); see docs/server.md.")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit code."""
+    options = _parser().parse_args(arguments)
+    threads = options.threads
+    if threads is None and options.workers > 1:
+        threads = max(1, (os.cpu_count() or 1) // options.workers)
+    try:
+        serve(
+            partial(Bundle.load, options.bundle, threads=threads),
+            Options(
+                options.slots,
+                options.queue,
+                options.send_timeout,
+                options.api_key or os.environ.get("KOKORO_API_KEY") or None,
+                options.cors_origin,
+            ),
+            host=options.host,
+            port=options.port,
+            workers=options.workers,
+            grace_seconds=options.grace,
+            wyoming_port=options.wyoming_port,
+        )
+    except (KokoroError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code if isinstance(error, KokoroError) else 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="kokoro-server",
+        description="Serve a bundle as OpenAI's speech API; docs/server.md has the details.",
+    )
+    parser.add_argument("bundle", help="the bundle's directory")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: %(default)s)")
+    parser.add_argument("--port", type=int, default=8880, help="port for HTTP (default: %(default)s)")
+    parser.add_argument("--wyoming-port", type=int, help="port for Home Assistant's protocol, usually 10200")
+    parser.add_argument(
+        "--workers", type=_positive, default=1, help="number of processes (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--threads", type=_positive, help="threads of each process (default: the cores, divided)"
+    )
+    parser.add_argument(
+        "--slots", type=_positive, default=2, help="pieces computed at a time (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--queue", type=_positive, default=256, help="requests that may wait (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--send-timeout", type=float, default=30.0, metavar="SECONDS",
+        help="drop a client that takes less than 64 KiB in this time (default: %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--grace", type=int, default=30, metavar="SECONDS",
+        help="time for running answers after SIGTERM (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--api-key", help="key that requests must carry; better in the variable KOKORO_API_KEY"
+    )
+    parser.add_argument(
+        "--cors-origin", action="append", default=[], metavar="ORIGIN",
+        help="web site whose scripts may use the server, or *; may be repeated",
+    )  # fmt: skip
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, found {text!r}")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""Answers that are sent while their speech is made, and broken off when a client is gone or does not read."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.types import Message, Receive, Scope, Send
+
+from runtime_min.errors import KokoroError
+
+from . import metrics
+from .encoders import FORMATS
+from .errors import refusal
+from .requests import SpeechRequest
+from .speech import FRAMES_PER_SECOND, SpokenPiece
+
+SENT_AT_ONCE = 64 << 10
+"""Bytes that a client must take within the time limit: less than a slow telephone line carries."""
+Pieces = AsyncIterator[SpokenPiece]
+_log = logging.getLogger("uvicorn.error")
+
+
+class SpeechAnswer:
+    """An answer of unknown length. Its status follows from whether the first bytes could be made."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], media_type: str, send_seconds: float) -> None:
+        """Takes the bytes to send, and how long a client may take for `SENT_AT_ONCE` of them."""
+        self._chunks = chunks
+        self._media_type = media_type
+        self._send_seconds = send_seconds
+        self._start = time.monotonic()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Sends the answer until its end, or the end of its client.
+
+        Raises:
+            RequestError: nothing was sent, because the speech could not be made.
+        """
+        answer = asyncio.ensure_future(self._send_all(send))
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
+            if answer.done():
+                answer.result()
+            else:
+                metrics.REQUESTS.labels("disconnected").inc()
+        except (KokoroError, TimeoutError, asyncio.TimeoutError, asyncio.CancelledError) as error:
+            # It is too late for another status. A cancelled answer met the end of the server.
+            _log.warning("An answer was broken off: %s", str(error) or type(error).__name__)
+            metrics.REQUESTS.labels("broken off").inc()
+            scope["state"]["transport"].abort()
+        finally:
+            answer.cancel()
+            gone.cancel()
+            await asyncio.gather(answer, gone, return_exceptions=True)
+
+    async def _send_all(self, send: Send) -> None:
+        chunks = _filled(self._chunks)
+        try:
+            first = await anext(chunks)
+        except KokoroError as error:
+            refused = refusal(error)
+            metrics.REQUESTS.labels(str(refused.status)).inc()
+            raise refused from error
+        metrics.FIRST_BYTES.observe(time.monotonic() - self._start)
+        headers = [
+            (b"content-type", self._media_type.encode()),
+            (b"cache-control", b"no-cache"),
+            # nginx passes it on as it comes.
+            (b"x-accel-buffering", b"no"),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await self._send(send, first)
+        async for chunk in chunks:
+            await self._send(send, chunk)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        metrics.REQUESTS.labels("200").inc()
+
+    async def _send(self, send: Send, data: bytes) -> None:
+        for start in range(0, len(data), SENT_AT_ONCE):
+            part = data[start : start + SENT_AT_ONCE]
+            message: Message = {"type": "http.response.body", "body": part, "more_body": True}
+            await asyncio.wait_for(send(message), self._send_seconds)
+
+
+async def _filled(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async for chunk in chunks:
+        if chunk:
+            yield chunk
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def as_audio(pieces: Pieces) -> AsyncIterator[bytes]:
+    """Yields the audio alone."""
+    async for piece in pieces:
+        yield piece.data
+
+
+async def as_events(pieces: Pieces) -> AsyncIterator[bytes]:
+    """Yields OpenAI's server-sent events.
+
+    The tokens of the usage are the model's: phonemes in, frames of 25 ms out.
+    """
+    phonemes, seconds, started = 0, 0.0, False
+    try:
+        async for piece in pieces:
+            phonemes, seconds = phonemes + piece.phonemes, seconds + piece.seconds
+            if piece.data:
+                started = True
+                yield _event({"type": "speech.audio.delta", "audio": _base64(piece.data)})
+    except KokoroError as error:
+        if not started:
+            raise
+        yield _event({"type": "error", **refusal(error).content})
+        return
+    frames = round(FRAMES_PER_SECOND * seconds)
+    usage = {"input_tokens": phonemes, "output_tokens": frames, "total_tokens": phonemes + frames}
+    yield _event({"type": "speech.audio.done", "usage": usage})
+
+
+async def as_captions(pieces: Pieces, request: SpeechRequest) -> AsyncIterator[bytes]:
+    """Yields Kokoro-FastAPI's JSON lines of audio and times of words."""
+    words: list[dict[str, object]] = []
+    async for piece in pieces:
+        words += _times(piece)
+        if piece.data:
+            times = words if request.timestamps else None
+            yield _line({"audio": _base64(piece.data), **_described(request, times)})
+            words = []
+
+
+async def as_one_caption(pieces: Pieces, request: SpeechRequest) -> AsyncIterator[bytes]:
+    """Yields one JSON object with all audio and times, while the audio is made."""
+    words: list[dict[str, object]] = []
+    # With the first piece, so that an error before it has its status.
+    head, rest = b'{"audio":"', b""
+    async for piece in pieces:
+        words += _times(piece)
+        data = rest + piece.data
+        # Base64 goes by threes.
+        whole = len(data) - len(data) % 3
+        rest = data[whole:]
+        yield head + base64.b64encode(data[:whole])
+        head = b""
+    yield base64.b64encode(rest) + b'",'
+    yield _line(_described(request, words if request.timestamps else None))[1:]
+
+
+def _described(request: SpeechRequest, words: list[dict[str, object]] | None) -> dict[str, object]:
+    return {"audio_format": FORMATS[request.format].media_type, "timestamps": words}
+
+
+def _times(piece: SpokenPiece) -> list[dict[str, object]]:
+    return [{"word": word.text, "start_time": word.start, "end_time": word.end} for word in piece.words]
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def _event(content: dict[str, object]) -> bytes:
+    return f"data: {json.dumps(content)}\n\n".encode()
+
+
+def _line(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, ensure_ascii=False).encode() + b"\n"

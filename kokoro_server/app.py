@@ -1,0 +1,228 @@
+"""The application: its endpoints, its key, and its life from loading a bundle to closing it."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from runtime_min import Bundle
+from runtime_min.errors import KokoroError
+
+from . import answers, metrics, wyoming
+from .encoders import FORMATS
+from .errors import RequestError, answer_error
+from .requests import MODELS, SpeechRequest, check_model, default_voice, read_request
+from .speech import speak
+from .turns import Turns
+
+LARGEST_BODY = 256 << 10
+"""Bytes of a request: about a chapter of a book."""
+BODY_SECONDS = 30.0
+_WARM_UP = "Hello."
+_log = logging.getLogger("uvicorn.error")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How an application works."""
+
+    slots: int = 2
+    """Pieces that are computed at a time."""
+    longest_queue: int = 256
+    """Pieces that wait at a time, before new requests are refused."""
+    send_seconds: float = 30.0
+    """Time in which a client must take `answers.SENT_AT_ONCE` bytes."""
+    api_key: str | None = None
+    """What requests must carry; None where anybody may speak."""
+    cors_origins: Sequence[str] = ()
+    """Web sites whose scripts may use the server; ``*`` is any."""
+
+
+class Service:
+    """The endpoints."""
+
+    def __init__(self, bundle: Bundle, turns: Turns, options: Options) -> None:
+        """Takes what the requests share."""
+        self._bundle = bundle
+        self._turns = turns
+        self._options = options
+
+    async def speech(self, request: Request) -> answers.SpeechAnswer:
+        """Answers with speech, as audio or as events."""
+        asked = await self._read(request)
+        pieces = self._turns.take(speak(self._bundle, asked))
+        if asked.sse:
+            return self._answer(answers.as_events(pieces), "text/event-stream")
+        return self._answer(answers.as_audio(pieces), FORMATS[asked.format].media_type)
+
+    async def captioned_speech(self, request: Request) -> answers.SpeechAnswer:
+        """Answers with speech and the times of its words, in lines of JSON or in one."""
+        asked = await self._read(request)
+        pieces = self._turns.take(speak(self._bundle, asked))
+        chunks = answers.as_captions if asked.stream else answers.as_one_caption
+        return self._answer(chunks(pieces, asked), "application/json")
+
+    async def voices(self, request: Request) -> Response:
+        """Lists the voices; as names alone for older clients."""
+        names = self._bundle.voices
+        if request.query_params.get("legacy") == "true":
+            return JSONResponse({"voices": names})
+        described = [{"id": name, "name": name, "language": name.language} for name in names]
+        return JSONResponse({"voices": described})
+
+    async def models(self, request: Request) -> Response:
+        """Lists the names of the one model."""
+        return JSONResponse({"object": "list", "data": list(map(_model, MODELS))})
+
+    async def model(self, request: Request) -> Response:
+        """Describes one of them."""
+        name = request.path_params["name"]
+        check_model(name)
+        return JSONResponse(_model(name))
+
+    async def health(self, request: Request) -> Response:
+        """Answers as long as the server works."""
+        return JSONResponse({"status": "healthy"})
+
+    async def metrics(self, request: Request) -> Response:
+        """Answers with the figures."""
+        return Response(metrics.exposition(), media_type="text/plain; version=0.0.4")
+
+    async def _read(self, request: Request) -> SpeechRequest:
+        try:
+            body = await asyncio.wait_for(_body(request), BODY_SECONDS)
+            asked = read_request(body, self._bundle.voices)
+            self._turns.check_room()
+        except (TimeoutError, asyncio.TimeoutError) as error:
+            raise RequestError(408, f"The body took longer than {BODY_SECONDS:g} s.") from error
+        except RequestError as error:
+            metrics.REQUESTS.labels(str(error.status)).inc()
+            raise
+        return asked
+
+    def _answer(self, chunks: AsyncIterator[bytes], media_type: str) -> answers.SpeechAnswer:
+        return answers.SpeechAnswer(chunks, media_type, self._options.send_seconds)
+
+
+class KeyCheck:
+    """Refuses requests without the key; `/health` needs none."""
+
+    def __init__(self, app: ASGIApp, key: str) -> None:
+        """Takes the application to guard."""
+        self._app = app
+        self._key = key.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes the request on, or answers it with 401."""
+        app = self._app
+        if scope["type"] == "http" and scope["path"] != "/health":
+            kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+            # In a time that does not depend on how much of it is right.
+            right = hmac.compare_digest(given.strip().encode("latin-1"), self._key)
+            if kind.lower() != "bearer" or not right:
+                error = RequestError(401, "The API key is missing or wrong.", code="invalid_api_key")
+                app = JSONResponse(error.content, 401, {"WWW-Authenticate": "Bearer"})
+        await app(scope, receive, send)
+
+
+def create_app(
+    load: Callable[[], Bundle], options: Options, wyoming_socket: socket.socket | None = None
+) -> Starlette:
+    """Loads a bundle and returns the application that speaks from it.
+
+    Args:
+        load: loads the bundle; the application closes it.
+        options: limits, key and origins.
+        wyoming_socket: bound socket for the Wyoming protocol; None for HTTP alone.
+
+    Raises:
+        KokoroError: the bundle cannot be loaded.
+    """
+    bundle = load()
+    turns = Turns(options.slots, options.longest_queue)
+    _warm_up(bundle)
+
+    @asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        async with wyoming.serving(bundle, turns, options.send_seconds, wyoming_socket):
+            yield
+        turns.close()
+        bundle.close()
+
+    service = Service(bundle, turns, options)
+    routes = [
+        Route("/v1/audio/speech", service.speech, methods=["POST"]),
+        Route("/dev/captioned_speech", service.captioned_speech, methods=["POST"]),
+        Route("/v1/audio/voices", service.voices),
+        Route("/v1/models", service.models),
+        Route("/v1/models/{name:path}", service.model),
+        Route("/health", service.health),
+        Route("/metrics", service.metrics),
+    ]
+    failures = (RequestError, KokoroError, HTTPException, Exception)
+    return Starlette(
+        routes=routes,
+        middleware=_middleware(options),
+        exception_handlers=dict.fromkeys(failures, answer_error),
+        lifespan=life,
+    )
+
+
+def _middleware(options: Options) -> list[Middleware]:
+    found = []
+    if options.cors_origins:
+        # First, because a browser asks without the key whether it may ask.
+        found.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=options.cors_origins,
+                allow_methods=["GET", "POST"],
+                allow_headers=["*"],
+                expose_headers=["Retry-After"],
+            )
+        )
+    if options.api_key is not None:
+        found.append(Middleware(KeyCheck, key=options.api_key))
+    return found
+
+
+def _warm_up(bundle: Bundle) -> None:
+    """Speaks once, so that the first request need not wait for libraries; says what is missing."""
+    try:
+        for _ in speak(bundle, SpeechRequest(_WARM_UP, default_voice(bundle.voices))):
+            pass
+    except KokoroError as error:
+        _log.warning("A first sentence could not be spoken: %s", error)
+
+
+async def _body(request: Request) -> bytes:
+    """Returns the body of a request.
+
+    Raises:
+        RequestError: it is too long.
+    """
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_BODY:
+            raise RequestError(413, f"A request has at most {LARGEST_BODY} bytes.", "input")
+    return bytes(body)
+
+
+def _model(name: str) -> dict[str, object]:
+    return {"id": name, "object": "model", "created": 1_735_689_600, "owned_by": "kokoro"}

@@ -1,0 +1,131 @@
+"""Requests for speech: the fields of OpenAI's and Kokoro-FastAPI's requests, checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from .encoders import FORMATS
+from .errors import RequestError
+from .voices import known_voice
+
+MODELS = ("kokoro", "tts-1", "tts-1-hd", "gpt-4o-mini-tts", "gpt-4o-mini-tts-2025-12-15")
+"""Names under which clients may ask for the bundle's model."""
+STREAM_FORMATS = ("audio", "sse")
+LONGEST_VOICE = 1_000
+LOUDEST = 10.0
+_UNSUPPORTED = ("allow_voice_tags", "ssml", "return_download_link")
+"""Fields of Kokoro-FastAPI that change what is spoken or answered, and so are refused if they are true."""
+
+
+@dataclass(frozen=True)
+class SpeechRequest:
+    """A request for speech. All other fields of a request are ignored."""
+
+    text: str
+    voice: str
+    """In the runtime's spelling."""
+    speed: float = 1.0
+    format: str = "mp3"
+    language: str | None = None
+    """None for the voice's language."""
+    volume: float = 1.0
+    sse: bool = False
+    """Answer with server-sent events."""
+    stream: bool = True
+    """Answer line by line; for captions only."""
+    timestamps: bool = True
+    """For captions only."""
+
+
+def read_request(content: bytes, voices: Collection[str]) -> SpeechRequest:
+    """Returns the request in a body.
+
+    Args:
+        content: JSON.
+        voices: the bundle's voices.
+
+    Raises:
+        RequestError: it is not a JSON object, or a field has a wrong type or value.
+    """
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise RequestError(400, f"The body is not JSON: {error}.") from error
+    if not isinstance(fields, dict):
+        raise RequestError(400, "The body must be a JSON object.")
+    check_model(_field(fields, "model", str, MODELS[0]))
+    for name in _UNSUPPORTED:
+        if _field(fields, name, bool, False):
+            raise RequestError(400, f"{name} is not supported: leave it out.", name)
+    volume = _field(fields, "volume_multiplier", (int, float), 1.0)
+    if not 0 <= volume <= LOUDEST:
+        raise RequestError(400, f"volume_multiplier must be from 0 to {LOUDEST:g}.", "volume_multiplier")
+    return SpeechRequest(
+        _field(fields, "input", str),
+        _voice(fields, voices),
+        _field(fields, "speed", (int, float), 1.0),
+        _choice(fields, "response_format", tuple(FORMATS), "mp3"),
+        _field(fields, "lang_code", str, None),
+        volume,
+        _choice(fields, "stream_format", STREAM_FORMATS, "audio") == "sse",
+        _field(fields, "stream", bool, True),
+        _field(fields, "return_timestamps", bool, True),
+    )
+
+
+def check_model(name: str) -> None:
+    """Refuses the name of another model.
+
+    Raises:
+        RequestError: it is not one of `MODELS`.
+    """
+    if name not in MODELS:
+        message = f"There is no model {name[:80]!r}: expected one of {', '.join(MODELS)}."
+        raise RequestError(404, message, "model", "model_not_found")
+
+
+def default_voice(voices: Collection[str]) -> str:
+    """Returns the voice of requests that name none."""
+    return "af_heart" if "af_heart" in voices else next(iter(voices), "af_heart")
+
+
+def _voice(fields: dict[str, Any], voices: Collection[str]) -> str:
+    voice = fields.get("voice")
+    # OpenAI's own voices are objects.
+    if isinstance(voice, dict):
+        voice = _field(voice, "id", str)
+    elif voice is not None:
+        voice = _field(fields, "voice", str)
+    if voice and len(voice) > LONGEST_VOICE:
+        raise RequestError(400, f"A voice has at most {LONGEST_VOICE} characters.", "voice")
+    return default_voice(voices) if voice is None else known_voice(voice, voices)
+
+
+def _choice(fields: dict[str, Any], name: str, choices: tuple[str, ...], default: str) -> str:
+    value: str = _field(fields, name, str, default)
+    if value not in choices:
+        raise RequestError(
+            400, f"{name} must be one of {', '.join(choices)}, found {value[:80]!r}.", name
+        )
+    return value
+
+
+_REQUIRED = object()
+
+
+def _field(fields: dict[str, Any], name: str, kind: Any, default: Any = _REQUIRED) -> Any:
+    """Returns a field; null stands for one that is left out.
+
+    Raises:
+        RequestError: it is of another type, or missing without a default.
+    """
+    value = fields.get(name)
+    if value is None and default is not _REQUIRED:
+        return default
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        wrong = "is missing" if value is None else f"has the wrong type: {json.dumps(value)[:80]}"
+        raise RequestError(400, f"The field {name} {wrong}.", name)
+    return value

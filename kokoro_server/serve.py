@@ -1,0 +1,87 @@
+"""Runs the application in uvicorn, in one process or several, until a signal ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Callable
+from functools import partial
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import Multiprocess
+
+from runtime_min import Bundle
+
+from . import metrics
+from .app import Options, create_app
+
+FIRST_REQUEST_SECONDS = 30.0
+"""Time in which a client must have sent its first request's headers."""
+
+
+class Connection(H11Protocol):
+    """A connection that answers can break off, and that ends if no request comes."""
+
+    def connection_made(self, transport: object) -> None:
+        """Keeps the transport for the answers."""
+        super().connection_made(transport)  # type: ignore[arg-type]
+        self.app_state = {**self.app_state, "transport": self.transport}
+        self.loop.call_later(FIRST_REQUEST_SECONDS, self._end_if_idle)
+
+    def _end_if_idle(self) -> None:
+        if self.cycle is None:
+            self.transport.abort()
+
+
+def serve(
+    load: Callable[[], Bundle],
+    options: Options,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8880,
+    workers: int = 1,
+    grace_seconds: int = 30,
+    wyoming_port: int | None = None,
+) -> None:
+    """Serves until SIGTERM or Ctrl-C; running answers then have `grace_seconds` to finish.
+
+    Args:
+        load: loads the bundle; can be pickled where there are several workers.
+        options: of the application.
+        host: address to listen at.
+        port: port for HTTP; 0 for any that is free.
+        workers: number of processes; each loads the bundle, and they share its pages.
+        grace_seconds: seconds for the running answers at the end.
+        wyoming_port: port for Wyoming.
+
+    Raises:
+        KokoroError: the bundle cannot be loaded.
+    """
+    listener = None if wyoming_port is None else socket.create_server((host, wyoming_port))
+    config = uvicorn.Config(
+        partial(create_app, load, options, listener),
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        http=Connection,
+        ws="none",
+        loop="asyncio",
+        timeout_graceful_shutdown=grace_seconds,
+        # The last resort: new requests are refused long before, and are told when to return.
+        limit_concurrency=4 * options.longest_queue,
+    )
+    # uvicorn raises a signal again after it ended in good order, which would be the exit code.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: None)
+    sockets = [config.bind_socket()]
+    if workers == 1:
+        uvicorn.Server(config).run(sockets)
+        return
+    load().close()
+    with tempfile.TemporaryDirectory(prefix="kokoro-server-") as directory:
+        os.environ[metrics.DIRECTORY] = directory
+        Multiprocess(config, sockets).run()

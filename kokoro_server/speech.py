@@ -1,0 +1,59 @@
+"""Speaks a request: text to phonemes, to pieces of audio, to bytes of the wanted format."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from runtime_min import Bundle, Timing, VoiceName
+from runtime_min.text import find_g2p
+
+from . import metrics
+from .encoders import SAMPLE_RATE, encoder
+from .requests import SpeechRequest
+
+FRAMES_PER_SECOND = 40
+_finding = threading.Lock()
+
+
+class SpokenPiece(NamedTuple):
+    """A piece of speech as bytes. An encoder may hold some of them back until a later piece."""
+
+    data: bytes
+    words: tuple[Timing, ...]
+    phonemes: int
+    seconds: float
+
+
+def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
+    """Speaks piece by piece; each is computed when it is taken.
+
+    Raises:
+        KokoroError: the request cannot be spoken; if by its text or voice, before the first piece.
+    """
+    output = encoder(request.format)
+    g2p = g2p_for(request.language or VoiceName(request.voice).language or "en-US")
+    for audio in bundle.pieces(request.text, request.voice, request.speed, g2p=g2p):
+        samples = audio.samples if request.volume == 1 else request.volume * audio.samples
+        seconds = len(samples) / SAMPLE_RATE
+        metrics.AUDIO.inc(seconds)
+        yield SpokenPiece(output.encode(samples), audio.words, len(audio.phonemes), seconds)
+    yield SpokenPiece(output.finish(), (), 0, 0.0)
+
+
+def g2p_for(language: str) -> Callable[[str], Any]:
+    """Returns the G2P of a language, loaded once.
+
+    Raises:
+        G2PMissingError: none is installed.
+        LanguageError: there is no such language.
+    """
+    with _finding:
+        return _found(language)
+
+
+@lru_cache(maxsize=32)
+def _found(language: str) -> Callable[[str], Any]:
+    return find_g2p(language)[1]
