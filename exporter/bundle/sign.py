@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runtime_min.errors import Ed25519KeyError, OutputError
-from runtime_min.format.bundle_files import BundleFiles
-from runtime_min.format.manifest import Manifest
-from runtime_min.format.origin import CONTEXT, SIGNATURE_BYTES, ManifestCheck
-from runtime_min.format.verify import manifest_of
+from runtime_min.format.origin import CONTEXT, SIGNATURE_BYTES
+from runtime_min.format.verify import verify_bundle
 from runtime_min.output.writer import write_file
 
 if TYPE_CHECKING:
@@ -40,18 +38,6 @@ def sign_bundle(bundle: Path, key: Path, signature: Path) -> None:
     # The signed bytes are the checked ones.
     verify_bundle(bundle, lambda manifest: made.append(private.sign(CONTEXT + manifest)))
     write_file(signature, made[0])
-
-
-def verify_bundle(bundle: Path, *checks: ManifestCheck) -> Manifest:
-    """Verifies a bundle as the runtime does, and its manifest by each of `checks` before it is parsed.
-
-    Raises:
-        BundleError: the bundle is damaged, or a check refuses its manifest.
-    """
-    with BundleFiles(bundle) as files:
-        manifest = manifest_of(files, checks)
-        files.verify()
-        return manifest
 
 
 def _read_private_key(path: Path) -> Ed25519PrivateKey:

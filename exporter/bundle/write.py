@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from runtime_min.format.manifest import (
     Parameters,
     Tensor,
     Voice,
-    manifest_keys,
+    manifest_entries,
 )
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.verify import sha256_of, verify_files
@@ -125,12 +125,6 @@ def encode_manifest(manifest: Manifest) -> bytes:
     entries = {"format": FORMAT, "version": FORMAT_VERSION, **manifest_entries(manifest)}
     data: bytes = msgpack.packb(entries, use_bin_type=True)
     return data
-
-
-def manifest_entries(manifest: Manifest) -> dict[str, Any]:
-    """Returns the manifest's entries by the keys of the format."""
-    entries = asdict(manifest)
-    return {key: entries[key] for key in manifest_keys(manifest.requires)}
 
 
 def _write_files(staging: Path, contents: BundleContents) -> Manifest:

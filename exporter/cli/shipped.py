@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from exporter.bundle.pack import pack_bundle, unpack_archive
-from exporter.bundle.sign import sign_bundle, verify_bundle
-from exporter.cli.terminal import BundleArgument, reported_errors
-from runtime_min.format.origin import ManifestCheck, origin_checks, read_key, signature_of
+from exporter.bundle.sign import sign_bundle
+from exporter.cli.terminal import BundleArgument, BundleOrArchive, reported_errors
+from runtime_min.format.origin import signature_of
+from runtime_min.receiver import commands
 
 DigestOption = Annotated[str | None, typer.Option(help="SHA-256 that the manifest must have.")]
 KeyOption = Annotated[
@@ -28,25 +28,14 @@ SignatureOption = Annotated[
 
 
 def verify(
-    path: BundleArgument,
+    path: BundleOrArchive,
     sha256: DigestOption = None,
     key: KeyOption = None,
     signature: SignatureOption = None,
 ) -> None:
     """Check the size and SHA-256 of every file of a bundle, that there are no others, and who signed it."""
     with reported_errors():
-        digests: list[str] = []
-        checks = _checks(path, sha256, key, signature)
-        # The printed digest is that of the checked bytes.
-        manifest = verify_bundle(path, *checks, lambda data: digests.append(hashlib.sha256(data).hexdigest()))
-        signed = f", signed with the key of {key}" if key else ""
-        typer.echo(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}")
-        typer.echo(f"SHA-256 of the manifest: {digests[0]}")
-
-
-def _checks(path: Path, sha256: str | None, key: Path | None, signature: Path | None) -> list[ManifestCheck]:
-    public = None if key is None else read_key(key)
-    return origin_checks(path, sha256=sha256, key=public, signature=signature)
+        commands.verify(path, sha256, key, signature)
 
 
 def sign(
@@ -87,7 +76,7 @@ def unpack(
 ) -> None:
     """Check a packed bundle and write it into a directory."""
     with reported_errors("interrupted: no bundle was written"):
-        unpack_archive(archive, output, _checks(archive, sha256, key, signature), force=force)
+        unpack_archive(archive, output, commands.origin_of(archive, sha256, key, signature), force=force)
         typer.echo(output)
 
 

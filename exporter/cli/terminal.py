@@ -25,6 +25,9 @@ EPILOG = (
 _INTERRUPTED = 130
 
 BundleArgument = Annotated[Path, typer.Argument(metavar="BUNDLE", help="The bundle's directory.")]
+BundleOrArchive = Annotated[
+    Path, typer.Argument(metavar="BUNDLE", help="The bundle's directory, or the file that pack wrote.")
+]
 
 
 @contextmanager

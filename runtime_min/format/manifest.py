@@ -7,7 +7,7 @@ Field names are the keys of the file, in the order of the file, and annotations 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 from .schema import Digest, Length, Node, Offset, RelativePath, Text, array, integer, one_of
@@ -272,3 +272,9 @@ def manifest_keys(requires: Collection[str]) -> tuple[str, ...]:
     """Returns the keys of a manifest, in their order: all fields but those of what it does not require."""
     absent = {key for name, keys in REQUIREMENTS.items() if name not in requires for key in keys}
     return tuple(name for name in Manifest.__dataclass_fields__ if name not in absent)
+
+
+def manifest_entries(manifest: Manifest) -> dict[str, Any]:
+    """Returns the manifest's entries by the keys of the format."""
+    entries = asdict(manifest)
+    return {key: entries[key] for key in manifest_keys(manifest.requires)}

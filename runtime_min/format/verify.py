@@ -48,6 +48,18 @@ def manifest_of(files: BundleFiles, checks: Iterable[ManifestCheck] = ()) -> Man
     return manifest
 
 
+def verify_bundle(directory: Path, *checks: ManifestCheck) -> Manifest:
+    """Verifies a bundle as loading does, and its manifest by each of `checks` before it is parsed.
+
+    Raises:
+        BundleError: the bundle is damaged, or a check refuses its manifest.
+    """
+    with BundleFiles(directory) as files:
+        manifest = manifest_of(files, checks)
+        files.verify()
+        return manifest
+
+
 def verify_files(directory: Path, manifest: Manifest) -> None:
     """Checks that `directory` holds exactly what `manifest` lists, to the last bit.
 

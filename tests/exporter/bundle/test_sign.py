@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from exporter.bundle.sign import sign_bundle, verify_bundle
+from exporter.bundle.sign import sign_bundle
 from exporter.bundle.write import write_bundle
 from exporter.cli.main import app
 from runtime_min.errors import DamagedFileError, Ed25519KeyError, OutputError, WrongSignatureError
 from runtime_min.format.origin import CONTEXT, origin_checks, read_key, signature_of
+from runtime_min.format.verify import verify_bundle
 from tests.support.tiny_bundle import dummy_contents, with_entries
 
 

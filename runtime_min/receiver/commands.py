@@ -1,0 +1,62 @@
+"""The commands of a receiver. Each takes a bundle's directory or the file into which it was packed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+from ..engine.machine import this_machine
+from ..format.archive import PackedBundle, is_archive, verify_archive
+from ..format.manifest import Manifest, manifest_entries
+from ..format.origin import ManifestCheck, origin_checks, read_key
+from ..format.verify import read_manifest, verify_bundle
+from .manifest_tables import as_text
+
+
+def inspect(path: Path, *, as_json: bool = False) -> None:
+    """Prints a bundle's manifest, and checks nothing else of it.
+
+    Raises:
+        BundleError: there is no sound manifest.
+    """
+    manifest = _manifest(path)
+    print(json.dumps(manifest_entries(manifest), indent=2) if as_json else as_text(manifest, this_machine()))
+
+
+def verify(path: Path, sha256: str | None, key: Path | None, signature: Path | None) -> None:
+    """Checks every file that a bundle's manifest lists, and the bundle's origin; prints the result.
+
+    Args:
+        path: the bundle.
+        sha256: digest that the manifest must have, in hexadecimal.
+        key: file of the public key whose owner must have signed the manifest.
+        signature: the signature file, in place of the one beside the bundle.
+
+    Raises:
+        BundleError: the bundle is damaged, or of another origin.
+        Ed25519KeyError: `key` is not the file of a key, or there is a signature and no key.
+    """
+    digests: list[str] = []
+    checks = origin_of(path, sha256, key, signature)
+    # The printed digest is that of the checked bytes.
+    checks.append(lambda data: digests.append(hashlib.sha256(data).hexdigest()))
+    manifest = verify_archive(path, checks) if is_archive(path) else verify_bundle(path, *checks)
+    signed = f", signed with the key of {key}" if key else ""
+    print(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}")
+    print(f"SHA-256 of the manifest: {digests[0]}")
+
+
+def origin_of(
+    path: Path, sha256: str | None, key: Path | None, signature: Path | None
+) -> list[ManifestCheck]:
+    """Returns the checks of a manifest that a command's options ask for."""
+    public = None if key is None else read_key(key)
+    return origin_checks(path, sha256=sha256, key=public, signature=signature)
+
+
+def _manifest(path: Path) -> Manifest:
+    if not is_archive(path):
+        return read_manifest(path)
+    with PackedBundle(path) as packed:
+        return packed.manifest()[1]
