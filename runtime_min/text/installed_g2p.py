@@ -10,13 +10,15 @@ import os
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import groupby, islice
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any
 
 from ..errors import G2PMissingError, LanguageError, TextEncodingError
 from ..speech.words import Word
+from .clauses import MARKS, Token, read_clauses
+from .spanish_rules import spanish
 
 LANGUAGES = {
     "a": "en-us", "b": "en-gb", "e": "es", "f": "fr-fr", "h": "hi", "i": "it", "j": "ja", "p": "pt-br",
@@ -24,16 +26,6 @@ LANGUAGES = {
 }  # fmt: skip
 """Language by the first letter of kokoro's voices."""
 _SHORT = {"en": "en-us", "fr": "fr-fr", "pt": "pt-br", "cmn": "zh"}
-_MARKS = {mark: mark for mark in ';:,.!?—…"()“”'} | {
-    "«": "“", "»": "”", "„": "“", "–": "—", "-": "—", "।": ".", "॥": ".",
-    "。": ".", "、": ",", "，": ",", "！": "!", "？": "?", "：": ":", "；": ";", "،": ",", "؛": ";", "؟": "?",
-}  # fmt: skip
-"""Kokoro's punctuation by the marks in the text; any other is not spoken."""
-_DROPPED = "¿¡‘’'‹›[]{}*_`·・「」『』"
-_INSIDE = re.escape("".join(_MARKS).replace("-", "") + _DROPPED)
-# 3.14, 10:30 and don't are words: a mark stands at the edge of one. Dashes and dots may stand between two.
-_MARK = rf"(?:\.{{2,}}|--+|[—…]|(?<!\w)[{_INSIDE}]|[{_INSIDE}](?!\w)|(?<!\S)-(?!\S))"
-_TOKEN = re.compile(rf"(?:(?P<mark>{_MARK})|(?P<word>(?:(?!{_MARK})\S)+))(?P<space>\s*)")
 _TIE = "^"
 _LETTERS = {
     "a^ɪ": "I", "a^ʊ": "W", "e^ɪ": "A", "ɔ^ɪ": "Y", "o^ʊ": "O", "ə^ʊ": "Q",
@@ -102,29 +94,25 @@ def espeak(language: str) -> Callable[[str], list[Word]]:
     if code.startswith("en"):
         letters |= _ENGLISH | (_BRITISH if code == "en-gb" else _AMERICAN)
 
-    def g2p(text: str) -> list[Word]:
-        tokens = [
-            _Token(found["mark"], found["word"] or "", found["space"]) for found in _TOKEN.finditer(text)
-        ]
-        words: list[Word] = []
-        for spoken, found in groupby(tokens, key=lambda token: token.mark is None):
-            run = list(found)
-            words += _words(run, phonemize, letters) if spoken else map(_mark, run)
-        return words
+    def speak(clause: Sequence[Token]) -> Iterator[Word]:
+        return _words(clause, phonemize, letters)
 
-    return _guarded(g2p)
+    return _guarded(lambda text: read_clauses(text, speak))
 
 
 def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
-    """Returns the name of the best G2P that is installed, and the G2P.
+    """Returns the name of the best G2P that is there, and the G2P.
 
-    misaki where it is better than espeak-ng, otherwise espeak-ng, which gives words too.
+    The runtime's own for Spanish; misaki where it is better than espeak-ng; otherwise espeak-ng, which gives
+    words too.
 
     Raises:
         G2PMissingError: there is none.
         LanguageError: there is no such language.
     """
     code = language_code(language)
+    if code == "es":
+        return "rules (es)", spanish
     if code in ("ja", "zh"):
         return f"misaki ({code})", misaki(code)
     if code in ("en-us", "en-gb"):
@@ -141,21 +129,8 @@ def language_code(language: str) -> str:
     return LANGUAGES.get(code) or _SHORT.get(code, code)
 
 
-class _Token(NamedTuple):
-    """A mark or a word, and the whitespace after it."""
-
-    mark: str | None
-    word: str
-    space: str
-
-
-def _mark(token: _Token) -> Word:
-    mark = token.mark or ""
-    return Word(mark, "…" if mark.startswith("..") else _MARKS.get(mark[0], ""), token.space and " ")
-
-
 def _words(
-    clause: list[_Token], phonemize: Callable[[list[str]], list[str]], letters: Mapping[str, str]
+    clause: Sequence[Token], phonemize: Callable[[list[str]], list[str]], letters: Mapping[str, str]
 ) -> Iterator[Word]:
     """Yields the words of a clause with their phonemes; as one where espeak-ng joins some of them."""
     text = " ".join(token.word for token in clause)
@@ -164,7 +139,7 @@ def _words(
     parts = iter(_known(_replaced(part, letters)) for part in whole)
     counts = [len(word) for word in alone]
     if sum(counts) != len(whole):
-        clause, counts = [_Token(None, text, clause[-1].space)], [len(whole)]
+        clause, counts = [Token(None, text, clause[-1].space)], [len(whole)]
     for token, count in zip(clause, counts, strict=True):
         yield Word(token.word, " ".join(islice(parts, count)), token.space and " ")
 
@@ -180,7 +155,7 @@ def _known(phonemes: str) -> str:
     return "".join(
         phoneme
         for phoneme in phonemes
-        if phoneme in _MARKS.values() or phoneme == "\u0303" or unicodedata.category(phoneme)[0] not in "PM"
+        if phoneme in MARKS.values() or phoneme == "\u0303" or unicodedata.category(phoneme)[0] not in "PM"
     )
 
 

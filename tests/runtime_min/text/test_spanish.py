@@ -1,0 +1,75 @@
+"""Spanish is spoken by rule as espeak-ng speaks it, without espeak-ng."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exporter.model.config import OFFICIAL_CONFIG, read_config
+from runtime_min.speech.words import Word
+from runtime_min.text import espeak, find_g2p, spanish
+from runtime_min.text.spanish_numbers import cardinal
+
+WORDS = (Path(__file__).parent / "data" / "spanish_words.txt").read_text(encoding="utf-8").splitlines()[1:]
+DIFFERENT = {
+    "ser": "sˈeɾ",  # espeak-ng has the trill of r here alone.
+    "km": "kilˈometɾos",  # espeak-ng names the letters.
+    "camping": "kampˈiŋ",  # An English word.
+}
+SENTENCES = [
+    "¡Hola! ¿Qué tal? El niño corrió hacia la montaña; guerra, jamón, vergüenza y casa.",
+    "El perro de la casa no quiere que lo vean, y los niños están en el jardín con su madre.",
+    "Había también un inmenso búho gris, aunque nadie lo vio mientras dormían.",
+]
+
+
+def said(words: list[Word]) -> str:
+    return "".join(f"{word.phonemes}{word.whitespace}" for word in words).strip()
+
+
+def test_words_are_those_of_espeak() -> None:
+    assert len(WORDS) == 2000
+    g2p = espeak("es")
+    different = {word: said(spanish(word)) for word in WORDS if said(spanish(word)) != said(g2p(word))}
+    assert different == DIFFERENT
+
+
+@pytest.mark.parametrize("text", SENTENCES)
+def test_sentences_are_those_of_espeak(text: str) -> None:
+    assert spanish(text) == espeak("es")(text)
+    assert find_g2p("es") == ("rules (es)", spanish)
+
+
+@pytest.mark.parametrize(
+    ("text", "spoken"),
+    [
+        ("En 1990 costaba 3,50 €.", "en mil novecientos noventa costaba tres coma cincuenta euros."),
+        ("21.000 gatos", "veintiún mil gatos"),
+        ("el 25%", "el veinticinco por ciento"),
+        ("1.000.001", "un millón uno"),
+        ("007", "cero cero siete"),
+        ("R2-D2", "erre dos de dos"),
+        ("la ONU", "la onu"),
+        ("el DVD", "el de uve de"),
+        ("5 km", "cinco kilómetros"),
+    ],
+)
+def test_numbers_and_signs_are_spoken_as_their_words(text: str, spoken: str) -> None:
+    assert said(spanish(text)).translate(str.maketrans("", "", "ˈˌ")) == said(spanish(spoken)).translate(
+        str.maketrans("", "", "ˈˌ")
+    )
+
+
+@given(st.integers(0, 10**12 - 1))
+def test_every_number_has_words_of_its_own(number: int) -> None:
+    assert cardinal(number) != cardinal(number + 1) and cardinal(number).replace(" ", "").isalpha()
+
+
+@given(st.text())
+def test_any_text_keeps_its_words_and_has_kokoros_phonemes_alone(text: str) -> None:
+    words = spanish(text)
+    assert "".join(word.text for word in words) == "".join(text.split())
+    assert set("".join(word.phonemes or "" for word in words)) <= set(read_config(OFFICIAL_CONFIG)["vocab"])
