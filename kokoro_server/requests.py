@@ -107,9 +107,7 @@ def _voice(fields: dict[str, Any], voices: Collection[str]) -> str:
 def _choice(fields: dict[str, Any], name: str, choices: tuple[str, ...], default: str) -> str:
     value: str = _field(fields, name, str, default)
     if value not in choices:
-        raise RequestError(
-            400, f"{name} must be one of {', '.join(choices)}, found {value[:80]!r}.", name
-        )
+        raise RequestError(400, f"{name} must be one of {', '.join(choices)}, found {value[:80]!r}.", name)
     return value
 
 

@@ -399,6 +399,21 @@ class G2PMissingError(MachineError):
 # Errors of the output.
 
 
+class NotABundleError(OutputError):
+    """The destination exists and is not a whole bundle, so it must not be replaced."""
+
+
+class DestinationExistsError(OutputError):
+    """The destination exists, and the user did not say that it may be replaced."""
+
+    def __init__(self, destination: object) -> None:
+        super().__init__(f"{destination} exists: choose another path, or add --force to replace it.")
+
+
+class BusyDestinationError(OutputError):
+    """Another process is writing to the same place."""
+
+
 class DiskFullError(OutputError):
     """The disk has too little room for the output."""
 

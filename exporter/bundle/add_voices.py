@@ -12,7 +12,6 @@ from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
-from exporter.bundle.staging import locked, replacing, write_errors
 from exporter.bundle.write import write_manifest, write_voice
 from exporter.errors import VoiceError
 from exporter.model.voice_packs import Voices, read_packs
@@ -20,6 +19,7 @@ from runtime_min.errors import ChangedFileError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.manifest import MANIFEST_NAME, FileEntry, Manifest
 from runtime_min.format.verify import manifest_of, verify_bundle
+from runtime_min.output.staging import locked, replacing, write_errors
 
 _HEADROOM = 1 << 20
 """Most bytes that the manifest and the file system take."""

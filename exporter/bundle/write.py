@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import runtime_min
-from exporter.bundle.staging import staged, write_errors
 from exporter.compiler.library import Weight
 from runtime_min.format.manifest import (
     ALIGNMENT,
@@ -38,6 +37,7 @@ from runtime_min.format.manifest import (
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.verify import sha256_of, verify_files
 from runtime_min.model.self_test import EXTENSION as SELF_TEST
+from runtime_min.output.staging import staged, write_errors
 
 PARAMETER_FILE = "parameters.bin"
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)

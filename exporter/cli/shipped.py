@@ -7,13 +7,16 @@ from typing import Annotated
 
 import typer
 
-from exporter.bundle.pack import pack_bundle, unpack_archive
+from exporter.bundle.pack import pack_bundle
 from exporter.bundle.sign import sign_bundle
 from exporter.cli.terminal import BundleArgument, BundleOrArchive, reported_errors
 from runtime_min.format.origin import signature_of
 from runtime_min.receiver import commands
 
-DigestOption = Annotated[str | None, typer.Option(help="SHA-256 that the manifest must have.")]
+DigestOption = Annotated[
+    str | None,
+    typer.Option("--manifest-sha256", "--sha256", help="SHA-256 that the manifest must have."),
+]
 KeyOption = Annotated[
     Path | None,
     typer.Option(help="File of an Ed25519 public key, whose owner must have signed the bundle."),
@@ -76,8 +79,7 @@ def unpack(
 ) -> None:
     """Check a packed bundle and write it into a directory."""
     with reported_errors("interrupted: no bundle was written"):
-        unpack_archive(archive, output, commands.origin_of(archive, sha256, key, signature), force=force)
-        typer.echo(output)
+        commands.unpack(archive, output, sha256, key, signature, force=force)
 
 
 def add_voices(

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from exporter import directories
-from exporter.bundle.staging import check_destination
 from exporter.bundle.write import Parity, SelfTestFiles, not_validated, write_bundle
 from exporter.compiler.library import CompiledLibrary
 from exporter.export.jobs import Build, Pool, compile_libraries, worker_processes
@@ -19,6 +18,7 @@ from exporter.export.library_cache import LibraryCache, compiler_facts
 from exporter.export.plan import ExportOptions, Plan, make_plan
 from exporter.progress import Progress
 from runtime_min.errors import OutputError
+from runtime_min.output.staging import check_destination
 
 
 def export_bundle(

@@ -12,6 +12,7 @@ from ..format.manifest import Manifest, manifest_entries
 from ..format.origin import ManifestCheck, origin_checks, read_key
 from ..format.verify import read_manifest, verify_bundle
 from .manifest_tables import as_text
+from .unpack import unpack_archive
 
 
 def inspect(path: Path, *, as_json: bool = False) -> None:
@@ -38,7 +39,7 @@ def verify(path: Path, sha256: str | None, key: Path | None, signature: Path | N
         Ed25519KeyError: `key` is not the file of a key, or there is a signature and no key.
     """
     digests: list[str] = []
-    checks = origin_of(path, sha256, key, signature)
+    checks = _origin(path, sha256, key, signature)
     # The printed digest is that of the checked bytes.
     checks.append(lambda data: digests.append(hashlib.sha256(data).hexdigest()))
     manifest = verify_archive(path, checks) if is_archive(path) else verify_bundle(path, *checks)
@@ -47,10 +48,35 @@ def verify(path: Path, sha256: str | None, key: Path | None, signature: Path | N
     print(f"SHA-256 of the manifest: {digests[0]}")
 
 
-def origin_of(
-    path: Path, sha256: str | None, key: Path | None, signature: Path | None
-) -> list[ManifestCheck]:
-    """Returns the checks of a manifest that a command's options ask for."""
+def unpack(
+    path: Path,
+    output: Path,
+    sha256: str | None,
+    key: Path | None,
+    signature: Path | None,
+    *,
+    force: bool = False,
+) -> None:
+    """Writes a packed bundle into a directory, and prints that.
+
+    Args:
+        path: the packed bundle.
+        output: the directory to create.
+        sha256: digest that the manifest must have, in hexadecimal.
+        key: file of the public key whose owner must have signed the manifest.
+        signature: the signature file, in place of the one beside the archive.
+        force: replace an earlier bundle at `output`.
+
+    Raises:
+        BundleError: the archive is damaged, or of another origin.
+        Ed25519KeyError: `key` is not the file of a key, or there is a signature and no key.
+        OutputError: the bundle cannot be written there.
+    """
+    unpack_archive(path, output, _origin(path, sha256, key, signature), force=force)
+    print(output)
+
+
+def _origin(path: Path, sha256: str | None, key: Path | None, signature: Path | None) -> list[ManifestCheck]:
     public = None if key is None else read_key(key)
     return origin_checks(path, sha256=sha256, key=public, signature=signature)
 

@@ -15,13 +15,14 @@ import msgpack
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from exporter.bundle.pack import pack_bundle, unpack_archive
+from exporter.bundle.pack import pack_bundle
 from exporter.bundle.write import encode_manifest
 from runtime_min.errors import BundleError, Ed25519KeyError
 from runtime_min.format import ed25519
 from runtime_min.format.msgpack import unpack
 from runtime_min.format.origin import decode_key
 from runtime_min.format.parse import parse_manifest
+from runtime_min.receiver.unpack import unpack_archive
 from tests.support.fuzzing import MANIFEST, Files, consistent, damaged_bytes, damaged_document
 from tests.support.paths import ROOT
 from tests.support.written import bytes_of

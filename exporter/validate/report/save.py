@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from exporter.bundle.staging import staged, write_errors
 from exporter.reference.traces import Array
 from exporter.validate.report.page import page
 from exporter.validate.report.text import verdict
 from exporter.validate.results import DYNAMIC, Report, SpokenSteps, Step
 from runtime_min.errors import OutputError
 from runtime_min.format.signatures import SAMPLE_RATE
+from runtime_min.output.staging import staged, write_errors
 from runtime_min.output.wav import write_wav
 
 FORMAT = "kokoro-validate-report"

@@ -21,11 +21,10 @@ from typer.testing import CliRunner
 import exporter.model.voice_packs
 from exporter.bundle import add_voices as module
 from exporter.bundle.add_voices import add_voices
-from exporter.bundle.staging import BusyDestinationError
 from exporter.bundle.write import BundleContents, write_bundle
 from exporter.cli.main import app
 from exporter.errors import VoiceError
-from runtime_min.errors import BundleError, DamagedFileError, DiskFullError, OutputError
+from runtime_min.errors import BundleError, BusyDestinationError, DamagedFileError, DiskFullError, OutputError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.origin import signature_of
 from runtime_min.format.verify import read_manifest, sha256_of, verify_files

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from exporter.bundle.pack import pack_bundle, unpack_archive
+from exporter.bundle.pack import pack_bundle
 from exporter.bundle.sign import sign_bundle
 from exporter.cli.main import app
 from runtime_min.errors import (
@@ -26,6 +26,7 @@ from runtime_min.errors import (
 )
 from runtime_min.format.origin import origin_checks, read_key
 from runtime_min.format.verify import read_manifest, verify_files
+from runtime_min.receiver.unpack import unpack_archive
 from tests.exporter.bundle.test_sign import make_key
 from tests.support.written import bytes_of
 

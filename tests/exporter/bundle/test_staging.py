@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from exporter.bundle.pack import pack_bundle, unpack_archive
-from exporter.bundle.staging import DestinationExistsError, NotABundleError
+from exporter.bundle.pack import pack_bundle
 from exporter.bundle.write import BundleContents, write_bundle
-from runtime_min.errors import OutputError
+from runtime_min.errors import DestinationExistsError, NotABundleError, OutputError
+from runtime_min.receiver.unpack import unpack_archive
 from tests.support.paths import ROOT
 from tests.support.written import bytes_of, fail_with
 
@@ -155,7 +155,7 @@ def test_an_error_of_the_measurement_is_not_called_one_of_writing(made: BundleCo
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from exporter.bundle.staging import locked
+from runtime_min.output.staging import locked
 from exporter.bundle.write import write_bundle
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.support.tiny_bundle import dummy_contents, with_entries

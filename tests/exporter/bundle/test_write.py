@@ -17,12 +17,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter.bundle.staging import BusyDestinationError, locked, replace_directory
 from exporter.bundle.write import BundleContents, write_bundle
 from exporter.compiler.library import Weight
-from runtime_min.errors import DiskFullError, ManifestError, OutputError
+from runtime_min.errors import BusyDestinationError, DiskFullError, ManifestError, OutputError
 from runtime_min.format.manifest import ALIGNMENT, CpuLevel
 from runtime_min.format.verify import read_manifest, verify_files
+from runtime_min.output.staging import locked, replace_directory
 from tests.support.paths import ROOT
 from tests.support.tiny_bundle import tensors, voices, with_entries, with_levels
 from tests.support.written import bytes_of, fail_with

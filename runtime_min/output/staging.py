@@ -11,12 +11,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
-from filelock import FileLock, Timeout
-
-from runtime_min.errors import BundleError, DiskFullError, OutputError
-from runtime_min.format.bundle_files import BundleFiles
-from runtime_min.format.verify import manifest_of
+from ..errors import (
+    BundleError,
+    BusyDestinationError,
+    DiskFullError,
+    NotABundleError,
+    OutputError,
+)
+from ..format.bundle_files import BundleFiles
+from ..format.verify import manifest_of
 
 _HERE = -100
 """AT_FDCWD: paths are relative to the working directory."""
@@ -24,21 +29,6 @@ _EXCHANGE = 2
 """RENAME_EXCHANGE of Linux's renameat2."""
 _NAMED = 5
 """Files that a message names at most."""
-
-
-class NotABundleError(OutputError):
-    """The destination exists and is not a whole bundle, so it must not be replaced."""
-
-
-class DestinationExistsError(OutputError):
-    """The destination exists, and the user did not say that it may be replaced."""
-
-    def __init__(self, destination: object) -> None:
-        super().__init__(f"{destination} exists: choose another path, or add --force to replace it.")
-
-
-class BusyDestinationError(OutputError):
-    """Another process is writing to the same place."""
 
 
 def check_replaceable(destination: Path) -> None:
@@ -147,23 +137,56 @@ def locked(destination: Path) -> Iterator[None]:
         BusyDestinationError: another process is writing there.
         OutputError: nothing can be written there.
     """
-    lock = FileLock(destination.with_name(f".{destination.name}.lock"), blocking=False)
+    lock = destination.with_name(f".{destination.name}.lock")
     with write_errors(destination):
         destination.parent.mkdir(parents=True, exist_ok=True)
+        file = _locked_file(lock)
+    if file is None:
+        raise BusyDestinationError(
+            f"Another process is writing {destination}: wait until it has ended, or choose another path."
+        )
+    with file:
         try:
-            lock.acquire()
-        except Timeout:
-            raise BusyDestinationError(
-                f"Another process is writing {destination}: wait until it has ended, or choose another path."
-            ) from None
-    try:
-        _restore(destination)
-        yield
-    finally:
-        # Windows deletes no open file; there an empty one stays.
-        with suppress(PermissionError):
-            Path(lock.lock_file).unlink(missing_ok=True)
-        lock.release()
+            _restore(destination)
+            yield
+        finally:
+            # Windows deletes no open file; there an empty one stays.
+            with suppress(PermissionError):
+                lock.unlink(missing_ok=True)
+
+
+def _locked_file(path: Path) -> BinaryIO | None:
+    """Returns a file that this process alone has locked until it closes it; None if another one has."""
+    while True:
+        file = path.open("ab")
+        try:
+            _lock(file.fileno())
+            # Its last owner may have removed it after it was opened here.
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                return file
+        except FileNotFoundError:
+            pass
+        except (BlockingIOError, PermissionError):
+            file.close()
+            return None
+        file.close()
+
+
+def _lock(descriptor: int) -> None:
+    """Locks an open file, where the system has locks.
+
+    Raises:
+        OSError: another process has locked it.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        with suppress(ModuleNotFoundError):
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 @contextmanager
