@@ -255,6 +255,16 @@ class MissingStagesError(InputError):
 # Errors of the bundle.
 
 
+class TextDataError(BundleError):
+    """The data for text in a bundle are not as they should be."""
+
+    def __init__(self, part: str, reason: object) -> None:
+        """Takes the part of the data, and what is wrong with it."""
+        super().__init__(
+            f"The bundle's data for text are damaged: {part} ({reason}). Copy or export the bundle again."
+        )
+
+
 class MissingFileError(BundleError):
     """A file that the bundle needs is not there."""
 

@@ -1,0 +1,1 @@
+"""The data with which a bundle speaks text."""

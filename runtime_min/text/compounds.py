@@ -1,0 +1,115 @@
+"""Phonemes of words that are written without white space between them, such as *mother-in-law* or *R2-D2*."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from .pronunciation import Context, Pronunciation
+from .stress import PRIMARY, VOWELS, restressed, weight
+
+_LONGEST = 13
+"""Parts of the longest compound in the lexicon."""
+_UPPER, _LOWER = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ÿ"
+_CAMEL_CASE = re.compile(rf"[{_UPPER}](?=[{_UPPER}][{_LOWER}])|.*?[{_LOWER}](?=[{_UPPER}])|.+")
+_SILENT = "'-._‘’/"
+_BEGINNING = re.compile(f"[{VOWELS}bdfhjklmnpstvwzðŋɡɹɾʃʒʤʧθ;:,.!?—…]")
+"""The first sound or pause; stress, quotes and brackets are neither."""
+
+
+class Part(NamedTuple):
+    """A part of a compound: letters, digits, or one other character."""
+
+    text: str
+    tag: str
+    spoken: str | None = None
+    """The words that are spoken for it, if they are not those that are written."""
+
+
+def parts_of(text: str, tag: str, spoken: str | None = None) -> list[Part]:
+    """Returns the parts of a token; *iPhone* has two."""
+    if spoken is not None or text.islower() or not text.isalpha():
+        return [Part(text, tag, spoken)]
+    return [Part(found, tag) for found in _CAMEL_CASE.findall(text)]
+
+
+def following(phonemes: str, text: str, context: Context) -> Context:
+    """Returns the context before a word, from its phonemes and the context after it."""
+    found = _BEGINNING.search(phonemes)
+    vowel = context.vowel if found is None else None if found[0] in ";:,.!?—…" else found[0] in VOWELS
+    return Context(vowel, text in ("to", "To", "TO"))
+
+
+def compound(
+    parts: Sequence[Part],
+    context: Context,
+    pronunciation: Pronunciation,
+    other: Callable[[Part, Context], str | None],
+) -> tuple[list[str | None], Context]:
+    """Returns the phonemes of each part, and the context before the first.
+
+    From the right, the most parts are taken that are one word.
+
+    Args:
+        parts: the parts in order.
+        context: what follows the last one.
+        pronunciation: the words of the dialect.
+        other: makes phonemes of a part that is no word of the dialect; None if it cannot be spoken.
+    """
+    spoken: list[str | None] = [""] * len(parts)
+    end = len(parts)
+    while end:
+        start, phonemes = _longest_word(parts, end, context, pronunciation)
+        if phonemes is None:
+            phonemes = "" if parts[start].text in _SILENT else other(parts[start], context)
+        spoken[start] = phonemes
+        text = "".join([part.text for part in parts[start:end]])
+        context = following(phonemes or "", text, context)
+        end = start
+    return spoken, context
+
+
+def joined(parts: Sequence[Part], spoken: Sequence[str | None]) -> str:
+    """Returns the phonemes of a compound: as one word with fewer stresses, or as words of their own."""
+    # B2B is spoken as one word, as every word of letters alone.
+    kinds = {_kind(part.text) for part in parts if part.spoken != "to"} - {""}
+    words = [(part, phonemes) for part, phonemes in zip(parts, spoken, strict=True) if phonemes]
+    if len(kinds) > 1 or any(part.spoken not in (None, "to") or part.text == "/" for part in parts):
+        return " ".join(phonemes for _, phonemes in words)
+    weaker: Iterable[int] = ()
+    if len(words) == 2 and len(words[0][0].text) == 1:
+        weaker = [1]
+    elif len(words) > 1:
+        order = sorted((PRIMARY in phonemes, weight(phonemes), n) for n, (_, phonemes) in enumerate(words))
+        if sum(stressed for stressed, _, _ in order) > (len(words) + 1) // 2:
+            weaker = {number for _, _, number in order[: len(words) // 2]}
+    return "".join(
+        restressed(phonemes, -0.5) if number in weaker else phonemes
+        for number, (_, phonemes) in enumerate(words)
+    )
+
+
+def _longest_word(
+    parts: Sequence[Part], end: int, context: Context, pronunciation: Pronunciation
+) -> tuple[int, str | None]:
+    """Returns where the longest word that ends at `end` starts, and its phonemes; None if there is none."""
+    for start in range(max(0, end - _LONGEST), end):
+        run = parts[start:end]
+        if not any(part.spoken for part in run):
+            tag = max(run, key=_prominence).tag
+            phonemes = pronunciation.word("".join([part.text for part in run]), tag, context)
+            if phonemes is not None:
+                return start, phonemes
+    return end - 1, None
+
+
+def _prominence(part: Part) -> int:
+    """Returns the number of characters, of which capitals count twice."""
+    return sum(1 if letter == letter.lower() else 2 for letter in part.text)
+
+
+def _kind(text: str) -> str:
+    return (
+        "" if text in _SILENT else "letters" if text.isalpha() else "digits" if text.isdigit() else "others"
+    )

@@ -1,0 +1,46 @@
+"""Pronunciations within a text: ``[Kokoro](/kˈOkəɹO/)``, ``[really](+1)``, ``[of](-0.5)``.
+
+>>> read_controls("I am [Kokoro](/kˈOkəɹO/).")
+('I am Kokoro.', [Control(start=5, end=11, phonemes='kˈOkəɹO', stress=None)])
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+# No brackets within brackets: every place is looked at once.
+_CONTROL = re.compile(r"\[([^][\n]+)\]\(([^()\n]*)\)")
+_STRESS = re.compile(r"[+-]?(?:[0-9]|0?\.5)")
+
+
+class Control(NamedTuple):
+    """A part of the text whose pronunciation is given."""
+
+    start: int
+    end: int
+    phonemes: str | None
+    """Its phonemes; None if only its stress is given."""
+    stress: float | None
+    """As in `stress.restressed`."""
+
+
+def read_controls(text: str) -> tuple[str, list[Control]]:
+    """Returns the text without controls, and what they mean for which part of it.
+
+    Of a link, ``[text](https://…)``, only the text stays.
+    """
+    plain: list[str] = []
+    controls: list[Control] = []
+    length = position = 0
+    for found in _CONTROL.finditer(text):
+        before, shown, meaning = text[position : found.start()], found[1], found[2]
+        plain += before, shown
+        start = length + len(before)
+        length = start + len(shown)
+        position = found.end()
+        if len(meaning) > 1 and meaning[0] == meaning[-1] == "/":
+            controls.append(Control(start, length, meaning.strip("/"), None))
+        elif _STRESS.fullmatch(meaning):
+            controls.append(Control(start, length, None, float(meaning)))
+    return "".join([*plain, text[position:]]), controls

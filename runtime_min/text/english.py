@@ -1,0 +1,125 @@
+"""English text to words with phonemes.
+
+text → controls → written forms → tokens → tags → phonemes, from right to left → words
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from ..speech.words import Word
+from .compounds import Part, compound, following, joined, parts_of
+from .controls import Control, read_controls
+from .lexicon import Lexicon
+from .pronunciation import Context, Pronunciation
+from .stress import restressed
+from .tokens import UNKNOWN, Token, tokenise
+
+_PLAIN = {ord("’"): "'", ord("ʼ"): "'", ord("‐"): "-", ord("‑"): "-", ord("－"): "-"}
+_PLAIN |= {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+"""Characters that stand for another one, such as letters of full width."""
+_BASE = str.maketrans({"ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ø": "o", "Ø": "O", "ł": "l",
+                       "Ł": "L", "đ": "d", "ð": "d", "þ": "th", "Þ": "Th", "ı": "i", "ŋ": "ng"})  # fmt: skip
+"""Letters that Unicode does not decompose."""
+_OUTPUT = str.maketrans("ɾʔ", "Tt")
+"""Phonemes as Kokoro has them."""
+Tagger = Callable[[Sequence[str]], Sequence[str]]
+
+
+class English:
+    """A G2P for one dialect, for ``g2p=``."""
+
+    def __init__(self, lexicon: Lexicon, british: bool, tag: Tagger, spell_out: Callable[[str], str]) -> None:
+        """Takes the parts.
+
+        Args:
+            lexicon: the words of the dialect.
+            british: British, not American.
+            tag: returns the Penn Treebank's tag of each token of a sentence.
+            spell_out: returns the phonemes of a word that the lexicon lacks.
+        """
+        self._pronunciation = Pronunciation(lexicon, british)
+        self._tag = tag
+        self._spell_out = spell_out
+
+    def __call__(self, text: str) -> list[Word]:
+        """Returns the words of a text.
+
+        The words and the white space after each make up the text without its controls. The phonemes of a
+        word that cannot be spoken are None.
+        """
+        shown, controls = read_controls(text)
+        plain = shown.translate(_PLAIN)
+        known = [_controlled(plain, control) for control in controls if control.phonemes is not None]
+        tokens = tokenise(plain, known)
+        tags = self._tag([token.text for token in tokens])
+        tokens = [token._replace(tag=token.tag or tag) for token, tag in zip(tokens, tags, strict=True)]
+        stresses = {
+            place: control.stress for control in controls for place in range(control.start, control.end)
+        }
+        return self._words(shown, tokens, stresses)
+
+    def _words(self, text: str, tokens: Sequence[Token], stresses: Mapping[int, float | None]) -> list[Word]:
+        """Returns the words of tokens, each of which may decide the phonemes of the one before it."""
+        words: list[Word] = []
+        context, end = Context(), len(text)
+        for group in reversed(list(_groups(tokens))):
+            start = group[0].start
+            phonemes, context = self._phonemes(group, context)
+            if phonemes is not None:
+                phonemes = restressed(phonemes, stresses.get(start)).translate(_OUTPUT)
+            words.append(Word(text[start : group[-1].end], phonemes, text[group[-1].end : end]))
+            end = start
+        if end:
+            words.append(Word("", "", text[:end]))
+        return words[::-1]
+
+    def _phonemes(self, group: Sequence[Token], context: Context) -> tuple[str | None, Context]:
+        """Returns the phonemes of a word of one or more tokens, and the context before it."""
+        token = group[0]
+        if token.phonemes is not None:
+            phonemes = None if token.tag == UNKNOWN else token.phonemes
+            return phonemes, following(token.phonemes, "", context)
+        parts = [part for token in group for part in parts_of(token.text, token.tag, token.spoken)]
+        spoken, context = compound(parts, context, self._pronunciation, self._other)
+        return (joined(parts, spoken) if any(part is not None for part in spoken) else None), context
+
+    def _other(self, part: Part, context: Context) -> str | None:
+        """Returns the phonemes of a part that is no word of the lexicon; None if it cannot be spoken."""
+        if part.spoken is not None:
+            return self._spoken(part.spoken, context)
+        decomposed = unicodedata.normalize("NFKD", part.text.translate(_BASE))
+        letters = "".join([letter for letter in decomposed if letter.isascii()])
+        if not letters.isalpha():
+            return None
+        return self._pronunciation.word(letters, part.tag, context) or self._spell_out(letters)
+
+    def _spoken(self, words: str, context: Context) -> str:
+        """Returns the phonemes of the words of a written form."""
+        spoken: list[str] = []
+        for word in reversed(words.split()):
+            # A single capital is the name of a letter.
+            tag = "NNP" if word.isupper() else "DT" if word == "a" else ""
+            phonemes = self._pronunciation.word(word, tag, context) or self._spell_out(word)
+            if word == "point":
+                phonemes = restressed(phonemes, -2)
+            spoken.append(phonemes)
+            context = following(phonemes, word, context)
+        return " ".join(reversed(spoken))
+
+
+def _controlled(text: str, control: Control) -> Token:
+    return Token(text[control.start : control.end], control.start, control.end, "", control.phonemes)
+
+
+def _groups(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yields the tokens of each word: marks stand alone, others extend to white space."""
+    first = 0
+    for number, (token, after) in enumerate(pairwise(tokens), 1):
+        if after.start > token.end or token.phonemes is not None or after.phonemes is not None:
+            yield tokens[first:number]
+            first = number
+    if tokens:
+        yield tokens[first:]

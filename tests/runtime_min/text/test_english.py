@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime_min.speech.words import Word
+from runtime_min.text.controls import read_controls
+from tests.support.english_text import english
+
+
+def spoken(text: str, tags: str = "", language: str = "en-us") -> str:
+    words = english(tags.split() or None, language)(text)
+    return "".join((word.phonemes or "") + word.whitespace for word in words)
+
+
+@pytest.mark.parametrize(
+    ("text", "tags", "phonemes"),
+    [
+        ("Hello world.", "UH NN .", "həlˈO wˈɜɹld."),
+        ("The apple and the banana", "DT NN CC DT NN", "ði ˈæpᵊl ænd ðə bənˈænə"),
+        ("to eat, to sleep", "TO VB , TO VB", "tʊ ˈit, tə slˈip"),
+        ("I used to use it", "PRP VBD TO VB PRP", "ˌI jˈust tə jˈuz ɪt"),
+        ("I record a record.", "PRP VBP DT NN .", "ˌI ɹəkˈɔɹd ɐ ɹˈɛkəɹd."),
+        ("That is all I have.", "DT VBZ DT PRP VBP .", "ðˈæt ɪz ˈɔl ˌI hˈæv."),
+        ("buses wanted running", "NNS VBD VBG", "bˈʌsᵻz wˈɑntᵻd ɹˈʌnɪŋ"),
+        ("the cat's bowl, James' book", "DT NN POS NN , NNP POS NN", "ðə kˈæts bˈOl, ʤˈAmz bˈʊk"),
+        ("mother-in-law twenty-one", "NN HYPH IN HYPH NN CD HYPH CD", "mˈʌðəɹənlˌɔ twˌɛntiwˈʌn"),
+        ("NASA FBI iPhone McDonald", "NNP NNP NNP NNP", "nˈæsə ˌɛfbˌiˈI ˈIfˌOn məkdˈɑnəld"),
+        ("AT&T 1% @home", "NNP CC NNP CD NN IN NN", "ˌAtˈi ænd tˈi wˈʌn pəɹsˈɛnt æt hˈOm"),
+        ("“Yes,” she said (twice)", "`` UH , '' PRP VBD -LRB- RB -RRB-", "“jˈɛs,” ʃi sˈɛd (twˈIs)"),
+        ('"Yes"', "`` UH ''", "“jˈɛs”"),
+    ],
+)  # fmt: skip
+def test_words_are_spoken_as_misaki_does(text: str, tags: str, phonemes: str) -> None:
+    assert spoken(text, tags) == phonemes
+
+
+@pytest.mark.parametrize(
+    ("text", "phonemes"),
+    [
+        ("No, it wasn’t.", "nˈO, ɪt wˈʌzᵊnt."),
+        ("she said—‘Really?’", "ʃi sˈɛd—“ɹˈiᵊli?”"),
+        ("rock and roll -- now", "ɹˈɑk ænd ɹˈOl — nˈW"),
+        ("café", "kæfˈA"),
+        ("Ｈｅｌｌｏ", "həlˈO"),
+        ("✈", "ˈɛɹplˌAn"),
+        ("qzxxw", "?"),
+    ],
+)
+def test_what_misaki_loses_is_spoken(text: str, phonemes: str) -> None:
+    assert spoken(text) == phonemes
+
+
+def test_british_words_before_ing_keep_their_r() -> None:
+    assert spoken("powering", "VBG", "en-gb") == "pˈWəɹɪŋ"
+
+
+def test_controls() -> None:
+    assert spoken("[Kokoro](/kˈOkəɹO/) [hello](-2) [link](https://example.org) [of](+1)") == (
+        "kˈOkəɹO həlO lˈɪŋk ˌʌv"
+    )
+
+
+def test_words_have_the_text_that_is_written() -> None:
+    words = english()("  Don’t [say](/sˈA/)\n¡no!  ")
+    assert [(word.text, word.whitespace) for word in words] == [
+        ("", "  "), ("Don’t", " "), ("say", "\n"), ("¡", ""), ("no", ""), ("!", "  "),
+    ]  # fmt: skip
+
+
+def test_what_cannot_be_spoken_is_marked() -> None:
+    assert [word for word in english()("a 世界 b\ue000") if word.phonemes is None] == [
+        Word("世界", None, " "),
+        Word("\ue000", None, ""),
+    ]
+
+
+TEXT = st.text(
+    st.one_of(st.sampled_from("aA'’.-,([])/\n 12$€“é世😀\u0301\u200d"), st.characters()), max_size=60
+)
+
+
+@settings(deadline=None)
+@given(TEXT)
+def test_words_make_up_the_text(text: str) -> None:
+    words = english()(text)
+    assert "".join(word.text + word.whitespace for word in words) == read_controls(text)[0]
+    assert all(word.whitespace.isspace() or not word.whitespace for word in words)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a", "[", "](", "a-", "'", ".", "1,", "a.", "A", "(/", " ", "\n", "[a](/b/)", "é"]
+)
+def test_time_is_linear(pattern: str) -> None:
+    def taken(length: int) -> float:
+        start = time.process_time()
+        english()(pattern * (length // len(pattern)))
+        return time.process_time() - start
+
+    taken(1_000)
+    assert taken(20_000) < 25 * taken(2_000) + 0.1
