@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import runpy
 import socket
+import sys
+import wave
+from pathlib import Path
 from typing import Any
 
+import kokoro
 import kokoro_onnx
 import numpy as np
 import pytest
 import torch
-from kokoro import KPipeline
+from kokoro import KModel, KPipeline
+from kokoro.model import KModelForONNX
 from misaki.en import MToken
 
 from runtime_min import Bundle
-from runtime_min.adapters import KokoroModel, OnnxSession, save_voices
+from runtime_min.adapters import KokoroModel, OnnxSession, kokoro_classes, save_voices
 from runtime_min.errors import TensorInputError
 from tests.e2e.conftest import run_python
 from tests.support.utterances import HELLO, phonemes_of
+from tests.support.wheels import unpacked_wheel
 
 pytestmark = pytest.mark.e2e
 
@@ -29,6 +36,7 @@ GREETINGS = {
     "i": "Ciao, come stai?",
     "p": "Olá, tudo bem?",
 }
+SPOKEN = "həlˈO, wˈɜɹld!"
 TOKENS = [("Hello", "həlˈO", ""), (",", ",", " "), ("world", "wˈɜɹld", ""), ("!", "!", "")]
 
 
@@ -54,9 +62,10 @@ def model(bundle: Bundle) -> KokoroModel:
 def test_kokoros_pipeline_speaks_every_language_of_espeak(
     bundle: Bundle, model: KokoroModel, language: str
 ) -> None:
-    pipeline = KPipeline(lang_code=language, repo_id="hexgrad/Kokoro-82M", model=False)
+    pipeline = KPipeline(lang_code=language, repo_id="hexgrad/Kokoro-82M", model=model)
+    assert pipeline.model is model
     pack = torch.from_numpy(bundle.voice_tables["af_heart"][:, None].copy())
-    results = list(pipeline(GREETINGS[language], pack, model=model))
+    results = list(pipeline(GREETINGS[language], pack))
     assert [result.graphemes for result in results] == [GREETINGS[language]]
     for result in results:
         spoken = "".join(phoneme for phoneme in result.phonemes if phoneme in model.vocab)
@@ -67,16 +76,56 @@ def test_kokoros_pipeline_speaks_every_language_of_espeak(
         assert result.pred_dur.tolist() == expected.durations.tolist()
 
 
+def test_a_model_has_what_apps_use_of_kokoros(bundle: Bundle, model: KokoroModel) -> None:
+    assert isinstance(model, KModel)
+    assert model.to("cpu").eval().half() is model
+    assert (model.device, model.repo_id) == (torch.device("cpu"), "hexgrad/Kokoro-82M")
+    assert model.context_length == bundle.max_phonemes + 2
+    row = torch.from_numpy(bundle.voice_tables["af_heart"][12:13].copy())
+    tokens = torch.LongTensor([[0, *map(model.vocab.get, HELLO), 0]])
+    expected = bundle.synthesize(HELLO, row.numpy(), 1.5)
+    for forward in (model.forward_with_tokens, KModelForONNX(model)):
+        samples, durations = forward(tokens, row, torch.FloatTensor([1.5]))
+        assert samples.numpy().tobytes() == expected.samples.tobytes()
+        assert durations.tolist() == expected.durations.tolist()
+    with pytest.raises(TensorInputError, match="at both ends"):
+        model.forward_with_tokens(tokens[:, 1:], row)
+
+
 def test_voices_and_their_averages_are_found_by_name(bundle: Bundle, model: KokoroModel) -> None:
-    pipeline = KPipeline(lang_code="e", repo_id="hexgrad/Kokoro-82M", model=False)
+    pipeline = KPipeline(lang_code="e", repo_id="hexgrad/Kokoro-82M", model=model)
     pipeline.voices |= model.voices()
-    (named,) = pipeline("Hola.", voice="ef_dora", speed=1.5, model=model)
+    (named,) = pipeline("Hola.", voice="ef_dora", speed=lambda phonemes: phonemes / 4)
+    speed = len(named.phonemes) / 4
     assert (
-        named.audio.numpy().tobytes() == bundle.synthesize(named.phonemes, "ef_dora", 1.5).samples.tobytes()
+        named.audio.numpy().tobytes() == bundle.synthesize(named.phonemes, "ef_dora", speed).samples.tobytes()
     )
-    (mean,) = pipeline("Hola.", voice="ef_dora,em_alex", model=model)
+    (mean,) = pipeline("Hola.", voice="ef_dora,em_alex")
     row = pipeline.load_voice("ef_dora,em_alex")[len(mean.phonemes) - 1]
     assert mean.audio.numpy().tobytes() == bundle.synthesize(mean.phonemes, row.numpy()).samples.tobytes()
+
+
+@pytest.mark.parametrize("text", ["¿", "¿\n¿¡", "", " \n "])
+def test_text_without_known_phonemes_ends_no_program(model: KokoroModel, text: str) -> None:
+    pipeline = KPipeline(lang_code="e", repo_id="hexgrad/Kokoro-82M", model=model)
+    pipeline.voices |= model.voices()
+    results = list(pipeline(text, "ef_dora"))
+    assert len(results) == len(text.split())
+    assert all(len(result.audio) and not result.audio.any() for result in results)
+    for phonemes in ("", "❓"):
+        (result,) = pipeline.generate_from_tokens(phonemes, "ef_dora")
+        assert result.pred_dur.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(("speed", "limited"), [(9.0, 4.0), (0.1, 0.25)])
+def test_a_speed_out_of_range_is_limited_as_kokoro_has_no_limits(
+    bundle: Bundle, model: KokoroModel, caplog: pytest.LogCaptureFixture, speed: float, limited: float
+) -> None:
+    row = torch.from_numpy(bundle.voice_tables["af_heart"][12:13].copy())
+    with caplog.at_level(logging.WARNING, "runtime_min"):
+        samples = model(HELLO, row, speed)
+    assert f"speed {limited:g} instead of {speed:g}" in caplog.text
+    assert samples.numpy().tobytes() == bundle.synthesize(HELLO, row.numpy(), limited).samples.tobytes()
 
 
 def test_english_tokens_get_kokoros_timestamps(bundle: Bundle, model: KokoroModel) -> None:
@@ -101,6 +150,64 @@ def test_unknown_phonemes_are_left_out_as_by_kokoro_but_not_in_silence(
     assert found.numpy().tobytes() == model(HELLO, row).numpy().tobytes()
 
 
+# Programs of kokoro's, in which only the import of the two classes is changed.
+
+
+def test_kokoros_own_command_speaks(bundle: Bundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kokoro 0.9.4, ``kokoro/__main__.py``."""
+    monkeypatch.setattr(kokoro, "KPipeline", kokoro_classes(bundle)[1])
+    output = tmp_path / "speech.wav"
+    monkeypatch.setattr(sys, "argv", ["kokoro", "-m", "ef_dora", "-t", "Hola.\nAdiós.", "-o", str(output)])
+    runpy.run_module("kokoro", run_name="__main__")
+    parts = [bundle.synthesize(phonemes, "ef_dora").samples for phonemes in ("ˈola.", "aðjˈos.")]
+    expected = (np.concatenate(parts) * 32767).astype(np.int16).tobytes()
+    with wave.open(str(output)) as file:
+        assert file.readframes(file.getnframes()) == expected
+
+
+class English:
+    """misaki's English in so far as the demo needs it: here is no model of spaCy's."""
+
+    def __init__(self, **options: Any) -> None:
+        self.lexicon = type("Lexicon", (), {"golds": {}})
+
+    def __call__(self, text: str) -> tuple[str, list[MToken]]:
+        return "", [MToken(text, tag="", whitespace=space, phonemes=ps) for text, ps, space in TOKENS]
+
+
+def test_the_way_of_hexgrads_demo(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """hexgrad/kokoro, ``demo/app.py``: without gradio, with the same calls."""
+    monkeypatch.setattr("misaki.en.G2P", English)
+    KModel, KPipeline = kokoro_classes(bundle)
+    models = {gpu: KModel().to("cuda" if gpu else "cpu").eval() for gpu in [False]}
+    pipelines = {lang_code: KPipeline(lang_code=lang_code, model=False) for lang_code in "ab"}
+    pipelines["a"].g2p.lexicon.golds["kokoro"] = "kˈOkəɹO"
+    for voice in bundle.voices:
+        if voice[0] in pipelines:
+            pipelines[voice[0]].load_voice(voice)
+    pipeline = pipelines["a"]
+    pack = pipeline.load_voice("af_heart")
+    for _, ps, audio in pipeline("Hello, world!", "af_heart", 1.2):
+        assert audio is None
+        audio = models[False](ps, pack[len(ps) - 1], 1.2)
+        assert audio.numpy().tobytes() == bundle.synthesize(SPOKEN, "af_heart", 1.2).samples.tobytes()
+
+
+def test_the_usage_in_kokoros_readme(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """hexgrad/kokoro, ``README.md``, and the shared model of ``examples/device_examples.py``."""
+    monkeypatch.setattr("misaki.en.G2P", English)
+    _, KPipeline = kokoro_classes(bundle)
+    first = KPipeline(lang_code="a", device="cpu")
+    shared = KPipeline(lang_code="b", model=first.model)
+    assert shared.model is first.model
+    for pipeline in (first, shared):
+        ((text, phonemes, audio),) = pipeline(
+            "Hello, world!", voice="af_heart", speed=1, split_pattern=r"\n+"
+        )
+        assert (text, phonemes) == ("Hello, world!", SPOKEN)
+        assert audio.numpy().tobytes() == bundle.synthesize(SPOKEN).samples.tobytes()
+
+
 # kokoro-onnx
 
 
@@ -117,6 +224,50 @@ def test_kokoro_onnx_has_the_bundles_voices_and_vocabulary(
     assert speech.get_voices() == sorted(bundle.voices)
     assert speech.tokenizer.vocab == dict(bundle.manifest.vocabulary)
     assert speech.has_timings
+
+
+def test_releases_that_cut_the_speed_to_an_integer_are_not_led_to(bundle: Bundle) -> None:
+    """kokoro-onnx 0.4.5 to 0.5.0 do, in ``Kokoro._create_audio``, where an input is named input_ids."""
+    session = OnnxSession(bundle)
+    assert [node.name for node in session.get_inputs()] == ["tokens", "style", "speed"]
+    inner = list(map(bundle.manifest.vocabulary.get, HELLO))
+    row = bundle.voice_tables["af_heart"][[len(HELLO)]]
+    inputs = {"tokens": [[0, *inner, 0]], "style": row, "speed": np.ones(1, dtype=np.float32) * 1.3}
+    expected = bundle.synthesize(HELLO, row, float(np.float32(1.3))).samples.tobytes()
+    assert session.run(None, inputs)[0].tobytes() == expected
+    # An app's own code may use the other name.
+    inputs["input_ids"] = inputs.pop("tokens")
+    assert session.run(None, inputs)[0].tobytes() == expected
+
+
+RELEASE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import kokoro_onnx
+from runtime_min import Bundle
+from runtime_min.adapters import OnnxSession, save_voices
+assert kokoro_onnx.__file__.startswith(sys.argv[1])
+bundle = Bundle.load(sys.argv[2])
+save_voices(bundle, "voices-v1.0.bin")
+kokoro = kokoro_onnx.Kokoro.from_session(OnnxSession(bundle), "voices-v1.0.bin")
+phonemes = "həlˈO, wˈɜɹld!"
+for speed in (0.8, 1.3, 2.0):
+    samples, rate = kokoro.create(phonemes, "af_heart", speed, is_phonemes=True, trim=False)
+    # Before 0.6 the row of a voice was one too high.
+    rows = bundle.voice_tables["af_heart"][len(phonemes) - 1 :][:2]
+    assert any((samples == bundle.synthesize(phonemes, row, speed).samples).all() for row in rows), speed
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("release", ["0.5.0", "0.6.0", "0.6.1"])
+def test_releases_of_kokoro_onnx_speak_at_the_speed_asked_for(
+    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = unpacked_wheel(f"kokoro-onnx=={release}", tmp_path / "wheel")
+    done = run_python("-c", RELEASE, place, directory)
+    assert done.returncode == 0, done.stderr
 
 
 def test_kokoro_onnx_says_what_the_bundle_says(bundle: Bundle, speech: kokoro_onnx.Kokoro) -> None:
@@ -166,15 +317,17 @@ def test_kokoro_onnx_speaks_long_text_continuously(speech: kokoro_onnx.Kokoro) -
 def test_a_session_refuses_what_is_no_utterance(bundle: Bundle) -> None:
     session = OnnxSession(bundle)
     style, speed = np.zeros((1, 256), np.float32), np.ones(1, np.float32)
-    for tokens in ([[0, 0]], [[0, 9999, 0]], [[5, 5, 5]], [[]]):
+    for tokens in ([[0, 9999, 0]], [[5, 5, 5]], [[0]], [[]]):
         with pytest.raises(TensorInputError, match="at both ends"):
-            session.run(None, {"input_ids": np.array(tokens, np.int64), "style": style, "speed": speed})
-    inputs = {"input_ids": np.array([[0, 43, 0]]), "style": style, "speed": speed}
-    for wrong in ({"style": "af_heart"}, {"speed": []}, {"input_ids": [[0], [43, 0]]}):
+            session.run(None, {"tokens": np.array(tokens, np.int64), "style": style, "speed": speed})
+    inputs = {"tokens": np.array([[0, 43, 0]]), "style": style, "speed": speed}
+    for wrong in ({"style": "af_heart"}, {"speed": []}, {"tokens": [[0], [43, 0]]}):
         with pytest.raises(TensorInputError, match="as numbers"):
             session.run(None, inputs | wrong)
     with pytest.raises(TensorInputError, match="'style'"):
-        session.run(None, {name: inputs[name] for name in ("input_ids", "speed")})
+        session.run(None, {name: inputs[name] for name in ("tokens", "speed")})
+    with pytest.raises(TensorInputError, match="as numbers"):
+        session.run(None, {name: inputs[name] for name in ("style", "speed")})
     (duration,) = session.run(["duration"], inputs)
     assert duration.shape == (3,)
 
