@@ -4,6 +4,7 @@
 # make prove          all tests, with the full matrix of utterances
 # make fuzz           feed the readers what reaches new code, for a minute each
 # make bench          measure speed and memory beside PyTorch and ONNX Runtime
+# make dist           build the distributions of the runtime and the exporter, and install and try them
 # make clean          remove what the others made
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +14,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 
-.PHONY: demo test test-machines prove fuzz bench clean
+.PHONY: demo test test-machines prove fuzz bench dist clean
 
 demo: $(INSTALLED)
 	$(BIN)/python -m exporter.cli.demo
@@ -41,6 +42,15 @@ fuzz: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[bench]'
 	$(BIN)/python -m benchmarks
+
+# The wheels and source archives in dist/; the tests need a package registry.
+dist: $(INSTALLED)
+	rm -rf dist *.egg-info exporter/*.egg-info
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[dist]'
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --outdir dist exporter
+	$(BIN)/python -m twine check --strict dist/*
+	KOKORO_EXPORT_DIST=dist $(PYTEST) tests/test_distributions.py
 
 # A file in the environment stands for it, so that a second run starts at once.
 $(INSTALLED): pyproject.toml exporter/pyproject.toml constraints.txt

@@ -95,7 +95,7 @@ def test_every_requirement_is_pinned_within_its_range_to_a_release_that_any_inde
     pins = {canonicalize_name(name): version for name, version in pinned}
     assert not any(character in "".join(pins.values()) for character in "+@/")
     extras = {**RUNTIME["optional-dependencies"], **EXPORTER["optional-dependencies"]}
-    pinned_extras = [extras[name] for name in extras if name not in ("cuda", "fuzz")]
+    pinned_extras = [extras[name] for name in extras if name not in ("cuda", "dist", "fuzz")]
     needed = chain(RUNTIME["dependencies"], EXPORTER["dependencies"], *pinned_extras)
     for requirement in map(Requirement, needed):
         if requirement.name in (RUNTIME["name"], EXPORTER["name"]):
