@@ -90,9 +90,11 @@ def speak(options: argparse.Namespace) -> None:
         progress.done()
 
 
-def paragraphs(text: str) -> list[str]:
-    """Returns what empty lines separate, each part on one line."""
-    parts = [_LINE_BREAK.sub(" ", part.strip("\r\n")) for part in _PARAGRAPHS.split(text)]
+def paragraphs(text: str, *, written: bool = False) -> list[str]:
+    """Returns what empty lines separate, each part on one line unless it is `written` text."""
+    parts = [part.strip("\r\n") for part in _PARAGRAPHS.split(text)]
+    if not written:
+        parts = [_LINE_BREAK.sub(" ", part) for part in parts]
     return [part for part in parts if part.strip()]
 
 
@@ -116,7 +118,7 @@ def _pieces(
     bundle: Bundle, text: str, g2p: G2P | None, options: argparse.Namespace
 ) -> Iterator[tuple[Iterable[Audio], int]]:
     """Yields the pieces of the speech, each as soon as it is there, and the number of phonemes in all."""
-    parts = paragraphs(text)
+    parts = paragraphs(text, written=g2p is not None)
     content = [Segment(part) for part in parts] if len(parts) > 1 else "".join(parts)
     # A file is not heard before it is whole, and one utterance has no joins.
     whole = options.output != _STANDARD and len(text) <= bundle.max_phonemes

@@ -20,6 +20,7 @@ from ..errors import (
 )
 from ..model.synthesiser import Utterance
 from ..model.voices import Style, VoiceLike, style_row
+from .sentences import find_sentences
 from .split import Break, find_breaks, split
 from .words import G2P, Passage, SpeechInput, WordSpan, read_input
 
@@ -106,11 +107,15 @@ def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) ->
     }
     seed, limit, phonemes_before = check_seed(request.seed), capabilities.max_phonemes, 0
     sections: list[Section] = []
-    for passage in read_input(request.phonemes, request.g2p):
+    passages = read_input(request.phonemes, request.g2p)
+    for passage in passages:
         phonemes = passage.phonemes
         check_phonemes(phonemes, capabilities.vocabulary, passage.words)
         voice = request.voice if passage.voice is None else passage.voice
-        breaks = find_breaks(phonemes)
+        breaks = find_breaks(phonemes, _sentence_starts(passage) if passage.words else None)
+        if passage is not passages[-1] and breaks[len(phonemes)] is Break.WORD:
+            # A heading or a paragraph without punctuation.
+            breaks[len(phonemes)] = Break.SENTENCE
         if whole and len(phonemes) <= limit:
             ends = [len(phonemes)]
         else:
@@ -201,6 +206,20 @@ def check_seed(seed: object) -> int:
 def piece_seed(seed: int, first: int) -> int:
     """Returns the seed of the piece whose first phoneme is `first` phonemes after those of `seed`."""
     return (seed + _SEED_STEP * first) % 2**64
+
+
+def _sentence_starts(passage: Passage) -> list[int]:
+    """Returns the phonemes at which sentences of the passage begin after others, as its text shows."""
+    starts, words = [], iter(passage.words)
+    word = next(words, None)
+    for first, _ in find_sentences(passage.text)[1:]:
+        before = None
+        while word and word.text_offset < first:
+            before, word = word, next(words, None)
+        # One word may be the end of a sentence and the beginning of another.
+        if word and before and before.text_offset + len(before.text) <= first:
+            starts.append(word.first)
+    return starts
 
 
 def _is_number(value: Any) -> TypeGuard[float]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import IntEnum
 
 
@@ -23,6 +23,10 @@ FIRST_CLAUSE = 40
 """A stream's first piece is its first clause if that is no longer than this,"""
 FIRST_WORDS = 20
 """and else as many words as fit into this."""
+_VOWELS = "AIOQWYaeiouyæɐɑɒɔəɛɜɚɪɨɯɵøœɤʊʌᵊᵻː→↗↓↘\u0303"
+"""Kokoro's, with the signs that follow them."""
+_SYLLABLE = re.compile(rf"(?<=[{_VOWELS}])(?=[ˈˌ]|[^{_VOWELS}\sˈˌ]j?[{_VOWELS}])")
+"""A place within a run without spaces, between a vowel and a consonant."""
 _SHORTEST_CLAUSE = 10
 """Below this a piece would be over before the next is computed."""
 
@@ -43,17 +47,29 @@ _PATTERNS = {
 }
 
 
-def find_breaks(phonemes: str) -> dict[int, Break]:
+def find_breaks(phonemes: str, sentences: Collection[int] | None = None) -> dict[int, Break]:
     """Returns every offset before which the input may be split, with the best reason.
 
     Punctuation, closing quotes and brackets and the spaces behind them stay with what they end. The marks
     are those of all of Kokoro's languages; ASCII ones count where a space or the end follows, the others
     everywhere. The end of the input is always there.
+
+    Args:
+        phonemes: the phonemes to split.
+        sentences: where sentences begin after others, if the written text is known: then no mark within the
+            input ends another.
     """
     breaks = {len(phonemes): Break.WORD}
     for kind, pattern in _PATTERNS.items():
-        breaks.update((match.end(), kind) for match in pattern.finditer(phonemes))
+        for found in pattern.finditer(phonemes):
+            within = sentences is not None and kind is Break.SENTENCE and found.end() < len(phonemes)
+            breaks[found.end()] = _within_sentence(found[0]) if within else kind
+    breaks.update(dict.fromkeys(sentences or (), Break.SENTENCE))
     return breaks
+
+
+def _within_sentence(mark: str) -> Break:
+    return Break.WORD if mark.strip() == "." else Break.CLAUSE
 
 
 def split(
@@ -62,7 +78,8 @@ def split(
     """Returns the offsets at which the pieces of `phonemes` end, the last of them its length.
 
     A piece ends at the last end of a sentence within `size`, else of a clause, else of a word. A word that
-    goes on beyond `size` is kept whole up to `limit`, and cut there.
+    goes on beyond `size` is kept whole up to `limit`, and cut there; if the pieces grow, a run that is longer
+    than words are is cut between syllables.
 
     Args:
         phonemes: the phonemes to split.
@@ -72,7 +89,7 @@ def split(
         growing: begin with a short piece, to be heard at once, and double from piece to piece.
     """
     ends: list[int] = []
-    start, wanted = 0, size
+    start, wanted = 0, min(size, FIRST_WORDS) if growing else size
     while start < len(phonemes):
         if growing and not ends:
             end = _first_end(breaks, size)
@@ -80,7 +97,10 @@ def split(
             end = len(phonemes)
         else:
             end = best_end(breaks, start, wanted)
-        end = end or _word_end(breaks, start, limit)
+        longest = min(limit, max(wanted, FIRST_CLAUSE)) if growing else limit
+        end = end or _word_end(breaks, start, longest)
+        if not end:
+            end = _syllable_end(phonemes, start, wanted) if longest < limit else start + limit
         ends.append(end)
         if growing:
             wanted = min(size, max(2 * (end - start), FIRST_CLAUSE))
@@ -101,5 +121,11 @@ def _first_end(breaks: Mapping[int, Break], size: int) -> int | None:
     return first or next((end for end in words if end in breaks), None)
 
 
-def _word_end(breaks: Mapping[int, Break], start: int, limit: int) -> int:
-    return next((end for end in range(start + 1, start + limit) if end in breaks), start + limit)
+def _word_end(breaks: Mapping[int, Break], start: int, longest: int) -> int | None:
+    return next((end for end in range(start + 1, start + longest + 1) if end in breaks), None)
+
+
+def _syllable_end(phonemes: str, start: int, size: int) -> int:
+    run = phonemes[start : start + size + 3]
+    ends = [found.start() for found in _SYLLABLE.finditer(run) if size // 2 <= found.start() <= size]
+    return start + max(ends, default=size)

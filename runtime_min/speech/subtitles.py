@@ -10,13 +10,17 @@ a &lt; b
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 from ..output.writer import write_file
+from .sentences import find_sentences
+from .split import Break, find_breaks
 from .timing import Timing
 
 SUFFIXES = (".srt", ".vtt", ".json")
@@ -25,8 +29,7 @@ _MOST_CHARACTERS = 84
 _MOST_SECONDS = 7.0
 _PAUSE = 1.0
 """Seconds of silence after which a new cue begins."""
-_ENDS = frozenset(".!?…。！？।॥؟")
-_CLOSING = "\"'”’»)]」』"
+Span = tuple[int, int]
 _FIRST_IDEOGRAPH = "\u2e80"
 _WINDOW = 200
 """Characters ahead in the text in which a word is looked for."""
@@ -47,6 +50,8 @@ class _Shown:
     text: str
     spaced: bool
     """True if a space comes before it."""
+    begins: bool
+    """True if a sentence begins with it."""
     start: float
     end: float
 
@@ -57,25 +62,34 @@ def write_timings(path: Path, text: str, words: Sequence[Timing], tokens: Sequen
     Args:
         path: the file, which appears whole or not at all.
         text: the spoken text, as it is to be shown.
-        words: times of each word; if there are none, the words are what spaces in `tokens` separate.
+        words: times of each word; if there are none, the words are what spaces separate.
         tokens: times of each phoneme.
 
     Raises:
         OutputError: it cannot be written.
     """
-    shown = cues(text, words or phoneme_words(tokens))
+    shown = cues(text, words) if words else cues(text, phoneme_words(text, tokens), _phoneme_sentences(text))
     write = {".srt": lambda: as_srt(shown), ".vtt": lambda: as_vtt(shown)}
     content = write.get(path.suffix.lower(), lambda: as_json(text, words, tokens))()
     write_file(path, content.encode("utf-8", "replace"))
 
 
-def phoneme_words(tokens: Iterable[Timing]) -> list[Timing]:
-    """Returns the phonemes between spaces as words."""
-    groups = (list(group) for spaces, group in groupby(tokens, lambda token: token.text == " ") if not spaces)
+def phoneme_words(text: str, tokens: Iterable[Timing]) -> list[Timing]:
+    """Returns as words the phonemes between the spaces and line breaks of `text`.
+
+    If `text` does not consist of these phonemes, their own spaces separate words.
+    """
+    spoken = list(tokens)
+    letters = [token for token in spoken if not token.text.isspace()]
+    if [*"".join(text.split())] == [token.text for token in letters]:
+        rest = iter(letters)
+        groups = [list(islice(rest, len(word))) for word in text.split()]
+    else:
+        groups = [list(run) for space, run in groupby(spoken, lambda token: token.text == " ") if not space]
     return [Timing("".join(token.text for token in group), group[0].start, group[-1].end) for group in groups]
 
 
-def cues(text: str, words: Iterable[Timing]) -> list[Cue]:
+def cues(text: str, words: Iterable[Timing], sentences: Sequence[Span] | None = None) -> list[Cue]:
     """Returns subtitles, in whole milliseconds: each ends after it begins and before the next one begins.
 
     A cue ends with a sentence, before a pause, or where it would be too long to read.
@@ -83,10 +97,11 @@ def cues(text: str, words: Iterable[Timing]) -> list[Cue]:
     Args:
         text: the spoken text; punctuation and spaces are taken from it.
         words: times of each word of `text`, in order.
+        sentences: start and end of each sentence, if `text` is not in a language.
     """
     made: list[Cue] = []
     end = 0
-    for group in _groups(_shown(text, words)):
+    for group in _groups(_shown(text, find_sentences(text) if sentences is None else sentences, words)):
         start = max(end, round(1000 * group[0].start))
         end = max(start + 1, round(1000 * group[-1].end))
         line = "".join(" " * (word.spaced and place > 0) + word.text for place, word in enumerate(group))
@@ -120,9 +135,15 @@ def as_json(text: str, words: Iterable[Timing], tokens: Iterable[Timing]) -> str
     return json.dumps(content, ensure_ascii=False) + "\n"
 
 
-def _shown(text: str, words: Iterable[Timing]) -> list[_Shown]:
+def _phoneme_sentences(text: str) -> list[Span]:
+    ends = {at for at, kind in find_breaks(text).items() if kind is Break.SENTENCE}
+    ends |= {found.end() for found in re.finditer(r"\n\s*\n", text)}
+    return list(pairwise(sorted({0, *ends, len(text)})))
+
+
+def _shown(text: str, sentences: Iterable[Span], words: Iterable[Timing]) -> list[_Shown]:
     """Returns the words with the punctuation that stands between them in the text."""
-    source = " ".join(text.split())
+    source, starts = _joined(text, sentences)
     shown: list[_Shown] = []
     position = 0
     for word in words:
@@ -133,18 +154,45 @@ def _shown(text: str, words: Iterable[Timing]) -> list[_Shown]:
             if shown and not shown[-1].text:
                 shown[-1].end = word.end
             else:
-                shown.append(_Shown("", True, word.start, word.end))
+                shown.append(_Shown("", True, False, word.start, word.end))
             continue
-        before, space, after = source[position:found].rpartition(" ")
+        place = bisect_right(starts, found) - 1
+        begins = place >= 0 and starts[place] >= position
+        cut = starts[place] if begins else source.rfind(" ", position, found) + 1 or position
+        before, after = source[position:cut], source[cut:found]
+        if begins and shown and not shown[-1].text and not any(map(str.isalnum, before)):
+            # The word that is written otherwise begins the sentence.
+            if len(shown) > 1:
+                shown[-2].text += before.rstrip()
+            start, cut = cut, source.rfind(" ", cut, found) + 1 or cut
+            before, after = source[start:cut], source[cut:found]
+            shown[-1].begins, begins = True, not before
         if shown:
-            shown[-1].text += before if shown[-1].text else before.strip()
+            shown[-1].text += before.rstrip() if shown[-1].text else before.strip()
         else:
-            after = f"{before}{space}{after}"
-        shown.append(_Shown(after + written, bool(space), word.start, word.end))
+            after = before + after
+        shown.append(_Shown(after + written, before[-1:] == " ", begins, word.start, word.end))
         position = found + len(written)
     if shown:
         shown[-1].text += source[position:] if shown[-1].text else source[position:].strip()
     return [word for word in shown if word.text]
+
+
+def _joined(text: str, sentences: Iterable[Span]) -> tuple[str, list[int]]:
+    """Returns the text with single spaces, and where its sentences begin."""
+    parts: list[str] = []
+    starts: list[int] = []
+    length = before = 0
+    for start, end in sentences:
+        sentence = " ".join(text[start:end].split())
+        if not sentence:
+            continue
+        space = " " if parts and text[before : start + 1] != text[start : start + 1] else ""
+        starts.append(length + len(space))
+        parts += [space, sentence]
+        length += len(space) + len(sentence)
+        before = end
+    return "".join(parts), starts
 
 
 def _groups(words: Iterable[_Shown]) -> Iterator[list[_Shown]]:
@@ -160,13 +208,14 @@ def _groups(words: Iterable[_Shown]) -> Iterator[list[_Shown]]:
 
 def _ends_before(group: list[_Shown], word: _Shown) -> bool:
     last = group[-1]
+    if word.begins:
+        return True
     # Punctuation stays with its word; Chinese and Japanese have no spaces to cut at.
     if not word.spaced and word.text[:1] < _FIRST_IDEOGRAPH:
         return False
     characters = sum(len(each.text) + each.spaced for each in group) + len(word.text)
     return (
-        last.text.rstrip(_CLOSING)[-1:] in _ENDS
-        or word.start - last.end >= _PAUSE
+        word.start - last.end >= _PAUSE
         or characters > _MOST_CHARACTERS
         or word.end - group[0].start > _MOST_SECONDS
     )

@@ -23,7 +23,8 @@ class Word:
     phonemes: str | None
     """Empty or None if the word is not spoken."""
     whitespace: str = ""
-    """Whitespace after the word; not empty if a space follows, which is spoken as a token of its own."""
+    """Whitespace after the word; not empty if a space follows, which is spoken as a token of its own. A line
+    break in it may end a sentence."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class Passage:
     phonemes: str
     words: tuple[WordSpan, ...]
     """Empty where only phonemes are known."""
+    text: str
+    """The text of all words and the whitespace between them."""
     voice: VoiceLike | None
     speed: float | None
 
@@ -93,19 +96,21 @@ def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
             raise SpokenTypeError("text as str, because a g2p was given", content)
         content = g2p(content)
     words: tuple[WordSpan, ...] = ()
+    text = ""
     if isinstance(content, Sequence) and not content:
         raise EmptyInputError
     if isinstance(content, str):
         phonemes = content
     elif _is_list(content) and all(hasattr(item, name) for item in content for name in _WORD_ATTRIBUTES):
         phonemes, words = _join_words(content)
+        text = "".join([word.text + (word.whitespace or "") for word in content])
     else:
         expected = "phonemes as str, a sequence of words (text, phonemes, whitespace)"
         source = " from the g2p" if g2p else " or a sequence of segments"
         raise SpokenTypeError(expected + source, content)
     if not phonemes:
         raise EmptyInputError
-    return Passage(phonemes, words, segment.voice, segment.speed)
+    return Passage(phonemes, words, text, segment.voice, segment.speed)
 
 
 def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...]]:

@@ -46,4 +46,4 @@ def read_clauses(text: str, speak: Callable[[Sequence[Token]], Iterable[Word]]) 
 
 def _mark(token: Token) -> Word:
     mark = token.mark or ""
-    return Word(mark, "…" if mark.startswith("..") else MARKS.get(mark[0], ""), token.space and " ")
+    return Word(mark, "…" if mark.startswith("..") else MARKS.get(mark[0], ""), token.space)

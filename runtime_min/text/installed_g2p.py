@@ -72,7 +72,7 @@ def misaki(language: str) -> Callable[[str], Any]:
             from misaki.espeak import EspeakG2P
 
             g2p = EspeakG2P(language=code)
-    return _guarded(lambda text: _known(g2p(text)[0]))
+    return _guarded(lambda text: _known(g2p(" ".join(text.split("\n")))[0]))
 
 
 def espeak(language: str) -> Callable[[str], list[Word]]:
@@ -141,7 +141,7 @@ def _words(
     if sum(counts) != len(whole):
         clause, counts = [Token(None, text, clause[-1].space)], [len(whole)]
     for token, count in zip(clause, counts, strict=True):
-        yield Word(token.word, " ".join(islice(parts, count)), token.space and " ")
+        yield Word(token.word, " ".join(islice(parts, count)), token.space)
 
 
 def _replaced(phonemes: str, letters: Mapping[str, str]) -> str:
@@ -184,7 +184,17 @@ def _misaki_english(british: bool) -> Callable[[str], Any]:
     from misaki import en, espeak
 
     g2p = en.G2P(trf=False, british=british, fallback=espeak.EspeakFallback(british=british), unk="")
-    return lambda text: g2p(text)[1]
+
+    def words(text: str) -> list[Any]:
+        """Keeps the line breaks, which may end sentences and mean nothing to misaki."""
+        found: list[Any] = []
+        for line in text.split("\n"):
+            if found:
+                found[-1].whitespace = "\n"
+            found += g2p(line)[1] if line.strip() else []
+        return found
+
+    return words
 
 
 def _misaki_japanese() -> Callable[[str], Any]:

@@ -78,7 +78,7 @@ def _clause(tokens: Sequence[Token]) -> Iterator[Word]:
         clause = pattern.sub(sound, clause)
     spoken = iter(clause.split(" "))
     for token, parts in zip(tokens, written, strict=True):
-        yield Word(token.word, " ".join(islice(spoken, len(parts))), token.space and " ")
+        yield Word(token.word, " ".join(islice(spoken, len(parts))), token.space)
 
 
 @lru_cache(maxsize=4096)

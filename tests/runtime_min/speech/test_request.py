@@ -29,6 +29,7 @@ from runtime_min.speech.request import (
     piece_seed,
     plan_speech,
 )
+from runtime_min.speech.split import Break
 from runtime_min.speech.words import Segment, Word, read_input
 
 VOCABULARY = {phoneme: 1 + index for index, phoneme in enumerate("abcˈʊᵻ ,.")}
@@ -114,3 +115,47 @@ def test_pieces_have_different_seeds(seed: int, one: int, two: int) -> None:
     assert piece_seed(seed, 0) == seed
     assert (piece_seed(seed, one) == piece_seed(seed, two)) == (one == two)
     assert piece_seed(piece_seed(seed, one), two) == piece_seed(seed, one + two)
+
+
+def written(text: str, gap: str = " ") -> list[Word]:
+    """Words whose phonemes are their ASCII letters in lower case, and their marks."""
+    return [
+        Word(word, "".join("b" if part.isalpha() else part for part in word if part != '"'), gap)
+        for word in text.split()
+    ]
+
+
+SENTENCES = {
+    "e.g., and Mr.": ("He saw e.g. Mr. Bo. Then he", 5),
+    "No. and p.m.": ("At No. b by p.m. today. It is", 6),
+    "a quotation": ('"So it. Is." he said.', 2),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_sentences_are_those_of_the_written_text(name: str) -> None:
+    text, words_before = SENTENCES[name]
+    request = replace(REQUEST, phonemes=written(text), sentence_pause=1.0)
+    (section,) = plan_speech(CAPABILITIES, request, whole=True).sections
+    length = len(section.passage.phonemes)
+    expected = (
+        section.passage.words[words_before].first if words_before < len(section.passage.words) else None
+    )
+    within = [at for at, kind in section.breaks.items() if kind is Break.SENTENCE and at < length]
+    assert within == [expected]
+
+
+def test_headings_and_paragraphs_without_punctuation_are_sentences() -> None:
+    words = [*written("Title", "\n"), *written("It is so")]
+    (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words), whole=True).sections
+    assert section.breaks[section.passage.words[1].first] is Break.SENTENCE
+    segments = [Segment(part) for part in ("ab", "ab,", "ab.", "ab")]
+    sections = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=segments), whole=True).sections
+    kinds = [section.breaks[len(section.passage.phonemes)] for section in sections]
+    assert kinds == [Break.SENTENCE, Break.CLAUSE, Break.SENTENCE, Break.WORD]
+
+
+def test_a_word_that_ends_one_sentence_and_begins_another_is_not_divided() -> None:
+    words = [Word("So.", "b.", " "), Word("It is. They are", "bb", " "), Word("here", "b")]
+    (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words), whole=True).sections
+    assert [at for at, kind in section.breaks.items() if kind is Break.SENTENCE] == [3]

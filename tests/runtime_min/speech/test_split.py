@@ -71,6 +71,22 @@ def test_a_streams_first_piece_is_the_first_clause_or_a_few_words() -> None:
     assert pieces(f"Yes, {rest}", 510, 250, growing=True)[0] != "Yes, "
 
 
+@pytest.mark.parametrize("run", ["koɴniʨiwasekai", "ni↓xau↓wo→", "b", "ˈaˈa"])
+def test_a_stream_of_phonemes_without_spaces_begins_small_too(run: str) -> None:
+    found = pieces(run * 100, 510, 250, growing=True)
+    assert "".join(found) == run * 100
+    assert FIRST_WORDS // 2 <= len(found[0]) <= FIRST_WORDS
+    for before, piece in pairwise(found):
+        assert len(piece) <= max(2 * len(before), FIRST_CLAUSE)
+    # A long word is none of these.
+    assert pieces("a" * 30 + " b", 510, 250, growing=True) == ["a" * 30 + " ", "b"]
+
+
+def test_a_run_without_spaces_is_cut_between_syllables() -> None:
+    assert pieces("koɴniʨiwasekaikyou" * 9, 510, 250, growing=True)[0] == "koɴniʨiwasekaikyou"
+    assert pieces("ni↓xau↓ʂɨ↘" * 40, 510, 250, growing=True)[0] == "ni↓xau↓ʂɨ↘" * 2
+
+
 MARKS = {
     "English": ("wˈʌn. tˈu! θɹˈi? fˈɔɹ", "sss"),
     "quoted": ("“wˈʌn!” (tˈu.) «θɹˈi?» fˈɔɹ", "sss"),

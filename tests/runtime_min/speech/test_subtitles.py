@@ -98,7 +98,7 @@ def test_a_cue_ends_with_its_sentence_and_keeps_what_is_not_spoken() -> None:
     text = "¿Qué tal? «Bien», dijo.\nDr. No: 3.14!"
     spoken = ["Qué", "tal", "?", "Bien", ",", "dijo", ".", "Dr", ".", "No", ":", "3.14", "!"]
     timings = [Timing(word, at / 2, at / 2 + 0.5) for at, word in enumerate(spoken)]
-    assert [cue.text for cue in cues(text, timings)] == ["¿Qué tal?", "«Bien», dijo.", "Dr.", "No: 3.14!"]
+    assert [cue.text for cue in cues(text, timings)] == ["¿Qué tal?", "«Bien», dijo.", "Dr. No: 3.14!"]
 
 
 def test_a_cue_is_no_longer_than_two_lines_and_ends_before_a_pause() -> None:
@@ -116,12 +116,24 @@ def test_a_cue_is_no_longer_than_two_lines_and_ends_before_a_pause() -> None:
 def test_words_that_are_written_otherwise_are_shown_as_they_are_written() -> None:
     timings = [Timing("twenty", 1, 2), Timing("one", 2, 3), Timing("words", 3, 4)]
     assert cues("21 words.", timings) == [Cue(1, 4, "21 words.")]
+    said = [Timing("Hi", 0, 1), *timings]
+    assert cues("Hi. 21 words.", said) == [Cue(0, 1, "Hi."), Cue(1, 4, "21 words.")]
     assert cues("So 21", [Timing("So", 0, 1), *timings[:2]]) == [Cue(0, 3, "So 21")]
 
 
 def test_phonemes_alone_are_words_between_spaces() -> None:
     tokens = [Timing(phoneme, at, at + 1) for at, phoneme in enumerate("ab  c.")]
-    assert phoneme_words(tokens) == [Timing("ab", 0, 2), Timing("c.", 4, 6)]
+    assert phoneme_words("", tokens) == [Timing("ab", 0, 2), Timing("c.", 4, 6)]
+    # No space is spoken between segments.
+    assert phoneme_words("a\n\nb  c.", tokens) == [Timing("a", 0, 1), Timing("b", 1, 2), Timing("c.", 4, 6)]
+
+
+def test_cues_end_with_segments_and_headings(tmp_path: Path) -> None:
+    text, timings = timed([("Chapter", 1, " "), ("One", 1, "\n\n"), ("Mr", 1, ". "), ("Ox", 1, "")])
+    assert [cue.text for cue in cues(text, timings)] == ["Chapter One", "Mr. Ox"]
+    tokens = [Timing(phoneme, at / 4, (at + 1) / 4) for at, phoneme in enumerate("wˈʌntˈu θɹˈi")]
+    write_timings(tmp_path / "x.srt", "wˈʌn\n\ntˈu θɹˈi", [], tokens)
+    assert [cue.text for cue in parsed((tmp_path / "x.srt").read_text())] == ["wˈʌn", "tˈu θɹˈi"]
 
 
 def test_chinese_is_cut_at_the_end_of_a_sentence() -> None:
