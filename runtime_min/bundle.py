@@ -62,6 +62,7 @@ class Bundle:
             )
             for stage in manifest.stages
         }
+        files.release_directory()
 
     @classmethod
     def load(
@@ -81,7 +82,7 @@ class Bundle:
             path: the bundle.
             threads: number of threads that compute; by default `TVM_NUM_THREADS`, or else all cores.
             level: name of the CPU level to use; by default the best that this processor has.
-            verify: compare the directory's contents and every file's SHA-256 first. Without it, libraries
+            verify: compare every listed file's size and SHA-256 first. Without it, libraries
                 and voices are compared when they are needed, and damaged parameters are used as they are.
             manifest_sha256: digest that the manifest must have: pins this very bundle.
             key: Ed25519 public key whose owner must have signed the bundle: 32 bytes, or the bytes of a PEM.
@@ -106,7 +107,7 @@ class Bundle:
                 check_target(manifest.target, machine)
                 chosen = choose_level(manifest.target.levels, machine.features, level)
                 if verify:
-                    files.verify(keep=manifest.loaded_files(chosen.name))
+                    files.verify(keep=[manifest.parameters.file])
                 return cls(files, manifest, chosen, count)
             except BaseException as failure:
                 # The files of a bundle vanish while another one takes its place, and then that one is loaded.

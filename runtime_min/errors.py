@@ -278,19 +278,15 @@ class DamagedFileError(BundleError):
 
 
 class ChangedFileError(DamagedFileError):
-    """Somebody wrote to a file of a bundle that is open."""
+    """Somebody wrote to a file of a bundle that is open, replaced it or removed it."""
 
 
 class UnexpectedFileError(BundleError):
-    """The directory holds something that the manifest does not list, or a file that is shared with others."""
+    """The directory holds something that the manifest does not list, and must not."""
 
 
-class LinkedFileError(UnexpectedFileError):
-    """A file is a symbolic link, or has more than one name."""
-
-
-class NotRegularFileError(UnexpectedFileError):
-    """A file is a pipe, a socket or a device."""
+class NotRegularFileError(BundleError):
+    """A listed file is a pipe, a socket, a device or a directory."""
 
 
 class ArchiveError(BundleError):
@@ -410,7 +406,7 @@ class G2PMissingError(MachineError):
 
 
 class NotABundleError(OutputError):
-    """The destination exists and is not a whole bundle, so it must not be replaced."""
+    """The destination exists and is not a whole bundle alone, so it must not be replaced."""
 
 
 class DestinationExistsError(OutputError):

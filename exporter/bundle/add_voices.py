@@ -19,7 +19,7 @@ from runtime_min.errors import ChangedFileError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.manifest import MANIFEST_NAME, FileEntry, Manifest
 from runtime_min.format.verify import manifest_of, verify_bundle
-from runtime_min.output.staging import locked, replacing, write_errors
+from runtime_min.output.staging import LITTER, locked, replacing, write_errors
 
 _HEADROOM = 1 << 20
 """Most bytes that the manifest and the file system take."""
@@ -42,7 +42,7 @@ def add_voices(
 
     Raises:
         VoiceError: a pack is unreadable or does not fit the bundle, or a name is taken or impossible.
-        BundleError: the directory does not hold a sound bundle, or somebody changes it meanwhile.
+        BundleError: the directory does not hold a sound bundle alone, or somebody changes it meanwhile.
         BusyDestinationError: another process is writing to the bundle.
         OutputError: the bundle cannot be replaced.
     """
@@ -52,6 +52,7 @@ def add_voices(
         found: list[bytes] = []
         manifest = manifest_of(files, [found.append])
         files.check_contents()
+        files.check_nothing_else(LITTER)
         _check(voices, manifest, overwrite)
 
         def check_same(now: bytes) -> None:
@@ -63,7 +64,9 @@ def add_voices(
         needed = sum(entry.bytes for entry in manifest.files) + sum(rows.nbytes for rows in voices.values())
         needed += _HEADROOM
         with (
-            replacing(bundle, needed, lambda place: verify_bundle(place, check_same)) as staging,
+            replacing(
+                bundle, needed, lambda place: verify_bundle(place, check_same, ignored=LITTER)
+            ) as staging,
             write_errors(bundle, needed),
         ):
             data = _write(staging, files, manifest, voices)

@@ -35,10 +35,13 @@ def verify(
     sha256: DigestOption = None,
     key: KeyOption = None,
     signature: SignatureOption = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse files that the manifest does not list.")
+    ] = False,
 ) -> None:
-    """Check the size and SHA-256 of every file of a bundle, that there are no others, and who signed it."""
+    """Check the size and SHA-256 of every file that a bundle's manifest lists, and who signed it."""
     with reported_errors():
-        commands.verify(path, sha256, key, signature)
+        commands.verify(path, sha256, key, signature, strict=strict)
 
 
 def sign(

@@ -1,9 +1,10 @@
-"""A bundle's directory and files: each is opened once, and what was hashed is what is loaded.
+"""A bundle's directory and files: a file is used only if its content has the digest that the manifest lists.
 
-The directory is opened first, and everything else relative to it, so a link that led to it may change
-meanwhile. Libraries and voices are read through the descriptor that was checked, and compared with their
-digests as they are read. Parameters are too large for that and stay mapped: `check_unchanged` notices if
-somebody has written to the file since it was opened.
+Where a file lies, and by how many names and links, does not matter; nor does what else the directory holds,
+because nothing else is opened. While a bundle is loaded, everything is opened relative to its directory, so a
+link that led there may change meanwhile. Libraries and voices are compared with their digests as they are
+read, also when that is later. Parameters are too large for that: their file is the one that stays open, and
+`check_unchanged` notices if somebody has written to it.
 
 If the system lacks descriptors, memory or threads, or its disk fails, that is a `ResourceError`, not an error
 of the bundle. After `close` files cannot be opened any more (`ClosedBundleError`).
@@ -13,29 +14,27 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import mmap
 import os
 import stat
-import threading
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import (
     ChangedFileError,
     ClosedBundleError,
     DamagedFileError,
     KokoroError,
-    LinkedFileError,
     MissingFileError,
     NotRegularFileError,
     ResourceError,
     UnexpectedFileError,
     UnreadableFileError,
 )
-from .file_content import pieces, sha256_of_handle
+from .file_content import map_privately, pieces, sha256_of_handle
 from .manifest import MANIFEST_NAME, FileEntry
 
 _NAMED = 5
@@ -45,10 +44,8 @@ _SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO)
 """Errors of which the bundle is not the cause."""
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 """Errors of which a name that nothing has is the cause."""
-# Windows has none of these flags. Opening a pipe must not wait for its writer.
-_FILE = os.O_RDONLY | sum(
-    getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
-)
+# No system has all of these flags. Opening a pipe must not wait for its writer.
+_FILE = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
 _RELATIVE = os.open in os.supports_dir_fd
 """Windows opens no directories."""
 _DIRECTORY = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_DIRECTORY"))
@@ -85,18 +82,19 @@ class BundleFiles:
         self.directory = directory
         self._entries: dict[str, FileEntry] = {}
         self._opened: dict[str, _Opened] = {}
-        self._mapped: list[str] = []
-        self._lock = threading.Lock()
+        self._verified = False
         self._closed = False
         self._root: _Descriptor | None = None
-        """The directory, where the system opens such."""
+        """The directory until it is released, where the system opens such."""
         try:
             with self._typed(""):
+                self._place = os.path.realpath(directory)
+                """Leads to the directory even if a link to it changes."""
                 if _RELATIVE:
                     self._root = _Descriptor(os.open(directory, _DIRECTORY))
                 elif not os.path.isdir(directory):
                     raise NotADirectoryError(errno.ENOTDIR, "Not a directory")
-        except (MissingFileError, LinkedFileError, ValueError):
+        except (MissingFileError, ValueError):
             raise MissingFileError(
                 f"{directory} is not a bundle: expected a directory with {MANIFEST_NAME}."
             ) from None
@@ -106,7 +104,7 @@ class BundleFiles:
 
         Raises:
             MissingFileError: there is none.
-            BundleError: it cannot be read, or is not a regular file with one name.
+            BundleError: it cannot be read, or is not a regular file.
         """
         opened = self._open_regular(MANIFEST_NAME)
         with self._typed(MANIFEST_NAME):
@@ -117,13 +115,13 @@ class BundleFiles:
         self._entries = {entry.path: entry for entry in entries}
 
     def verify(self, keep: Collection[str] = ()) -> None:
-        """Checks that the directory holds the manifest, the listed files to the last bit, and nothing else.
+        """Checks that the directory holds the listed files to the last bit.
 
         Args:
-            keep: paths of files that stay open, to be loaded later.
+            keep: paths of files that stay open, to be mapped.
 
         Raises:
-            BundleError: something is missing, unexpected or differs.
+            BundleError: something is missing or differs.
             ResourceError: no thread can be started.
         """
         self.check_contents()
@@ -135,14 +133,21 @@ class BundleFiles:
                     pass
         except RuntimeError as failure:
             raise ResourceError(f"Verifying {self.directory}", failure) from failure
+        self._verified = True
 
     def read(self, path: str) -> bytes:
         """Returns a whole file; its digest is compared with that of what is returned.
 
         Raises:
+            ChangedFileError: the file was verified before, and is missing or differs now.
             BundleError: the file is missing, no regular file, or differs.
         """
-        return b"".join(self.blocks(path))
+        try:
+            return b"".join(self.blocks(path))
+        except (DamagedFileError, MissingFileError, NotRegularFileError) as failure:
+            if self._verified:
+                raise self._changed(path) from failure
+            raise
 
     def blocks(self, path: str) -> Iterator[bytes]:
         """Yields a whole file in pieces; after the last one their digest is compared.
@@ -150,7 +155,7 @@ class BundleFiles:
         Raises:
             BundleError: the file is missing, no regular file, or differs.
         """
-        entry, descriptor = self._entries[path], self._kept(path).descriptor
+        entry, descriptor = self._entries[path], self._open_regular(path).descriptor
         digest = hashlib.sha256()
         with self._typed(path):
             # One byte more than there should be shows that it grew.
@@ -159,17 +164,17 @@ class BundleFiles:
                 yield piece
         self._compare(entry, digest.hexdigest())
 
-    def map(self, path: str) -> mmap.mmap:
-        """Maps a whole file copy-on-write.
+    def map(self, path: str) -> Any:
+        """Returns the memory of a whole file, mapped copy-on-write. The file stays open until `close`.
 
         Raises:
             BundleError: the file is missing, no regular file, or of another size.
         """
-        entry, descriptor = self._entries[path], self._kept(path).descriptor
+        entry, opened = self._entries[path], self._opened.get(path) or self._open_regular(path)
         with self._typed(path):
-            self._check_size(entry, os.fstat(descriptor.number).st_size)
-            self._mapped.append(path)
-            return mmap.mmap(descriptor.number, entry.bytes, access=mmap.ACCESS_COPY)
+            self._check_size(entry, os.fstat(opened.descriptor.number).st_size)
+            self._opened[path] = opened
+            return map_privately(opened.descriptor.number, entry.bytes)
 
     def check_unchanged(self) -> None:
         """Makes sure that nobody has written to a mapped file since it was opened.
@@ -181,17 +186,14 @@ class BundleFiles:
         Raises:
             ChangedFileError: somebody has.
         """
-        for path in self._mapped:
-            entry, opened = self._entries[path], self._kept(path)
+        for path, opened in list(self._opened.items()):
+            entry = self._entries[path]
             # Before the content: what is written while that is read is noticed next time.
             state = _state(os.fstat(opened.descriptor.number))
             if state == opened.state:
                 continue
             if state[0] != entry.bytes or self._digest(entry, opened) != entry.sha256:
-                raise ChangedFileError(
-                    f"{self.directory / path} was written to while the bundle was open: expected the file "
-                    "that was checked. Load the bundle again, and replace bundles by renaming directories."
-                )
+                raise self._changed(path)
             self._opened[path] = opened._replace(state=state)
 
     def replaced(self) -> bool:
@@ -202,13 +204,15 @@ class BundleFiles:
         except OSError:
             return False
 
+    def release_directory(self) -> None:
+        """Closes the directory; what is read from now on is found by its path."""
+        self._root = None
+
     def close(self) -> None:
         """Closes all that is still open, what is being read when that was read."""
-        with self._lock:
-            self._closed = True
-            self._opened.clear()
-            self._mapped.clear()
-            self._root = None
+        self._closed = True
+        self._opened.clear()
+        self._root = None
 
     def __enter__(self) -> BundleFiles:
         return self
@@ -217,100 +221,102 @@ class BundleFiles:
         self.close()
 
     def check_contents(self) -> None:
-        """Compares names, kinds and sizes, which costs nothing and names a cut-off copy at once.
+        """Compares the listed files' kinds and sizes, which costs nothing and names a cut-off copy at once.
 
         Raises:
-            BundleError: something is missing, unexpected, a link or no file, or of another size.
+            BundleError: one is missing, no regular file, or of another size.
         """
-        expected = self._entries
-        parents = {path[:end] for path in expected for end, letter in enumerate(path) if letter == "/"}
-        found: dict[str, int] = {}
-        extra: list[str] = []
-        for path, size in self._walk("", parents):
-            if path in expected:
-                found[path] = size
-            elif path != MANIFEST_NAME:
-                extra.append(path)
-                # There may be millions.
-                if len(extra) == _NAMED:
-                    break
-        else:
-            missing = sorted(expected.keys() - found.keys())[:_NAMED]
-            if missing:
-                raise MissingFileError(f"The bundle {self.directory} lacks {', '.join(missing)}: {_ADVICE}.")
+        found = {path: self._status(path) for path in self._entries}
+        missing = [self._absent(path) for path, status in found.items() if status is None][:_NAMED]
+        if missing:
+            raise MissingFileError(f"The bundle {self.directory} lacks {', '.join(missing)}: {_ADVICE}.")
+        for path, status in found.items():
+            if status is not None:
+                self._check_kind(path, status)
+                self._check_size(self._entries[path], status.st_size)
+
+    def check_nothing_else(self, ignored: Collection[str] = ()) -> None:
+        """Makes sure that the directory holds nothing but the manifest and the listed files.
+
+        Args:
+            ignored: names of files that may lie anywhere in it.
+
+        Raises:
+            UnexpectedFileError: it holds something else.
+        """
+        parents = {path[:end] for path in self._entries for end, letter in enumerate(path) if letter == "/"}
+        # There may be millions.
+        extra = list(islice(self._unlisted("", parents, ignored), _NAMED))
         if extra:
             raise UnexpectedFileError(
                 f"The bundle {self.directory} holds {', '.join(map(ascii, sorted(extra)))}, which its "
-                f"manifest does not list: remove what does not belong there, or {_ADVICE}."
+                "manifest does not list: move what does not belong there to another place."
             )
-        for path, entry in expected.items():
-            self._check_size(entry, found[path])
 
-    def _walk(self, prefix: str, parents: Collection[str]) -> Iterator[tuple[str, int]]:
-        """Yields path and size of every file, and of a directory that leads to no listed file."""
-        for name, status in self._list(prefix):
-            path = prefix + name
-            if stat.S_ISDIR(status.st_mode) and path in parents:
-                yield from self._walk(path + "/", parents)
-            elif stat.S_ISDIR(status.st_mode):
-                yield path + "/", 0
-            else:
-                self._check_kind(path, status)
-                yield path, status.st_size
+    def _unlisted(self, prefix: str, parents: Collection[str], ignored: Collection[str]) -> Iterator[str]:
+        """Yields the path of everything that leads to no listed file; that of a directory ends with /."""
+        for entry in self._list(prefix):
+            path = prefix + entry.name
+            if path in parents and entry.is_dir():
+                yield from self._unlisted(path + "/", parents, ignored)
+            elif path in self._entries or path == MANIFEST_NAME:
+                continue
+            elif entry.name not in ignored or not entry.is_file(follow_symlinks=False):
+                yield path + "/" * entry.is_dir(follow_symlinks=False)
 
-    def _list(self, prefix: str) -> Iterator[tuple[str, os.stat_result]]:
-        """Yields name and status of everything in a directory."""
-        opened = self._open(prefix or ".", _DIRECTORY | getattr(os, "O_NOFOLLOW", 0)) if _RELATIVE else None
+    def _list(self, prefix: str) -> Iterator[os.DirEntry[str]]:
+        """Yields everything in a directory."""
+        opened = self._open(prefix or ".", _DIRECTORY) if _RELATIVE else None
         with (
             self._typed(prefix),
-            os.scandir(opened.number if opened else self.directory / prefix) as entries,
+            os.scandir(opened.number if opened else f"{self._place}/{prefix}") as entries,
         ):
-            for entry in entries:
-                yield entry.name, entry.stat(follow_symlinks=False)
+            yield from entries
+
+    def _status(self, path: str) -> os.stat_result | None:
+        """Returns the status of what a path leads to, None if that is nothing."""
+        root = self._root
+        try:
+            with self._typed(path):
+                if root is None:
+                    return os.stat(os.path.join(self._place, path))
+                return os.stat(path, dir_fd=root.number)
+        except MissingFileError:
+            return None
+
+    def _absent(self, path: str) -> str:
+        """Returns a path for messages that say that it leads to nothing."""
+        return f"{path} (a link that leads nowhere)" if os.path.islink(self.directory / path) else path
 
     def _check_kind(self, path: str, status: os.stat_result) -> None:
-        if stat.S_ISLNK(status.st_mode):
-            raise self._link(path)
         if not stat.S_ISREG(status.st_mode):
             raise NotRegularFileError(
-                f"{self._place(path)} is a pipe, socket, device or directory; expected a regular file: "
+                f"{self.directory / path} is a pipe, socket, device or directory; expected a regular file: "
                 f"{_ADVICE}."
             )
-        # A directory's number is another; a file that was removed meanwhile has none.
-        if status.st_nlink > 1:
-            raise LinkedFileError(
-                f"{self._place(path)} has {status.st_nlink} names (hard links), and who has another "
-                "one may write to it; expected one: copy the bundle (cp -r), and install without links."
-            )
 
-    def _link(self, path: str) -> LinkedFileError:
-        return LinkedFileError(
-            f"{self._place(path)} is a symbolic link; expected a regular file: copy what it leads to."
+    def _changed(self, path: str) -> ChangedFileError:
+        return ChangedFileError(
+            f"{self.directory / path} was removed, replaced or written to while the bundle was open: "
+            "expected the file that was checked. Load the bundle again, and replace bundles by renaming "
+            "directories."
         )
-
-    def _place(self, path: str) -> Path:
-        """Returns a path for messages, without what a terminal takes for a command."""
-        return self.directory / (path if path.isprintable() else ascii(path))
 
     def _check_digest(self, entry: FileEntry, keep: bool) -> None:
         opened = self._open_regular(entry.path)
         self._compare(entry, self._digest(entry, opened))
         if keep:
-            with self._lock:
-                self._opened[entry.path] = opened
+            self._opened[entry.path] = opened
 
     def _digest(self, entry: FileEntry, opened: _Opened) -> str:
         with self._typed(entry.path):
             return sha256_of_handle(opened.descriptor.number, entry.bytes + 1)
 
-    def _kept(self, path: str) -> _Opened:
-        """Returns a file that stays open until the bundle is closed."""
-        with self._lock:
-            if path not in self._opened:
-                self._opened[path] = self._open_regular(path)
-            return self._opened[path]
-
     def _open_regular(self, path: str) -> _Opened:
+        status = self._status(path)
+        # Opening a device may have effects; a pipe may have come since.
+        if status is not None:
+            self._check_kind(path, status)
         descriptor = self._open(path, _FILE)
         with self._typed(path):
             status = os.fstat(descriptor.number)
@@ -323,7 +329,7 @@ class BundleFiles:
             raise ClosedBundleError
         with self._typed(path):
             if root is None:
-                return _Descriptor(os.open(self.directory / path, flags))
+                return _Descriptor(os.open(os.path.join(self._place, path), flags))
             return _Descriptor(os.open(path, flags, dir_fd=root.number))
 
     @contextmanager
@@ -338,19 +344,13 @@ class BundleFiles:
         place = self.directory / path
         if failure.errno in _SHORTAGES:
             return ResourceError(f"Reading {place}", failure.strerror)
-        # O_NOFOLLOW's error for a link.
-        if failure.errno == errno.ELOOP:
-            return self._link(path)
-        # A socket cannot be opened at all.
-        if failure.errno == errno.ENXIO:
-            return NotRegularFileError(f"{place} is a socket or device; expected a regular file: {_ADVICE}.")
         if failure.errno not in _ABSENT:
             return UnreadableFileError(
                 f"{place} cannot be read ({failure.strerror}): correct that, or {_ADVICE}."
             )
         if path == MANIFEST_NAME:
             return MissingFileError(f"There is no {place}: {self.directory} is not a bundle.")
-        return MissingFileError(f"The bundle {self.directory} lacks {path}: {_ADVICE}.")
+        return MissingFileError(f"The bundle {self.directory} lacks {self._absent(path)}: {_ADVICE}.")
 
     def _check_size(self, entry: FileEntry, found: int) -> None:
         if found != entry.bytes:

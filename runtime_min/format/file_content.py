@@ -1,12 +1,16 @@
-"""Reading of open files in pieces, and their digests."""
+"""Reading of open files in pieces, their digests, and mapping them into memory."""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import hashlib
+import mmap
 import os
 import stat
+import weakref
 from collections.abc import Iterator
+from typing import Any
 
 _BLOCK = 1 << 20
 _PIECE = 64 << 10
@@ -52,3 +56,26 @@ def _read_at(handle: int, position: int, count: int) -> bytes:
         return os.pread(handle, count, position)
     os.lseek(handle, position, os.SEEK_SET)
     return os.read(handle, count)
+
+
+def map_privately(handle: int, size: int) -> Any:
+    """Returns the first `size` bytes of an open file as memory, mapped copy-on-write, which is a buffer.
+
+    Raises:
+        OSError: the system has no room for it.
+    """
+    if os.name == "nt":
+        return mmap.mmap(handle, size, access=mmap.ACCESS_COPY)
+    # Python's mmap has a descriptor of its own, which Python 3.13 is the first to do without.
+    system = ctypes.CDLL(None, use_errno=True)
+    system.mmap.restype = ctypes.c_void_p
+    system.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long)
+    system.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    address = system.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE, handle, 0)
+    if address == ctypes.c_void_p(-1).value:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    memory = (ctypes.c_char * size).from_address(address)
+    # Threads may still read it when the interpreter ends.
+    weakref.finalize(memory, system.munmap, address, size).atexit = False
+    return memory

@@ -258,15 +258,6 @@ class Manifest:
         """True if the harmonic source is a stage of its own."""
         return DEVICES_REQUIRED in self.requires
 
-    def loaded_files(self, level: str) -> frozenset[str]:
-        """Returns the paths of all files that a process loads which computes with the CPU level `level`."""
-        libraries = {
-            library.file for stage in self.stages for library in stage.libraries if library.level == level
-        }
-        voices = {voice.file for voice in self.voices}
-        runtimes = {self.runtime_library, *self.device_libraries.values()}
-        return frozenset({self.parameters.file, *runtimes, *libraries, *voices})
-
 
 def manifest_keys(requires: Collection[str]) -> tuple[str, ...]:
     """Returns the keys of a manifest, in their order: all fields but those of what it does not require."""

@@ -1,12 +1,12 @@
 """Checks a bundle's directory against its manifest, before anything in it is loaded.
 
-A bundle is native code. A directory that passes has exactly the files that the manifest lists, each a regular
-file of its own with the listed size and SHA-256. That shows integrity, not authorship, which `origin` checks.
+A bundle is native code. A directory that passes has every file that the manifest lists, with the listed size
+and SHA-256. That shows integrity, not authorship, which `origin` checks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ..errors import UnreadableFileError
@@ -48,24 +48,35 @@ def manifest_of(files: BundleFiles, checks: Iterable[ManifestCheck] = ()) -> Man
     return manifest
 
 
-def verify_bundle(directory: Path, *checks: ManifestCheck) -> Manifest:
+def verify_bundle(
+    directory: Path, *checks: ManifestCheck, ignored: Collection[str] | None = None
+) -> Manifest:
     """Verifies a bundle as loading does, and its manifest by each of `checks` before it is parsed.
+
+    Args:
+        directory: the bundle.
+        checks: checks of the manifest's bytes.
+        ignored: if given, the directory may hold nothing that the manifest does not list, except files of
+            these names.
 
     Raises:
         BundleError: the bundle is damaged, or a check refuses its manifest.
+        UnexpectedFileError: the directory holds something else.
     """
     with BundleFiles(directory) as files:
         manifest = manifest_of(files, checks)
+        if ignored is not None:
+            files.check_nothing_else(ignored)
         files.verify()
         return manifest
 
 
 def verify_files(directory: Path, manifest: Manifest) -> None:
-    """Checks that `directory` holds exactly what `manifest` lists, to the last bit.
+    """Checks that `directory` holds what `manifest` lists, to the last bit.
 
     Raises:
         MissingFileError: a listed file is not there.
-        UnexpectedFileError: something else is there, or a link, pipe or device in place of a file.
+        NotRegularFileError: a pipe, device or directory is in the place of a file.
         DamagedFileError: a file has another size or digest.
     """
     with BundleFiles(directory) as files:

@@ -29,13 +29,16 @@ _EXCHANGE = 2
 """RENAME_EXCHANGE of Linux's renameat2."""
 _NAMED = 5
 """Files that a message names at most."""
+LITTER = frozenset({".DS_Store", "Thumbs.db", "desktop.ini"})
+"""Names of files that systems put into any directory; nobody misses them."""
 
 
 def check_replaceable(destination: Path) -> None:
     """Checks that a bundle may be written at `destination`.
 
     Raises:
-        NotABundleError: something other than a whole bundle or an empty directory is there.
+        NotABundleError: something other than a whole bundle or an empty directory is there, or another file
+            in the bundle's directory.
     """
     if is_free(destination):
         return
@@ -45,18 +48,19 @@ def check_replaceable(destination: Path) -> None:
         with BundleFiles(destination) as files:
             manifest_of(files)
             files.check_contents()
+            files.check_nothing_else(LITTER)
     except BundleError as error:
         raise NotABundleError(
-            f"{destination} exists and is not a whole bundle; it is {_described(destination)}. {error} "
+            f"{destination} exists and is not a whole bundle alone; it is {_described(destination)}. {error} "
             "To write here, choose another path, or remove what is there yourself."
         ) from None
 
 
 def is_free(destination: Path) -> bool:
-    """Returns True if nothing is at `destination`, or an empty directory."""
+    """Returns True if nothing is at `destination`, or a directory without a user's files."""
     if os.path.isdir(destination) and not destination.is_symlink():
         with write_errors(destination):
-            return not any(destination.iterdir())
+            return all(path.name in LITTER and path.is_file() for path in destination.iterdir())
     return not os.path.lexists(destination)
 
 

@@ -56,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     verify = add("verify", help="check every file that a bundle's manifest lists, and who signed it")
     verify.add_argument("path", type=Path, metavar="BUNDLE", help=_EITHER)
     _add_origin(verify)
+    verify.add_argument("--strict", action="store_true", help="refuse files that the manifest does not list")
     verify.set_defaults(command=commands.verify)
     unpack = add("unpack", help="check a packed bundle and write it into a directory")
     unpack.add_argument("path", type=Path, metavar="FILE", help="the packed bundle")

@@ -25,7 +25,9 @@ def inspect(path: Path, *, as_json: bool = False) -> None:
     print(json.dumps(manifest_entries(manifest), indent=2) if as_json else as_text(manifest, this_machine()))
 
 
-def verify(path: Path, sha256: str | None, key: Path | None, signature: Path | None) -> None:
+def verify(
+    path: Path, sha256: str | None, key: Path | None, signature: Path | None, *, strict: bool = False
+) -> None:
     """Checks every file that a bundle's manifest lists, and the bundle's origin; prints the result.
 
     Args:
@@ -33,16 +35,20 @@ def verify(path: Path, sha256: str | None, key: Path | None, signature: Path | N
         sha256: digest that the manifest must have, in hexadecimal.
         key: file of the public key whose owner must have signed the manifest.
         signature: the signature file, in place of the one beside the bundle.
+        strict: refuse files that the manifest does not list.
 
     Raises:
-        BundleError: the bundle is damaged, or of another origin.
+        BundleError: the bundle is damaged, of another origin, or, if `strict`, not alone in its directory.
         Ed25519KeyError: `key` is not the file of a key, or there is a signature and no key.
     """
     digests: list[str] = []
     checks = _origin(path, sha256, key, signature)
     # The printed digest is that of the checked bytes.
     checks.append(lambda data: digests.append(hashlib.sha256(data).hexdigest()))
-    manifest = verify_archive(path, checks) if is_archive(path) else verify_bundle(path, *checks)
+    if is_archive(path):
+        manifest = verify_archive(path, checks)
+    else:
+        manifest = verify_bundle(path, *checks, ignored=() if strict else None)
     signed = f", signed with the key of {key}" if key else ""
     print(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}")
     print(f"SHA-256 of the manifest: {digests[0]}")

@@ -162,7 +162,7 @@ def damaged_bundle(random: Random, files: Files) -> Files:
     names = sorted(files)
     while changed == files:
         one, other = random.sample(names, 2)
-        kind = random.choice(("bytes", "bytes", "bytes", "swap", "copy", "remove", "add", "move", "empty"))
+        kind = random.choice(("bytes", "bytes", "bytes", "swap", "copy", "remove", "move", "empty"))
         if kind == "bytes":
             changed[one] = damaged_bytes(random, files[one], files[other])
         elif kind == "swap":
@@ -171,8 +171,6 @@ def damaged_bundle(random: Random, files: Files) -> Files:
             changed[one] = files[other]
         elif kind == "remove":
             del changed[one]
-        elif kind == "add":
-            changed[random.choice(("extra", "lib/extra.so", f"{one}.bak", f"{one}~"))] = files[other]
         elif kind == "move":
             changed[f"{one}.moved"] = changed.pop(one)
         else:

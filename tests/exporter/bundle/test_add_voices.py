@@ -24,7 +24,14 @@ from exporter.bundle.add_voices import add_voices
 from exporter.bundle.write import BundleContents, write_bundle
 from exporter.cli.main import app
 from exporter.errors import VoiceError
-from runtime_min.errors import BundleError, BusyDestinationError, DamagedFileError, DiskFullError, OutputError
+from runtime_min.errors import (
+    BundleError,
+    BusyDestinationError,
+    DamagedFileError,
+    DiskFullError,
+    OutputError,
+    UnexpectedFileError,
+)
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.origin import signature_of
 from runtime_min.format.verify import read_manifest, sha256_of, verify_files
@@ -170,6 +177,14 @@ def test_a_byte_that_changes_before_or_meanwhile_is_never_certified(
     assert next(moments) > moment
     assert bytes_of(bundle) == {**bytes_of(sound), str(path.relative_to(bundle)): bytes(content)}
     assert os.listdir(place) == ["bundle"]
+
+
+def test_other_files_in_the_directory_are_named_and_stay(bundle: Path, packs: Path) -> None:
+    before = bytes_of(bundle)
+    (bundle / "hello.wav").write_bytes(b"precious")
+    with pytest.raises(UnexpectedFileError, match=r"holds 'hello\.wav', which"):
+        add_voices(bundle, [packs])
+    assert bytes_of(bundle) == {**before, "hello.wav": b"precious"}
 
 
 def test_of_many_at_once_each_adds_its_voice_or_is_refused(bundle: Path, packs: Path) -> None:

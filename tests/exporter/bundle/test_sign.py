@@ -143,5 +143,9 @@ def test_the_commands_sign_and_verify_as_openssl_does(tmp_path: Path) -> None:
         assert code == 3 and "give the key, too" in " ".join(said.split())
     code, said = run("verify", bundle, "--key", keys[1], "--sha256", "0" * 64)
     assert code == 4 and "0" * 64 in said
+    (bundle / "hello.wav").touch()
+    assert run("verify", bundle)[0] == 0
+    code, said = run("verify", bundle, "--strict")
+    assert code == 4 and "holds 'hello.wav', which its manifest does not list" in " ".join(said.split())
     code, said = run("sign", bundle, "--key", keys[1])
     assert code == 3 and "is not an Ed25519 private key in PEM" in " ".join(said.split())

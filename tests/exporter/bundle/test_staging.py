@@ -93,10 +93,35 @@ def test_what_is_no_whole_bundle_is_named_and_stays(
         lambda: write_bundle(precious, made),
         lambda: unpack_archive(archive, precious, force=True),
     ):
-        with pytest.raises(NotABundleError, match=f"precious exists and is not a whole bundle.*{named}"):
+        with pytest.raises(
+            NotABundleError, match=f"precious exists and is not a whole bundle alone.*{named}"
+        ):
             write()
         assert (bytes_of(place), precious.is_symlink()) == (before, link)
         assert os.listdir(place) == ["precious"]
+
+
+def test_what_systems_put_into_any_directory_is_replaced(
+    made: BundleContents, archive: Path, sound: Path, place: Path
+) -> None:
+    (place / "empty").mkdir()
+    (place / "empty" / ".DS_Store").write_bytes(b"of the system")
+    unpack_archive(archive, place / "empty")
+    shutil.copytree(sound, place / "bundle")
+    for path in (".DS_Store", "voices/Thumbs.db", "lib/desktop.ini"):
+        (place / "bundle" / path).write_bytes(b"of the system")
+    write_bundle(place / "bundle", made)
+    assert bytes_of(place / "bundle") == bytes_of(place / "empty") == bytes_of(sound)
+
+
+def test_a_bundle_of_links_is_replaced_and_what_they_lead_to_stays(
+    made: BundleContents, sound: Path, place: Path, tmp_path: Path
+) -> None:
+    store = Path(shutil.copytree(sound, tmp_path / "store"))
+    shutil.copytree(store, place / "bundle", copy_function=os.symlink)
+    write_bundle(place / "bundle", made)
+    assert bytes_of(place / "bundle") == bytes_of(store) == bytes_of(sound)
+    assert not any(path.is_symlink() for path in (place / "bundle").rglob("*"))
 
 
 def test_what_comes_to_the_place_while_a_bundle_is_written_stays(made: BundleContents, place: Path) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import mmap
 import os
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -19,15 +20,16 @@ from runtime_min.engine.native import library_file
 from runtime_min.errors import (
     ChangedFileError,
     ClosedBundleError,
-    DamagedFileError,
-    LinkedFileError,
     ManifestError,
+    NotRegularFileError,
     ResourceError,
     UnexpectedFileError,
 )
+from runtime_min.format import bundle_files
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of, read_manifest, verify_files
 from tests.support.attacking import bounded, manifest_of_sound
+from tests.support.paths import ROOT
 from tests.support.speaking import run_alone
 from tests.support.written import fail_with
 
@@ -61,24 +63,31 @@ def test_a_path_that_escapes_is_never_opened(
     assert opened == [bundle, "manifest.msgpack"]
 
 
-def loaded_after(
-    bundle: Path, change: Callable[[Path], object], path: str = "lib/libtvm_runtime.so"
-) -> bytes:
-    """What is loaded where `change` happens between hashing and loading."""
-    files = BundleFiles(bundle)
-    try:
-        manifest = manifest_of(files)
-        files.verify(keep=manifest.loaded_files("baseline"))
+LIBRARY = "lib/libtvm_runtime.so"
+
+
+def loaded_after(bundle: Path, change: Callable[[Path], object], *, released: bool = True) -> list[bytes]:
+    """Returns what is read and what is mapped where `change` happens between hashing and loading."""
+    with BundleFiles(bundle) as files:
+        parameters = manifest_of(files).parameters.file
+        files.verify(keep=[parameters])
+        if released:
+            files.release_directory()
         change(bundle)
-        return files.read(path)
-    finally:
-        files.close()
+        return [bytes(files.map(parameters)), files.read(LIBRARY)]
 
 
-def replace_by_a_link(bundle: Path) -> None:
-    (bundle.parent / "hostile").write_bytes(b"hostile")
-    (bundle / "lib" / "libtvm_runtime.so").unlink()
-    (bundle / "lib" / "libtvm_runtime.so").symlink_to(bundle.parent / "hostile")
+def through(link: Callable[[Path, Path], object]) -> Callable[[Path], None]:
+    """Returns a change that replaces the library and the parameters by links to hostile files."""
+
+    def change(bundle: Path) -> None:
+        for number, path in enumerate([LIBRARY, "parameters.bin"]):
+            hostile = bundle.parent / f"hostile{number}"
+            hostile.write_bytes(bytes((bundle / path).stat().st_size))
+            (bundle / path).unlink()
+            link(hostile, bundle / path)
+
+    return change
 
 
 def replace_by_a_file(bundle: Path) -> None:
@@ -102,44 +111,58 @@ def remove_the_bundle(bundle: Path) -> None:
     shutil.rmtree(bundle)
 
 
-SWAPS = [replace_by_a_link, replace_by_a_file, replace_the_directory, replace_the_bundle, remove_the_bundle]
+SWAPS: dict[str, Callable[[Path], object]] = {
+    "by a symbolic link": through(os.symlink),
+    "by a hard link": through(os.link),
+    "by a file": through(shutil.copyfile),
+    "the directory": replace_the_directory,
+    "the bundle": replace_the_bundle,
+    "by nothing": remove_the_bundle,
+}
 
 
-@pytest.mark.parametrize("change", SWAPS, ids=lambda change: change.__name__)
-def test_a_swap_between_hashing_and_loading_changes_nothing(
-    bundle: Path, change: Callable[[Path], object]
+@pytest.mark.parametrize("released", [False, True])
+@pytest.mark.parametrize("change", SWAPS)
+def test_what_comes_in_place_of_a_file_after_hashing_is_not_loaded(
+    bundle: Path, change: str, released: bool
 ) -> None:
-    expected = (bundle / "lib" / "libtvm_runtime.so").read_bytes()
-    assert loaded_after(bundle, change) == expected
+    before = (bundle / LIBRARY).read_bytes()
+    try:
+        _, library = loaded_after(bundle, SWAPS[change], released=released)
+    except ChangedFileError as refusal:
+        assert f"{bundle / LIBRARY} was removed, replaced or written to" in str(refusal)
+    else:
+        # A bundle that is renamed while it is loaded is the same bundle.
+        assert (change, released) == ("the bundle", False)
+        assert library == before
 
 
 @pytest.mark.parametrize(
     "data", [b"hostile", b"", b"not the runtime, but longer", b"not the RUNTIME"], ids=ascii
 )
-def test_a_library_rewritten_in_place_is_not_loaded(bundle: Path, data: bytes) -> None:
-    with pytest.raises(DamagedFileError, match=r"libtvm_runtime\.so should have SHA-256"):
-        loaded_after(bundle, lambda path: (path / "lib" / "libtvm_runtime.so").write_bytes(data))
-
-
-def test_a_link_swapped_in_while_the_directory_is_read_is_not_followed(bundle: Path) -> None:
-    """The listing saw a file; when it is opened, a link stands there."""
-    files = BundleFiles(bundle)
-    manifest_of(files)
-    files.check_contents()
-    replace_by_a_link(bundle)
-    with pytest.raises(LinkedFileError, match="symbolic link"):
-        files.read("lib/libtvm_runtime.so")
-    files.close()
-
-
-@pytest.mark.parametrize("make", [lambda path: path.symlink_to("LICENSE"), os.mkfifo], ids=["link", "pipe"])
-def test_an_odd_file_whose_name_a_terminal_takes_for_a_command_is_shown_in_ascii(
-    bundle: Path, make: Callable[[Path], object]
+@pytest.mark.parametrize("link", [None, os.link, os.symlink], ids=["", "hard link", "symbolic link"])
+def test_a_library_rewritten_in_place_is_not_loaded(
+    bundle: Path, data: bytes, link: Callable[[Path, Path], object] | None
 ) -> None:
-    make(bundle / "\x1b[2J")
-    with pytest.raises(UnexpectedFileError, match=r"\\x1b\[2J' is a ") as refusal:
-        verify_files(bundle, read_manifest(bundle))
-    assert "\x1b" not in str(refusal.value)
+    """Whether it is written by its own name or by that of what it is a link to."""
+    written = bundle / LIBRARY
+    if link:
+        written = written.rename(bundle.parent / "elsewhere")
+        link(written, bundle / LIBRARY)
+    with pytest.raises(ChangedFileError, match=r"libtvm_runtime\.so was removed, replaced or written to"):
+        loaded_after(bundle, lambda _: written.write_bytes(data))
+
+
+def test_a_file_that_is_the_same_again_is_loaded_wherever_it_lies(bundle: Path) -> None:
+    """As after a bundle got another voice: all its files are copies."""
+
+    def exchange(bundle: Path) -> None:
+        copy = Path(shutil.copytree(bundle, bundle.parent / "copy"))
+        shutil.rmtree(bundle)
+        copy.rename(bundle)
+
+    expected = [(bundle / path).read_bytes() for path in ("parameters.bin", LIBRARY)]
+    assert loaded_after(bundle, exchange) == expected
 
 
 def test_a_pipe_swapped_in_does_not_block(bundle: Path) -> None:
@@ -147,7 +170,7 @@ def test_a_pipe_swapped_in_does_not_block(bundle: Path) -> None:
     manifest_of(files)
     (bundle / "NOTICE").unlink()
     os.mkfifo(bundle / "NOTICE")
-    with pytest.raises(UnexpectedFileError, match="is a pipe"):
+    with pytest.raises(NotRegularFileError, match="is a pipe"):
         files.read("NOTICE")
     files.close()
 
@@ -169,6 +192,66 @@ def test_a_library_is_a_private_copy_where_there_is_no_such_memory(monkeypatch: 
     assert not Path(path).exists()
 
 
+STRAY = """
+#include <unistd.h>
+__attribute__((constructor)) static void picked_up(void) { _exit(77); }
+"""
+
+
+@pytest.fixture(scope="module")
+def stray(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that ends the process that loads it, and one beside it that asks for it there."""
+    place = tmp_path_factory.mktemp("stray")
+    for name, source, *options in (
+        ("libstray.so", STRAY),
+        ("asks.so", "", "-L.", "-Wl,--no-as-needed", "-lstray", "-Wl,-rpath,$ORIGIN"),
+    ):
+        command = ["cc", "-shared", "-fPIC", "-o", name, "-xc", "-", "-xnone", *options]
+        subprocess.run(command, input=source, text=True, cwd=place, check=True)
+    return place
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_no_library_is_picked_up_from_beside_the_one_that_is_loaded(stray: Path, memory: bool) -> None:
+    code = f"""
+import ctypes, os, sys
+from pathlib import Path
+from runtime_min.engine.native import library_file
+if not {memory}:
+    del os.memfd_create
+with library_file("lib/asks.so", [Path("asks.so").read_bytes()]) as path:
+    try:
+        ctypes.CDLL(os.path.abspath("asks.so") if sys.argv[1:] else path)
+    except OSError as error:
+        sys.exit(0 if "libstray.so: cannot open" in str(error) else repr(error))
+"""
+    command = [sys.executable, "-c", code]
+    alone = {"cwd": stray, "env": {**os.environ, "PYTHONPATH": str(ROOT)}}
+    assert subprocess.run([*command, "by its own path"], **alone).returncode == 77
+    assert subprocess.run(command, **alone).returncode == 0
+
+
+def test_stray_libraries_in_a_bundle_are_not_loaded(
+    speaking_bundle: Path, stray: Path, tmp_path: Path
+) -> None:
+    """Under every name that the loader looks for, also from within the directory."""
+    copy = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    names = ["libtvm_ffi.so", "libstdc++.so.6", "libgcc_s.so.1", "libm.so.6", "libdl.so.2", "libc.so.6"]
+    for directory in (copy, copy / "lib", *copy.glob("lib/*/")):
+        for name in (*names, "libpthread.so.0", "libtvm_runtime.so"):
+            if not (directory / name).exists():
+                shutil.copyfile(stray / "libstray.so", directory / name)
+    assert run_alone(
+        copy,
+        """
+        import os
+        from runtime_min import Bundle
+        os.chdir(sys.argv[1])
+        result = len(Bundle.load(".").synthesize("abcabcabcabc").samples) > 0
+        """,
+    )
+
+
 def test_two_libraries_never_have_the_same_path() -> None:
     """The system's loader takes a path that it knows for the library that it has."""
     paths = set()
@@ -179,6 +262,12 @@ def test_two_libraries_never_have_the_same_path() -> None:
 
 
 # Directories.
+
+
+def check_nothing_else(bundle: Path) -> None:
+    with BundleFiles(bundle) as files:
+        manifest_of(files)
+        files.check_nothing_else()
 
 
 def test_a_directory_of_directories_is_not_descended(bundle: Path) -> None:
@@ -193,7 +282,8 @@ def test_a_directory_of_directories_is_not_descended(bundle: Path) -> None:
     os.close(handle)
     try:
         with bounded(), pytest.raises(UnexpectedFileError, match="holds 'deep/'"):
-            verify_files(bundle, read_manifest(bundle))
+            check_nothing_else(bundle)
+        verify_files(bundle, read_manifest(bundle))
     finally:
         # Deeper than pytest's own cleaning goes.
         os.system(f"rm -rf '{deepest}'")
@@ -203,14 +293,14 @@ def test_a_directory_of_many_files_is_not_listed_to_its_end(bundle: Path) -> Non
     for number in range(3_000):
         (bundle / f"extra{number}").write_bytes(b"")
     with pytest.raises(UnexpectedFileError) as refusal:
-        verify_files(bundle, read_manifest(bundle))
+        check_nothing_else(bundle)
     assert str(refusal.value).count("extra") == 5
 
 
 def test_a_name_that_a_terminal_takes_for_a_command_is_shown_in_ascii(bundle: Path) -> None:
     (bundle / "\x1b[2J\udcff").write_bytes(b"")
     with pytest.raises(UnexpectedFileError, match=r"holds '\\x1b\[2J\\udcff'") as refusal:
-        verify_files(bundle, read_manifest(bundle))
+        check_nothing_else(bundle)
     assert "\x1b" not in str(refusal.value)
 
 
@@ -242,8 +332,9 @@ def handle_numbers() -> list[int]:
 FAILURES = {
     "pread": (os, "pread", OSError(errno.EIO, "Input/output error")),
     "open": (os, "open", OSError(errno.EIO, "Input/output error")),
+    "stat": (os, "stat", OSError(errno.ENOMEM, "Cannot allocate memory")),
     "scandir": (os, "scandir", OSError(errno.ENOMEM, "Cannot allocate memory")),
-    "mmap": (mmap, "mmap", OSError(errno.ENOMEM, "Cannot allocate memory")),
+    "mmap": (bundle_files, "map_privately", OSError(errno.ENOMEM, "Cannot allocate memory")),
     "start": (threading.Thread, "start", RuntimeError("can't start new thread")),
 }
 
@@ -259,6 +350,7 @@ def test_a_failure_of_the_system_is_an_error_of_the_machine(
     monkeypatch.setattr(place, attribute, fail_with(failure))
     with pytest.raises(ResourceError, match=f"{failure.args[-1]}.*not the bundle"):
         files.verify()
+        files.check_nothing_else()
         files.map(manifest.parameters.file)
 
 
@@ -361,4 +453,4 @@ def test_libraries_and_voices_do_not_change_once_they_are_used(speaking_bundle: 
             except KokoroError as error:
                 result.append(type(error).__name__)
         """,
-    ) == [True, DamagedFileError.__name__, DamagedFileError.__name__]
+    ) == [True, ChangedFileError.__name__, ChangedFileError.__name__]

@@ -133,9 +133,7 @@ def test_every_damage_to_a_pinned_bundle_is_refused_before_anything_is_loaded(
         outcomes[type(refusal.value).__name__] += 1
         write(bundle, damaged, sound)
     print(f"\npinned bundles: {dict(outcomes)}")
-    assert {"DamagedFileError", "ManifestDigestError", "MissingFileError", "UnexpectedFileError"} == set(
-        outcomes
-    )
+    assert {"DamagedFileError", "ManifestDigestError", "MissingFileError"} == set(outcomes)
 
 
 @pytest.mark.parametrize("count", [400, pytest.param(5_000, marks=Long)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,18 @@ def test_a_packed_bundle_is_verified_with_its_signature_and_nothing_is_written(
     assert main(["verify", str(sound), "--key", str(public), "--signature", str(signature)]) == 0
     assert digest in capsys.readouterr().out
     assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_files_that_the_manifest_does_not_list_are_refused_on_demand(
+    sound: Path, archive: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = shutil.copytree(sound, tmp_path / "copy")
+    for path in (copy, archive):
+        assert main(["verify", str(path), "--strict"]) == 0
+    (copy / "hello.wav").touch()
+    assert main(["verify", str(copy)]) == 0
+    assert main(["verify", str(copy), "--strict"]) == 4
+    assert "holds 'hello.wav', which its manifest does not list" in capsys.readouterr().err
 
 
 def refusals(archive: Path, tmp_path: Path) -> list[tuple[list[str], int, str]]:
