@@ -374,6 +374,17 @@ class LibraryLoadError(MachineError):
     """A compiled library passed all checks and yet could not be loaded."""
 
 
+class ForbiddenCodeError(LibraryLoadError):
+    """The system runs no code from the directory of temporary files, from which a library was loaded."""
+
+    def __init__(self, directory: object, reason: object) -> None:
+        super().__init__(
+            f"The system runs no code from its directory of temporary files, {directory} ({reason}): set the "
+            "environment variable TMPDIR (on Windows TEMP) to a directory that is not mounted with noexec "
+            "and that no policy blocks."
+        )
+
+
 class DeviceError(MachineError):
     """A device that a stage computes on is not there, or cannot be used."""
 

@@ -12,9 +12,17 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
+from ..errors import ForbiddenCodeError
+
 _DESCRIPTORS = "/proc/self/fd/"
 _PREFIX = "kokoro-library-"
 _DAY = 86_400.0
+_FORBIDDEN = (
+    # Of glibc, of musl and macOS, and of Windows.
+    *("failed to map segment", "Operation not permitted", "Permission denied"),
+    *("Access is denied", "policy", "[WinError 5]"),
+)
+"""What loaders say about a library that may not be executed."""
 _numbers = count(1)
 
 
@@ -33,6 +41,7 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
 
     Raises:
         OSError: there is no room for it.
+        ForbiddenCodeError: loading it failed in the context, because of the place of the copy.
     """
     handle = _memory(path)
     if handle is None:
@@ -42,7 +51,13 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
             copy.unlink(missing_ok=True)
             with copy.open("xb") as file:
                 file.writelines(content)
-            yield str(copy)
+            try:
+                yield str(copy)
+            except Exception as failure:
+                reason = str(failure).strip().rpartition("\n")[2]
+                if any(sign in reason for sign in _FORBIDDEN):
+                    raise ForbiddenCodeError(tempfile.gettempdir(), reason) from failure
+                raise
         return
     try:
         with os.fdopen(handle, "wb", closefd=False) as file:

@@ -10,6 +10,7 @@ import pytest
 
 from runtime_min.engine import native
 from runtime_min.engine.native import library_file, remove_forgotten
+from runtime_min.errors import ForbiddenCodeError
 
 DAY = 86_400
 
@@ -56,3 +57,29 @@ def test_a_copy_lies_where_forgotten_ones_are_looked_for(
     with library_file("lib/x.dll", [b"MZ"]) as path:
         remove_forgotten(tmp_path, time.time() + 2 * DAY)
         assert not Path(path).exists()
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "/tmp/x.so: failed to map segment from shared object",
+        "Error loading shared library /tmp/x.so: Operation not permitted",
+        "[WinError 5] Access is denied",
+        "[WinError 4551] An Application Control policy has blocked this file",
+    ],
+)
+def test_a_place_without_execution_is_named_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    monkeypatch.setattr(native.tempfile, "tempdir", str(tmp_path))
+    with (
+        pytest.raises(
+            ForbiddenCodeError, match=rf"no code from its .*{tmp_path} .*set the environment.*TMPDIR"
+        ),
+        library_file("lib/x.so", [b""]),
+    ):
+        raise OSError(reason)
+    with pytest.raises(OSError, match="invalid ELF header"), library_file("lib/x.so", [b""]):
+        raise OSError("/tmp/x.so: invalid ELF header")
+    assert not os.listdir(tmp_path)
