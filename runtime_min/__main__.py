@@ -1,126 +1,79 @@
-"""The arguments of ``python -m runtime_min``; `command` does the work."""
+"""Runs the command: ``python -m runtime_min``, ``kokoro-speak``, and the ``runtime_min.pyz`` of a bundle.
+
+Signals are handled before anything else is imported, which takes a fifth of a second. Python 3.8 can read
+this file and the package's own, so that it is told that it is too old.
+"""
 
 from __future__ import annotations
 
-import argparse
-import io
+import os
 import signal
 import sys
-from collections.abc import Sequence
-from pathlib import Path
-from types import FrameType
+import time
 
-from .command import list_voices, self_test, speak
-from .errors import KokoroError
-from .format.manifest import MANIFEST_NAME
-from .output.wav import FORMATS
-from .speech.subtitles import SUFFIXES
+import runtime_min
 
-_EPILOG = """\
-  python -m runtime_min bundles/kokoro --phonemes "həlˈO wˈɜɹld!" -o hello.wav
-  python -m runtime_min bundles/kokoro --text-file book.txt --timings book.srt -o book.wav
-  echo "¡Hola!" | python -m runtime_min bundles/kokoro --text - --voice ef_dora -o - | aplay
-
-Exit codes: 0 done; 1 the compiled code failed; 2 wrong usage; 3 the input cannot be spoken;
-4 damaged bundle; 5 another machine or TVM, or no G2P; 6 the output cannot be written;
-8 the self-test failed; 130 interrupted.
-"""
-_INTERRUPTED = 130
-_OUTPUT = Path("speech.wav")
+_UNSUITABLE, _INTERRUPTED = 5, 130
+_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
+]
+_PATIENCE = 1.0
+"""Seconds for which another signal does not interrupt what cleans up after the first one."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Speaks and returns the exit code."""
-    options = parse(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # A path may have characters that the terminal's encoding lacks.
-            stream.reconfigure(errors="backslashreplace")
-    earlier = signal.signal(signal.SIGTERM, _interrupt)
+def main() -> int:
+    """Speaks and returns the exit code; to be called once in a process, because it handles its signals."""
+    if reason := runtime_min.unsuitable_python():
+        return _refuse(reason)
+    # An interrupted import raises errors of any kind, and there is nothing to clean up yet.
+    _handle(_end)
     try:
-        run = list_voices if options.list_voices else self_test if options.self_test else speak
-        run(options)
-    except KokoroError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_code
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        from .arguments import run
+        from .output.console import tell
+    except ModuleNotFoundError as error:
+        return _refuse(f"The package {error.name} is missing: pip install {error.name}")
+    interrupt = _Interrupt()
+    _handle(interrupt)
+    try:
+        return run()
+    except BaseException:
+        if not interrupt.received:
+            raise
+        _handle(signal.SIG_IGN)
+        tell("interrupted")
         return _INTERRUPTED
-    finally:
-        signal.signal(signal.SIGTERM, earlier)
-    return 0
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _refuse(reason: str) -> int:
+    print(f"error: {reason}", file=sys.stderr)
+    return _UNSUITABLE
 
 
-def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Returns the options, or ends the process with a message about what is wrong with them."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    if options.bundle is None:
-        parser.error("the following arguments are required: BUNDLE")
-    if options.timings is not None and options.timings.suffix.lower() not in SUFFIXES:
-        parser.error(f"argument --timings: expected a name that ends with {', '.join(SUFFIXES)}")
-    return options
+def _handle(handler: object) -> None:
+    for number in _SIGNALS:
+        # nohup has SIGHUP ignored, and a shell the signals of a background job.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, handler)  # type: ignore[arg-type]
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="runtime_min",
-        usage="python -m runtime_min [BUNDLE] [options]   (runtime_min.pyz in a bundle knows BUNDLE)",
-        description="Speak from a bundle that kokoro-export wrote; audio is written as it is produced.",
-        epilog=_EPILOG,
-        formatter_class=_help_formatter,
-        allow_abbrev=False,
-    )
-    add, add_task = parser.add_argument, parser.add_mutually_exclusive_group(required=True).add_argument
-    add("bundle", nargs="?", default=_own_bundle(), type=Path, metavar="BUNDLE", help=argparse.SUPPRESS)
-    add_task("--phonemes", metavar="P", help="phonemes to speak; - is standard input")
-    add_task("--phonemes-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
-    add_task("--text", metavar="T", help="text to speak (needs misaki or espeak-ng); - is standard input")
-    add_task("--text-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
-    add_task("--list-voices", action="store_true", help="show the bundle's voices")
-    add_task("--self-test", action="store_true", help="compare every stage with kokoro's stored values")
-    add("--language", metavar="L", help="of the text: en-us, es, fr-fr, hi, ja ... (default: the voice's)")
-    add(
-        "--voice",
-        default="af_heart",
-        metavar="V",
-        help='or a blend "af_heart*0.7+am_adam*0.3" (default: af_heart)',
-    )
-    add("--speed", type=float, default=1.0, metavar="S", help="0.25 to 4 (default: 1)")
-    add("--pause", type=float, default=0.0, metavar="S", help="seconds after sentences, half after clauses")
-    add("--trim", action="store_true", help="leave out silence at both ends")
-    add("--seed", type=int, default=0, metavar="N", help="of the noise; the same seed gives the same samples")
-    add(
-        "-o",
-        "--output",
-        type=Path,
-        default=_OUTPUT,
-        metavar="FILE",
-        help="default: speech.wav; - is standard output",
-    )
-    add("--format", choices=FORMATS, default="float", help="of the samples (default: float)")
-    add("--raw", action="store_true", help="write samples alone, without the header of a WAV file")
-    add("--timings", type=Path, metavar="FILE", help="write when each word is heard: .srt, .vtt or .json")
-    add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
-    add("--level", metavar="L", help="CPU level (default: the best)")
-    add("--manifest-sha256", metavar="D", help="digest that the bundle's manifest must have")
-    add("--key", type=Path, metavar="FILE", help="Ed25519 public key with which BUNDLE.sig must verify")
-    add("-q", "--quiet", action="store_true", help="show no progress on standard error")
-    return parser
+def _end(number: int, frame: object) -> None:
+    if sys.stderr is not None:
+        os.write(2, b"interrupted\n")
+    os._exit(_INTERRUPTED)
 
 
-def _help_formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=26, width=100)
+class _Interrupt:
+    """A handler that raises `KeyboardInterrupt`, of which an import may make another error."""
 
+    def __init__(self) -> None:
+        self.received = False
+        self._last = float("-inf")
 
-def _own_bundle() -> Path | None:
-    """Returns the bundle in whose archive this module lies, if it runs from one."""
-    archive = Path(__file__).resolve().parent.parent
-    return archive.parent if archive.is_file() and (archive.parent / MANIFEST_NAME).is_file() else None
+    def __call__(self, number: int, frame: object) -> None:
+        self.received = True
+        if time.monotonic() - self._last > _PATIENCE:
+            self._last = time.monotonic()
+            raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

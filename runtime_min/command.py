@@ -16,13 +16,14 @@ from .engine.machine import this_machine
 from .errors import InputError, OutputError, TextEncodingError
 from .format.origin import read_key
 from .model.voices import VoiceName
-from .output.wav import AudioFile, audio_file
+from .output.audio_file import AudioFile, audio_file
+from .output.console import print_line, tell
 from .speech.subtitles import write_timings
 from .speech.timing import Audio, Timing
 from .speech.words import G2P, Segment
 from .text import LANGUAGES, find_g2p
 
-_STANDARD = Path("-")
+STANDARD = Path("-")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 # The look-behind keeps a run of spaces from being tried at every place.
 _LINE_BREAK = re.compile(r"(?<!\s)\s*\n\s*")
@@ -36,7 +37,7 @@ def list_voices(options: argparse.Namespace) -> None:
     """
     with _load(options) as bundle:
         for voice in bundle.voices:
-            print("\t".join((voice, voice.language or "", voice.sex or "")))
+            print_line("\t".join((voice, voice.language or "", voice.sex or "")))
 
 
 def self_test(options: argparse.Namespace) -> None:
@@ -52,15 +53,15 @@ def self_test(options: argparse.Namespace) -> None:
     with _load(options) as bundle:
         figures, manifest = bundle.self_test(), bundle.manifest
         here = f"{machine.system} {machine.machine}, {machine.os_version}, {bundle.threads} threads"
-        print(f"{manifest.model.name} for {manifest.target.name}, {bundle.level.name}, on {here}")
+        print_line(f"{manifest.model.name} for {manifest.target.name}, {bundle.level.name}, on {here}")
         for stages, figure in figures:
             held.append(figure.holds)
             relation, verdict = ">=" if figure.at_least else "<=", "ok" if figure.holds else "MISSED"
             compared = f"{figure.value:>9.3g} {relation} {figure.limit:<9.3g}"
-            print(f"  {stages:<26}{figure.name:<34}{compared}{verdict}", flush=True)
+            print_line(f"  {stages:<26}{figure.name:<34}{compared}{verdict}")
     if not all(held):
         raise SelfTestFailedError(held.count(False), len(held))
-    print(f"This bundle matches kokoro: {len(held)} figures, {time.perf_counter() - start:.1f} s.")
+    print_line(f"This bundle matches kokoro: {len(held)} figures, {time.perf_counter() - start:.1f} s.")
 
 
 def speak(options: argparse.Namespace) -> None:
@@ -69,7 +70,7 @@ def speak(options: argparse.Namespace) -> None:
     Raises:
         KokoroError: of every kind; no half file is left.
     """
-    if options.output == _STANDARD and os.isatty(1):
+    if options.output == STANDARD and os.isatty(1):
         raise OutputError("Standard output is a terminal: send it on (| aplay), or name a file with -o.")
     text, g2p, g2p_name = _read(options)
     with _load(options) as bundle:
@@ -109,7 +110,7 @@ def _load(options: argparse.Namespace) -> Bundle:
 
 
 def _audio_file(bundle: Bundle, options: argparse.Namespace) -> AbstractContextManager[AudioFile]:
-    path = None if options.output == _STANDARD else options.output
+    path = None if options.output == STANDARD else options.output
     return audio_file(path, bundle.manifest.audio.sample_rate, options.format, raw=options.raw)
 
 
@@ -121,7 +122,7 @@ def _pieces(
     parts = paragraphs(text, written=g2p is not None)
     content = [Segment(part) for part in parts] if len(parts) > 1 else "".join(parts)
     # A file is not heard before it is whole, and one utterance has no joins.
-    whole = options.output != _STANDARD and len(text) <= bundle.max_phonemes
+    whole = options.output != STANDARD and len(text) <= bundle.max_phonemes
     spoken = (bundle.synthesize if whole else bundle.stream)(
         content,
         voice=options.voice,
@@ -157,9 +158,9 @@ def _content(argument: str | None, path: Path | None) -> str:
     """Returns the argument, or the text of the file or of standard input without a byte order mark."""
     if argument is not None and argument != "-":
         return argument
-    name = "Standard input" if path is None or path == _STANDARD else str(path)
+    name = "Standard input" if path is None or path == STANDARD else str(path)
     try:
-        data = sys.stdin.buffer.read() if path is None or path == _STANDARD else path.read_bytes()
+        data = _standard_input() if path is None or path == STANDARD else path.read_bytes()
         return data.decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}. Name a file of text.") from None
@@ -167,27 +168,33 @@ def _content(argument: str | None, path: Path | None) -> str:
         raise TextEncodingError(name, error.start) from None
 
 
+def _standard_input() -> bytes:
+    if sys.stdin is None:
+        raise InputError("Standard input is closed: connect it to a file or a program, or name a file.")
+    return sys.stdin.buffer.read()
+
+
 class _Progress:
     """Lines on standard error; at a terminal one line that is written over."""
 
     def __init__(self, options: argparse.Namespace, bundle: Bundle) -> None:
         self._quiet = options.quiet
-        self._output = "standard output" if options.output == _STANDARD else options.output
+        self._output = "standard output" if options.output == STANDARD else options.output
         self._threads = bundle.threads
         self._rate = bundle.manifest.audio.sample_rate
         self._start = time.perf_counter()
-        self._terminal = sys.stderr.isatty()
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._line = ""
         if bundle.manifest.model.synthetic:
             warning = "THIS BUNDLE BABBLES: its weights are random (a synthetic checkpoint), not a voice."
-            print(f"warning: {warning}", file=sys.stderr)
+            tell(f"warning: {warning}")
 
     def show(self, text: str, stays: bool = True) -> None:
         if not self._quiet:
             # Erases the rest of a longer line.
             erased = "\x1b[K" if self._terminal else ""
             end = "\n" if stays or not self._terminal else "\r"
-            print(text, end=f"{erased}{end}", file=sys.stderr, flush=True)
+            tell(text, f"{erased}{end}")
 
     def piece(self, samples: int, share: float) -> None:
         taken = time.perf_counter() - self._start

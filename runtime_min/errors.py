@@ -41,6 +41,12 @@ class InputError(KokoroError):
     exit_code = 3
 
 
+class UsageError(InputError):
+    """An argument or an option has a wrong name or value, whatever is to be spoken."""
+
+    exit_code = 2
+
+
 class BundleError(KokoroError):
     """The bundle is incomplete, damaged or not a bundle."""
 
@@ -136,7 +142,7 @@ class TooManyPhonemesError(InputError):
         )
 
 
-class UnknownVoiceError(InputError):
+class UnknownVoiceError(UsageError):
     """The bundle has no voice of this name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
@@ -147,25 +153,34 @@ class UnknownVoiceError(InputError):
         super().__init__(f"The bundle has no voice {name!r}.{near} It has {_listed(names)}.")
 
 
-class SpeedError(InputError):
+class SpeedError(UsageError):
     """The speed is not a number within the range."""
 
     def __init__(self, found: object, lowest: float, highest: float) -> None:
         super().__init__(f"The speed must be a number from {lowest:g} to {highest:g}, found {_shown(found)}.")
 
 
-class SeedError(InputError):
+class SeedError(UsageError):
     """The seed is not an integer within the range."""
 
     def __init__(self, found: object) -> None:
         super().__init__(f"The seed must be an integer from 0 to 2**64 - 1, found {_shown(found)}.")
 
 
-class ThreadsError(InputError):
+class ThreadsError(UsageError):
     """The number of threads is not an integer within the range."""
 
     def __init__(self, found: object) -> None:
         super().__init__(f"The number of threads must be an integer from 1 to 1024, found {_shown(found)}.")
+
+
+class ArgumentTypeError(UsageError):
+    """An argument is of the wrong type."""
+
+    def __init__(self, argument: str, expected: str, found: object) -> None:
+        super().__init__(
+            f"The argument {argument!r} must be {expected}, found {type(found).__name__}: {_shown(found)}."
+        )
 
 
 class SpokenTypeError(InputError):
@@ -175,7 +190,7 @@ class SpokenTypeError(InputError):
         super().__init__(f"Expected {expected}, found {type(found).__name__}: {_shown(found)}.")
 
 
-class BlendError(InputError):
+class BlendError(UsageError):
     """A blend of voices cannot be read or makes no voice."""
 
     def __init__(self, blend: str, reason: str) -> None:
@@ -185,7 +200,7 @@ class BlendError(InputError):
         )
 
 
-class VoiceArrayError(InputError):
+class VoiceArrayError(UsageError):
     """A voice is neither a name, names, nor an array of style rows."""
 
     def __init__(self, rows: int, columns: int, found: str) -> None:
@@ -196,7 +211,7 @@ class VoiceArrayError(InputError):
         )
 
 
-class PauseError(InputError):
+class PauseError(UsageError):
     """A pause is not a number of seconds within the range."""
 
     def __init__(self, found: object, longest: float) -> None:
@@ -217,7 +232,7 @@ class UtteranceTooLongError(InputError):
         )
 
 
-class LanguageError(InputError):
+class LanguageError(UsageError):
     """There is no G2P for the language."""
 
     def __init__(self, found: object, known: Iterable[str]) -> None:
@@ -407,6 +422,10 @@ class ForkError(MachineError):
             "This bundle was loaded before the process forked, and its threads did not survive: "
             "load it in the child, or start the child with multiprocessing's 'spawn' method."
         )
+
+
+class EncoderMissingError(MachineError):
+    """The package that encodes a format of audio is not installed, or too old for it."""
 
 
 class G2PMissingError(MachineError):

@@ -7,12 +7,13 @@ import io
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
-from ..errors import ClosedPipeError, DiskFullError, OutputError
+from ..errors import ArgumentTypeError, ClosedPipeError, DiskFullError, OutputError
 
 _STANDARD_OUTPUT = 1
 
@@ -25,10 +26,10 @@ class Output:
     `OutputError`.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None) -> None:
         """Takes a path, or None for standard output."""
+        self._target = None if path is None else as_path(path)
         self.name = "standard output" if path is None else str(path)
-        self._target = path
         self._staging: Path | None = None
         self._file: BinaryIO
         self.bytes = 0
@@ -52,15 +53,14 @@ class Output:
                 left = left[self._file.write(left) :]
         self.bytes += len(data)
 
-    def rewrite_start(self, data: bytes) -> None:
-        """Writes `data` over the first bytes of a staged file.
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Moves to a place in a staged file, where `write` goes on, and returns its offset.
 
         Raises:
-            OutputError: it cannot be written.
+            OutputError: the system refuses it.
         """
         with self._reported(0):
-            self._file.seek(0)
-            self._file.write(data)
+            return self._file.seek(offset, whence)
 
     def synchronise(self) -> None:
         """Makes sure that a staged file has reached the disk.
@@ -98,6 +98,7 @@ class Output:
     def _open(self) -> None:
         # Unbuffered: a buffer would try to write its rest once more after a pipe has broken.
         if self._target is None:
+            standard_output()
             self._file = io.FileIO(_STANDARD_OUTPUT, "wb", closefd=False)
         elif self._target.exists() and not self._target.is_file():
             # A pipe or device takes the data itself; a directory raises here.
@@ -105,22 +106,60 @@ class Output:
         else:
             # Through a link, as an ordinary write would go.
             self._target = Path(os.path.realpath(self._target))
-            self._staging = self._target.with_name(f".{self._target.name}.{secrets.token_hex(4)}.part")
+            # A name of its own: with one as long as the target's, some would be too long.
+            self._staging = self._target.with_name(f".{secrets.token_hex(8)}.part")
             self._file = self._staging.open("xb", buffering=0)
+            if self._target.exists():
+                shutil.copymode(self._target, self._staging)
 
     @contextmanager
     def _reported(self, needed: int) -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError:
-            raise ClosedPipeError(self.name) from None
-        except OSError as failure:
-            if failure.errno in (errno.ENOSPC, errno.EDQUOT) and self._target is not None:
-                free = shutil.disk_usage(self._target.parent).free
-                raise DiskFullError(self.name, self.bytes + needed, free) from None
-            raise OutputError(
-                f"{self.name} cannot be written: {failure.strerror}. Choose another place."
-            ) from None
+        with reported(self.name):
+            try:
+                yield
+            except OSError as failure:
+                if self._staging is not None and failure.errno in (errno.ENOSPC, errno.EDQUOT):
+                    free = shutil.disk_usage(self._staging.parent).free
+                    raise DiskFullError(self.name, self.bytes + needed, free) from None
+                raise
+
+
+@contextmanager
+def reported(name: str) -> Iterator[None]:
+    """Turns the system's errors of writing to `name` into `OutputError`."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise ClosedPipeError(name) from None
+    except (OSError, ValueError) as failure:
+        # A path with a zero byte is a ValueError.
+        reason = getattr(failure, "strerror", None) or failure
+        raise OutputError(
+            f"{name} cannot be written: {reason}. Check the path and the permissions, or name another file."
+        ) from None
+
+
+def standard_output() -> TextIO:
+    """Returns standard output.
+
+    Raises:
+        OutputError: this process has none.
+    """
+    if sys.stdout is None:
+        raise OutputError("Standard output is closed: connect it to a file or a program.")
+    return sys.stdout
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Returns a path.
+
+    Raises:
+        ArgumentTypeError: `path` is something else.
+    """
+    try:
+        return Path(path)
+    except TypeError:
+        raise ArgumentTypeError("path", "a str or a path", path) from None
 
 
 def write_file(path: Path, data: bytes) -> None:

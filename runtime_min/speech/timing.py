@@ -7,6 +7,7 @@ kokoro found that speech begins before that token ends.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -15,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
+from ..output.audio_file import write_wav
+from ..output.wav import encode
 from .words import WordSpan
 
 LEAD_FRAMES = 3
@@ -48,6 +51,29 @@ class Audio:
     """Time of each word that has phonemes, if words were given."""
     start: float = 0.0
     """Seconds from the beginning of the whole speech at which `samples` begin, in pieces of a stream."""
+
+    def __repr__(self) -> str:
+        seconds = len(self.samples) / self.sample_rate
+        return f"<Audio: {seconds:.2f} s at {self.sample_rate} Hz, {len(self.phonemes)} phonemes>"
+
+    def save(self, path: str | os.PathLike[str], sample_format: str = "pcm16") -> None:
+        """Writes the samples to a file, whole or not at all, in the format that its name ends with.
+
+        Args:
+            path: a file that ends with ``.wav``, or, with the package soundfile, ``.flac``, ``.mp3``,
+                ``.ogg`` or ``.opus`` (both Opus).
+            sample_format: ``pcm16`` or, for a WAV file, ``float``.
+
+        Raises:
+            OutputError: it cannot be written.
+            UsageError: the name's end names no format, or an argument is wrong.
+            EncoderMissingError: soundfile is missing.
+        """
+        write_wav(path, self.samples, self.sample_rate, sample_format)
+
+    def pcm16(self) -> bytes:
+        """Returns the samples, clipped to full scale and rounded to 16 bits, as little-endian bytes."""
+        return encode(self.samples)
 
     @staticmethod
     def join(pieces: Iterable[Audio]) -> Audio:

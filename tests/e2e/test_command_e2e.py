@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from runtime_min import Bundle
-from runtime_min.output.wav import wav_header
+from runtime_min.output.wav import encode, wav_header
 from runtime_min.text import espeak
 from tests.e2e.conftest import ROOT, environment, run_python
 from tests.support.utterances import HELLO, phonemes_of
@@ -44,9 +44,9 @@ def test_a_pipe_gets_the_stream_under_a_header_of_open_length(directory: Path, b
     process = start(directory, "--phonemes", HELLO, "--pause", "0.5", "-o", "-")
     content, told = process.communicate()
     assert process.returncode == 0, told
-    header = wav_header(24_000, "float", None)
+    header = wav_header(24_000, "pcm16", None)
     expected = [piece.samples for piece in bundle.stream(HELLO, sentence_pause=0.5, clause_pause=0.25)]
-    assert content == header + np.concatenate(expected).tobytes()
+    assert content == header + encode(np.concatenate(expected))
     assert struct.unpack_from("<4sI", header) == (b"RIFF", 0xFFFFFFFF)
 
 

@@ -58,10 +58,11 @@ def streaming(bundle: Path) -> Callable[[], object]:
 def speaking(bundle: Path) -> Callable[[], object]:
     """The command; a file that it has written is whole."""
     file = Path(tempfile.gettempdir(), "speech.wav")
+    sys.argv[1:] = [str(bundle), "--phonemes", "abc abc " * 20, "-o", str(file), "-q"]
 
     def speak() -> None:
         try:
-            speak_from([str(bundle), "--phonemes", "abc abc " * 20, "-o", str(file), "-q"])
+            speak_from()
         finally:
             file.unlink(missing_ok=True)
 
@@ -147,7 +148,7 @@ def outcome(status: int | None, errors: str, session: int, place: Path) -> str:
         return "left a process"
     if left := sorted(path.name for path in place.iterdir()):
         return f"left {left}"
-    if not is_interrupt(errors) or status not in (0, 1, -signal.SIGINT):
+    if not is_interrupt(errors) or status not in (0, 1, 130, -signal.SIGINT):
         return f"ended with {status}: {errors}"
     return "interrupted" if re.search("KeyboardInterrupt|^interrupted", errors, re.M) else "completed"
 

@@ -24,8 +24,8 @@ from exporter.validate.report.text import verdict
 from exporter.validate.results import DYNAMIC, Report, SpokenSteps, Step
 from runtime_min.errors import OutputError
 from runtime_min.format.signatures import SAMPLE_RATE
+from runtime_min.output.audio_file import write_wav
 from runtime_min.output.staging import staged, write_errors
-from runtime_min.output.wav import write_wav
 
 FORMAT = "kokoro-validate-report"
 VERSION = 1

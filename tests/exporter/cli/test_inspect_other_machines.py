@@ -8,7 +8,7 @@ import pytest
 
 from exporter.bundle.write import write_bundle
 from exporter.compiler.targets import TARGETS, Target, find_target
-from runtime_min.__main__ import main
+from runtime_min.arguments import run as main
 from runtime_min.engine.machine import Machine
 from runtime_min.format import manifest
 from runtime_min.format.verify import read_manifest

@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from runtime_min import Bundle
-from runtime_min.__main__ import main
+from runtime_min.arguments import run as main
 from runtime_min.errors import (
     DamagedFileError,
     Ed25519KeyError,

@@ -1,0 +1,168 @@
+"""The arguments of the command, its help and its errors; `command` does the work."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NoReturn
+
+from . import __version__
+from .command import STANDARD, list_voices, self_test, speak
+from .errors import KokoroError, ResourceError, UsageError
+from .format.manifest import MANIFEST_NAME
+from .output.audio_file import SUFFIXES as AUDIO_SUFFIXES
+from .output.audio_file import file_format
+from .output.console import print_line, tell, use_standard_streams
+from .output.wav import FORMATS
+from .speech.subtitles import SUFFIXES
+
+_EPILOG = """\
+  {command} bundles/kokoro --phonemes "həlˈO wˈɜɹld!" -o hello.wav
+  {command} bundles/kokoro --text-file book.txt --timings book.srt -o book.wav
+  echo "¡Hola!" | {command} bundles/kokoro --text - --voice ef_dora -o - | aplay
+
+Exit codes: 0 done; 1 the compiled code failed; 2 wrong usage; 3 the input cannot be spoken;
+4 damaged bundle; 5 another machine or TVM, or no G2P; 6 the output cannot be written;
+8 the self-test failed; 130 interrupted.
+"""
+_OUTPUT = Path("speech.wav")
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Speaks and returns the exit code."""
+    use_standard_streams()
+    try:
+        options = parse(arguments)
+        task = list_voices if options.list_voices else self_test if options.self_test else speak
+        task(options)
+    except KokoroError as error:
+        return _report(error)
+    except MemoryError as failure:
+        return _report(ResourceError("The command", failure))
+    return 0
+
+
+def _report(error: KokoroError) -> int:
+    for line in (f"error: {error}", *getattr(error, "__notes__", ())):
+        tell(line)
+    return error.exit_code
+
+
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Returns the options.
+
+    Raises:
+        UsageError: they are wrong.
+        SystemExit: they asked for the help or the version, which was printed.
+    """
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.bundle is None:
+        parser.error("the following arguments are required: BUNDLE")
+    if options.timings is not None and options.timings.suffix.lower() not in SUFFIXES:
+        parser.error(f"argument --timings: expected a name that ends with {', '.join(SUFFIXES)}")
+    if options.output != STANDARD:
+        file_format(options.output, options.format, raw=options.raw)
+    _check_different(parser, options)
+    return options
+
+
+def _check_different(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Refuses to write two files, or a file and the input, in one place."""
+    files = (options.output, options.timings, options.text_file, options.phonemes_file)
+    for first, second in combinations([file for file in files if file not in (None, STANDARD)], 2):
+        place = os.path.realpath(first)
+        if place == os.path.realpath(second) and (os.path.isfile(place) or not os.path.exists(place)):
+            parser.error(f"{first} and {second} are one file: name different ones")
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises the errors of this package."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}. See {self.prog} --help.")
+
+
+class _Print(argparse.Action):
+    """An option that prints a text and ends the command."""
+
+    def __init__(self, text: Callable[[], str], **settings: Any) -> None:
+        super().__init__(nargs=0, **settings)
+        self._text = text
+
+    def __call__(self, parser: argparse.ArgumentParser, *found: object) -> None:
+        print_line(self._text())
+        parser.exit()
+
+
+def _parser() -> argparse.ArgumentParser:
+    command = _command()
+    parser = _Parser(
+        prog=command,
+        usage=f"{command} [BUNDLE] [options]   (runtime_min.pyz in a bundle knows BUNDLE)",
+        description="Speak from a bundle that kokoro-export wrote; audio is written as it is produced.",
+        epilog=_EPILOG.format(command=command),
+        formatter_class=_help_formatter,
+        allow_abbrev=False,
+        add_help=False,
+    )
+    add, add_task = parser.add_argument, parser.add_mutually_exclusive_group(required=True).add_argument
+    add("bundle", nargs="?", default=_own_bundle(), type=Path, metavar="BUNDLE", help=argparse.SUPPRESS)
+    add_task("--phonemes", metavar="P", help="phonemes to speak; - is standard input")
+    add_task("--phonemes-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
+    add_task("--text", metavar="T", help="text to speak (needs misaki or espeak-ng); - is standard input")
+    add_task("--text-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
+    add_task("--list-voices", action="store_true", help="show the bundle's voices")
+    add_task("--self-test", action="store_true", help="compare every stage with kokoro's stored values")
+    add("--language", metavar="L", help="of the text: en-us, es, fr-fr, hi, ja ... (default: the voice's)")
+    add(
+        "--voice",
+        default="af_heart",
+        metavar="V",
+        help='or a blend "af_heart*0.7+am_adam*0.3" (default: af_heart)',
+    )
+    add("--speed", type=float, default=1.0, metavar="S", help="0.25 to 4 (default: 1)")
+    add("--pause", type=float, default=0.0, metavar="S", help="seconds after sentences, half after clauses")
+    add("--trim", action="store_true", help="leave out silence at both ends")
+    add("--seed", type=int, default=0, metavar="N", help="of the noise; the same seed gives the same samples")
+    add(
+        "-o",
+        "--output",
+        type=Path,
+        default=_OUTPUT,
+        metavar="FILE",
+        help=f"{', '.join(AUDIO_SUFFIXES)} (default: speech.wav); - is standard output",
+    )
+    add("--format", choices=FORMATS, default=FORMATS[0], help="of a WAV file's samples (default: pcm16)")
+    add("--raw", action="store_true", help="write samples alone, without the header of a WAV file")
+    add("--timings", type=Path, metavar="FILE", help="write when each word is heard: .srt, .vtt or .json")
+    add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
+    add("--level", metavar="L", help="CPU level (default: the best)")
+    add("--manifest-sha256", metavar="D", help="digest that the bundle's manifest must have")
+    add("--key", type=Path, metavar="FILE", help="Ed25519 public key with which BUNDLE.sig must verify")
+    add("-q", "--quiet", action="store_true", help="show no progress on standard error")
+    add("--version", action=_Print, text=lambda: f"runtime_min {__version__}", help="show the version")
+    add("-h", "--help", action=_Print, text=parser.format_help, help="show this help")
+    return parser
+
+
+def _help_formatter(prog: str) -> argparse.HelpFormatter:
+    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=26, width=100)
+
+
+def _own_bundle() -> Path | None:
+    """Returns the bundle in whose archive this module lies, if it runs from one."""
+    archive = Path(__file__).resolve().parent.parent
+    return archive.parent if archive.is_file() and (archive.parent / MANIFEST_NAME).is_file() else None
+
+
+def _command() -> str:
+    """Returns the command as it was called."""
+    name = Path(sys.argv[0]).name
+    if name == "__main__.py":
+        return "python -m runtime_min"
+    return f"python {name}" if name.endswith(".pyz") else Path(name).stem

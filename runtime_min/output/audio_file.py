@@ -1,0 +1,125 @@
+"""Files of audio, written as their samples come: WAV here, other formats by libsndfile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import OutputError, UsageError
+from .compressed import FORMATS as COMPRESSED
+from .compressed import Encoder
+from .wav import FORMATS, LARGEST, check_format, check_rate, encode, wav_header
+from .writer import Output, as_path
+
+SUFFIXES = (".wav", *COMPRESSED)
+
+
+class AudioFile:
+    """A file or pipe that takes samples; `audio_file` opens it."""
+
+    def __init__(self, write: Callable[[NDArray[np.float32]], None]) -> None:
+        """Takes a function that writes samples."""
+        self._write = write
+        self.samples = 0
+        """Written so far."""
+
+    def write(self, samples: NDArray[np.float32]) -> None:
+        """Writes samples, float32 ``[n]``.
+
+        Raises:
+            OutputError: they cannot be written, or the file would become too large for its format.
+            UsageError: they are something else.
+        """
+        self._write(samples)
+        self.samples += len(samples)
+
+
+@contextmanager
+def audio_file(
+    path: str | os.PathLike[str] | None,
+    sample_rate: int,
+    sample_format: str = "pcm16",
+    *,
+    raw: bool = False,
+) -> Iterator[AudioFile]:
+    """Opens a mono audio file that is written as its samples come.
+
+    A file appears whole or not at all; a pipe takes all at once, under a header that leaves the length open.
+
+    Args:
+        path: a file whose name ends with one of `SUFFIXES`, for the format; a pipe or a device, for a WAV
+            file; None is standard output.
+        sample_rate: in Hz.
+        sample_format: as in `encode`; other formats than WAV have their own, and take ``pcm16`` alone.
+        raw: write the samples alone, without a header, whatever the name.
+
+    Raises:
+        OutputError: it cannot be written; `DiskFullError` if there is no room.
+        UsageError: the name's end names no format, or an argument is wrong.
+        EncoderMissingError: a package that the format needs is missing.
+    """
+    suffix = ".wav" if path is None else file_format(as_path(path), sample_format, raw=raw)
+    with Output(path) as output:
+        if suffix in COMPRESSED:
+            with closing(Encoder(output, suffix, check_rate(sample_rate))) as encoder:
+                yield AudioFile(encoder.write)
+        else:
+            with _wav(output, sample_rate, check_format(sample_format), raw) as file:
+                yield file
+
+
+def file_format(path: Path, sample_format: str, *, raw: bool) -> str:
+    """Returns which of `SUFFIXES` decides the format of a file; arguments are those of `audio_file`.
+
+    Raises:
+        UsageError: the name's end names no format, or the format has no such samples.
+    """
+    suffix = path.suffix.lower()
+    device = os.path.exists(path) and not os.path.isfile(path)
+    if suffix in COMPRESSED:
+        if raw or sample_format != FORMATS[0]:
+            raise UsageError(f"{path}: raw and float samples belong into a file that ends with .wav or .raw.")
+        if device:
+            raise UsageError(f"{path} is not a file: only WAV and raw samples can be written to it.")
+        return suffix
+    if raw or device or suffix == ".wav":
+        return ".wav"
+    raise UsageError(
+        f"{path} does not end with a known format of audio: expected one of {', '.join(SUFFIXES)}."
+    )
+
+
+@contextmanager
+def _wav(output: Output, sample_rate: int, sample_format: str, raw: bool) -> Iterator[AudioFile]:
+    sized = output.staged and not raw
+
+    def write(samples: NDArray[np.float32]) -> None:
+        data = encode(samples, sample_format)
+        size = output.bytes + len(data)
+        if sized and size > LARGEST:
+            raise OutputError(
+                f"{output.name} would have {size} bytes and a WAV file holds {LARGEST}: write raw samples, "
+                "a FLAC file, or several files."
+            )
+        output.write(data)
+
+    file = AudioFile(write)
+    if not raw:
+        output.write(wav_header(sample_rate, sample_format, None))
+    yield file
+    if sized:
+        output.seek(0)
+        output.write(wav_header(sample_rate, sample_format, file.samples))
+
+
+def write_wav(
+    path: str | os.PathLike[str], samples: NDArray[np.float32], sample_rate: int, sample_format: str = "pcm16"
+) -> None:
+    """Writes mono samples to a file, whole or not at all; arguments and errors are those of `audio_file`."""
+    with audio_file(path, sample_rate, sample_format) as file:
+        file.write(samples)

@@ -1,0 +1,63 @@
+"""Lines on standard output and standard error, which may be closed, full, or read by nobody any more."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from .writer import reported, standard_output
+
+
+def print_line(line: str) -> None:
+    """Prints a line on standard output at once.
+
+    Raises:
+        OutputError: it cannot be written; `ClosedPipeError` if nobody reads any more.
+    """
+    stream = standard_output()
+    with reported("Standard output"):
+        try:
+            print(printable(line), file=stream, flush=True)
+        except OSError:
+            _discard(stream)
+            raise
+
+
+def tell(text: str, end: str = "\n") -> None:
+    """Prints a message on standard error, if it can be written.
+
+    Args:
+        text: the message; what a terminal would obey is escaped.
+        end: printed after it, as it is.
+    """
+    if sys.stderr is not None:
+        try:
+            print(printable(text), end=end, file=sys.stderr, flush=True)
+        except OSError:
+            _discard(sys.stderr)
+
+
+def printable(text: str) -> str:
+    """Returns `text` with escapes in the place of what a terminal would obey or cannot show."""
+    return "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in text)
+
+
+def use_standard_streams() -> None:
+    """Has escapes printed for the characters that an encoding lacks, and keeps closed streams closed.
+
+    Without it the next file to be opened would become a closed standard output.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="backslashreplace")
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+
+
+def _discard(stream: TextIO) -> None:
+    """Drops what `stream` holds: the interpreter would try to write it again when it ends."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
