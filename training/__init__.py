@@ -1,0 +1,1 @@
+"""Trains the linear models of the English front end, offline; README.md describes it."""
