@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NoReturn
 
-from . import __version__
 from .command import STANDARD, list_voices, self_test, speak
-from .errors import KokoroError, ResourceError, UsageError
+from .command_line import Parser, exit_code
 from .format.manifest import MANIFEST_NAME
 from .output.audio_file import SUFFIXES as AUDIO_SUFFIXES
 from .output.audio_file import file_format
-from .output.console import print_line, tell, use_standard_streams
 from .output.wav import FORMATS
 from .speech.subtitles import SUFFIXES
 
@@ -34,22 +31,12 @@ _OUTPUT = Path("speech.wav")
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Speaks and returns the exit code."""
-    use_standard_streams()
-    try:
+
+    def task() -> None:
         options = parse(arguments)
-        task = list_voices if options.list_voices else self_test if options.self_test else speak
-        task(options)
-    except KokoroError as error:
-        return _report(error)
-    except MemoryError as failure:
-        return _report(ResourceError("The command", failure))
-    return 0
+        (list_voices if options.list_voices else self_test if options.self_test else speak)(options)
 
-
-def _report(error: KokoroError) -> int:
-    for line in (f"error: {error}", *getattr(error, "__notes__", ())):
-        tell(line)
-    return error.exit_code
+    return exit_code(task)
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -80,35 +67,13 @@ def _check_different(parser: argparse.ArgumentParser, options: argparse.Namespac
             parser.error(f"{first} and {second} are one file: name different ones")
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that raises the errors of this package."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}. See {self.prog} --help.")
-
-
-class _Print(argparse.Action):
-    """An option that prints a text and ends the command."""
-
-    def __init__(self, text: Callable[[], str], **settings: Any) -> None:
-        super().__init__(nargs=0, **settings)
-        self._text = text
-
-    def __call__(self, parser: argparse.ArgumentParser, *found: object) -> None:
-        print_line(self._text())
-        parser.exit()
-
-
 def _parser() -> argparse.ArgumentParser:
     command = _command()
-    parser = _Parser(
+    parser = Parser(
         prog=command,
         usage=f"{command} [BUNDLE] [options]   (runtime_min.pyz in a bundle knows BUNDLE)",
         description="Speak from a bundle that kokoro-export wrote; audio is written as it is produced.",
         epilog=_EPILOG.format(command=command),
-        formatter_class=_help_formatter,
-        allow_abbrev=False,
-        add_help=False,
     )
     add, add_task = parser.add_argument, parser.add_mutually_exclusive_group(required=True).add_argument
     add("bundle", nargs="?", default=_own_bundle(), type=Path, metavar="BUNDLE", help=argparse.SUPPRESS)
@@ -145,13 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--manifest-sha256", metavar="D", help="digest that the bundle's manifest must have")
     add("--key", type=Path, metavar="FILE", help="Ed25519 public key with which BUNDLE.sig must verify")
     add("-q", "--quiet", action="store_true", help="show no progress on standard error")
-    add("--version", action=_Print, text=lambda: f"runtime_min {__version__}", help="show the version")
-    add("-h", "--help", action=_Print, text=parser.format_help, help="show this help")
     return parser
-
-
-def _help_formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.RawDescriptionHelpFormatter(prog, max_help_position=26, width=100)
 
 
 def _own_bundle() -> Path | None:

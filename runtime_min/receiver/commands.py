@@ -11,6 +11,7 @@ from ..format.archive import PackedBundle, is_archive, verify_archive
 from ..format.manifest import Manifest, manifest_entries
 from ..format.origin import ManifestCheck, origin_checks, read_key
 from ..format.verify import read_manifest, verify_bundle
+from ..output.console import print_line
 from .manifest_tables import as_text
 from .unpack import unpack_archive
 
@@ -22,7 +23,8 @@ def inspect(path: Path, *, as_json: bool = False) -> None:
         BundleError: there is no sound manifest.
     """
     manifest = _manifest(path)
-    print(json.dumps(manifest_entries(manifest), indent=2) if as_json else as_text(manifest, this_machine()))
+    machine = this_machine()
+    print_line(json.dumps(manifest_entries(manifest), indent=2) if as_json else as_text(manifest, machine))
 
 
 def verify(
@@ -50,8 +52,8 @@ def verify(
     else:
         manifest = verify_bundle(path, *checks, ignored=() if strict else None)
     signed = f", signed with the key of {key}" if key else ""
-    print(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}")
-    print(f"SHA-256 of the manifest: {digests[0]}")
+    print_line(f"{path}: {len(manifest.files)} files as the manifest lists them{signed}")
+    print_line(f"SHA-256 of the manifest: {digests[0]}")
 
 
 def unpack(
@@ -79,7 +81,7 @@ def unpack(
         OutputError: the bundle cannot be written there.
     """
     unpack_archive(path, output, _origin(path, sha256, key, signature), force=force)
-    print(output)
+    print_line(str(output))
 
 
 def _origin(path: Path, sha256: str | None, key: Path | None, signature: Path | None) -> list[ManifestCheck]:

@@ -127,7 +127,7 @@ def test_nohup_is_respected(bundle: Path, tmp_path: Path) -> None:
 
 
 def test_an_old_python_can_read_what_tells_it_that_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("__init__.py", "__main__.py"):
+    for name in ("__init__.py", "__main__.py", "process.py", "receiver/__init__.py", "receiver/__main__.py"):
         source = (Path(runtime_min.__file__).parent / name).read_text(encoding="utf-8")
         ast.parse(source, feature_version=(3, 8))
     monkeypatch.setattr(sys, "version_info", (3, 8, 18, "final", 0))

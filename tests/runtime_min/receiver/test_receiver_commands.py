@@ -12,7 +12,7 @@ import pytest
 
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.sign import sign_bundle
-from runtime_min.receiver.__main__ import main
+from runtime_min.receiver.arguments import run as main
 from tests.exporter.bundle.test_sign import make_key
 from tests.support.written import bytes_of
 
