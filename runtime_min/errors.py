@@ -153,6 +153,10 @@ class UnknownVoiceError(UsageError):
         super().__init__(f"The bundle has no voice {name!r}.{near} It has {_listed(names)}.")
 
 
+class MarkupError(InputError):
+    """A text's markup, such as SSML, is not well-formed or not supported."""
+
+
 class SpeedError(UsageError):
     """The speed is not a number within the range."""
 

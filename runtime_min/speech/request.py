@@ -111,6 +111,7 @@ def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) ->
     for passage in passages:
         phonemes = passage.phonemes
         check_phonemes(phonemes, capabilities.vocabulary, passage.words)
+        check_pause(passage.pause)
         voice = request.voice if passage.voice is None else passage.voice
         breaks = find_breaks(phonemes, _sentence_starts(passage) if passage.words else None)
         if passage is not passages[-1] and breaks[len(phonemes)] is Break.WORD:

@@ -159,6 +159,8 @@ def _parts(section: Section, rendering: Rendering, pauses: Mapping[Break, float]
     start = piece.start
     for end in range(piece.start + 1, piece.end + 1):
         pause = pauses.get(section.breaks.get(end, Break.WORD), 0.0)
+        if end == len(phonemes):
+            pause = max(pause, section.passage.pause)
         if pause or end == piece.end:
             yield Part(
                 rendering.samples,

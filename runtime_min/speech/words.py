@@ -37,6 +37,8 @@ class Segment:
     """The segment's voice; None for the voice of the call."""
     speed: float | None = None
     """The segment's speed; None for the speed of the call."""
+    pause: float = 0.0
+    """Seconds of silence to add between this segment and the next one, at least."""
 
 
 SpeechInput = str | Sequence[Word] | Sequence[Segment]
@@ -69,6 +71,7 @@ class Passage:
     """The text of all words and the whitespace between them."""
     voice: VoiceLike | None
     speed: float | None
+    pause: float
 
 
 def read_input(phonemes: SpeechInput, g2p: G2P | None) -> tuple[Passage, ...]:
@@ -110,7 +113,7 @@ def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
         raise SpokenTypeError(expected + source, content)
     if not phonemes:
         raise EmptyInputError
-    return Passage(phonemes, words, text, segment.voice, segment.speed)
+    return Passage(phonemes, words, text, segment.voice, segment.speed, segment.pause)
 
 
 def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...]]:

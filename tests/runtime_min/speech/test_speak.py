@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime_min.errors import UtteranceTooLongError
+from runtime_min.errors import PauseError, UtteranceTooLongError
 from runtime_min.model import voices
 from runtime_min.model.synthesiser import Utterance
 from runtime_min.model.voices import Style
@@ -46,6 +46,16 @@ def test_what_fits_into_one_piece_is_what_the_model_says_to_the_bit() -> None:
     audio = spoken(plan("abc abc", whole=True, seed=7))
     assert audio.samples.tobytes() == expected.tobytes()
     np.testing.assert_array_equal(audio.durations, durations)
+
+
+def test_a_segments_pause_is_silence_before_the_next_one_alone() -> None:
+    lengths = {
+        pause: len(spoken(plan([Segment("abc", pause=pause), Segment("abc", pause=9.0)])).samples)
+        for pause in (0.0, 0.5, 1.0)
+    }
+    assert lengths[1.0] - lengths[0.5] == lengths[0.5] - lengths[0.0] == 12_000
+    with pytest.raises(PauseError):
+        plan([Segment("abc", pause=-1.0)])
 
 
 def test_every_phoneme_of_ten_thousand_characters_is_timed_and_heard() -> None:
