@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -45,10 +46,12 @@ class _Print(argparse.Action):
 
 
 def exit_code(task: Callable[[], object]) -> int:
-    """Runs the task of a command, shows an error of this package as one line, and returns the exit code."""
+    """Runs the task of a command, shows an error or warning as one line, and returns the exit code."""
     use_standard_streams()
     try:
-        task()
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
+            task()
     except KokoroError as error:
         return _shown(error)
     except MemoryError as failure:

@@ -17,6 +17,9 @@ _SHORT.maxstring = _SHORT.maxother = 200
 _SHORT.maxlong = 100
 
 
+_TEXT_ADVICE = "To speak text, pass g2p=, such as runtime_min.text.espeak('es'), or --text to the command."
+
+
 class KokoroError(Exception):
     """Base of all errors of this package."""
 
@@ -100,7 +103,14 @@ class StreamClosedError(KokoroError):
         super().__init__("This stream was closed before its end: call `stream` again to hear the rest.")
 
 
-# Errors of the input.
+# Errors of the input, and a warning.
+
+
+class TextAsPhonemesWarning(UserWarning):
+    """The phonemes that were given look like text; they are spoken letter by letter."""
+
+    def __init__(self, phonemes: str) -> None:
+        super().__init__(f"These phonemes look like text: {_shown(phonemes)}. {_TEXT_ADVICE}")
 
 
 class EmptyInputError(InputError):
@@ -126,7 +136,7 @@ class UnknownPhonemesError(InputError):
         spoken = f", in the text's words {_listed(in_text)}" if words else ""
         super().__init__(
             f"The bundle's vocabulary lacks these phonemes: {named}{spoken}. Positions count from 0. "
-            "Give phonemes as kokoro's G2P (misaki) writes them, not plain text, without the unknown ones."
+            f"Give phonemes as kokoro's G2P (misaki) writes them, without the unknown ones. {_TEXT_ADVICE}"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -15,6 +16,7 @@ from ..errors import (
     SeedError,
     SpeedError,
     SpokenTypeError,
+    TextAsPhonemesWarning,
     TooManyPhonemesError,
     UnknownPhonemesError,
 )
@@ -22,6 +24,7 @@ from ..model.synthesiser import Utterance
 from ..model.voices import Style, VoiceLike, style_row
 from .sentences import find_sentences
 from .split import Break, find_breaks, split
+from .text_as_phonemes import looks_like_text
 from .words import G2P, Passage, SpeechInput, WordSpan, read_input
 
 LOWEST_SPEED = 0.25
@@ -112,6 +115,9 @@ def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) ->
         phonemes = passage.phonemes
         check_phonemes(phonemes, capabilities.vocabulary, passage.words)
         check_pause(passage.pause)
+        if request.g2p is None and not passage.words and looks_like_text(phonemes):
+            # The line that is shown is the caller's of `Bundle.synthesize` or `Bundle.stream`.
+            warnings.warn(TextAsPhonemesWarning(phonemes), stacklevel=4)
         voice = request.voice if passage.voice is None else passage.voice
         breaks = find_breaks(phonemes, _sentence_starts(passage) if passage.words else None)
         if passage is not passages[-1] and breaks[len(phonemes)] is Break.WORD:

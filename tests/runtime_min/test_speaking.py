@@ -75,6 +75,20 @@ def test_a_bundle_speaks_where_nothing_is_that_only_linux_has(bundle: Path) -> N
     assert portable[1] == len(sources) - 2
 
 
+def test_a_warning_of_text_names_the_callers_line(bundle: Path) -> None:
+    script = """
+        import warnings
+        from runtime_min import Bundle
+        bundle = Bundle.load(sys.argv[1])
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            bundle.synthesize("abc abc abc")
+            bundle.stream("abc abc abc").close()
+        result = [[each.category.__name__, each.filename] for each in found]
+        """
+    assert run_alone(bundle, script) == [["TextAsPhonemesWarning", "<string>"]] * 2
+
+
 def test_any_bucket_and_any_number_of_threads_give_the_same_bits(bundle: Path) -> None:
     assert (
         run_alone(

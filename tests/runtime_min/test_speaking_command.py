@@ -71,6 +71,13 @@ def test_the_command_ends_with_one_line_and_the_documented_code(bundle: Path, na
     assert done.stdout == ""
 
 
+def test_text_in_place_of_phonemes_is_warned_of_in_a_line(bundle: Path, tmp_path: Path) -> None:
+    done = speak(bundle, "--phonemes", "abc abc abc", "-q", "-o", tmp_path / "x.wav", module=True)
+    assert done.returncode == 0
+    _, line = done.stderr.splitlines()
+    assert line.startswith("warning: These phonemes look like text: 'abc abc abc'.") and "--text" in line
+
+
 def test_the_command_refuses_a_damaged_bundle(bundle: Path, tmp_path: Path) -> None:
     damaged = Path(shutil.copytree(bundle, tmp_path / "copy"))
     (damaged / "NOTICE").unlink()
