@@ -10,20 +10,15 @@ import pytest
 
 from exporter.bundle.pack import pack_bundle
 from tests.exporter.bundle.test_sign import make_key
+from tests.support import without_linux
 
-# What only Linux has is removed before anything of the project is imported.
-PROGRAM = """
-import os, sys
-for name in list(vars(os)):
-    if name.startswith(("sched_", "memfd_", "pidfd_", "eventfd", "O_CLOEXEC", "O_NOFOLLOW", "O_DIRECTORY")):
-        delattr(os, name)
-for module in ("fcntl", "resource", "grp", "pwd"):
-    sys.modules[module] = None
+PROGRAM = f"""
+{without_linux.PROGRAM}
 from exporter.cli.main import app
 try:
     app(sys.argv[1:], prog_name="kokoro-export")
 finally:
-    print(*{"torch", "tvm", "tvm_ffi", "kokoro"} & set(sys.modules), file=sys.stderr)
+    print(*{{"torch", "tvm", "tvm_ffi", "kokoro"}} & set(sys.modules), file=sys.stderr)
 """
 
 
@@ -41,6 +36,7 @@ def shipped(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         *("--help", "bundle --help", "validate --help", "bench --help", "version", "targets", "doctor"),
         *("inspect {bundle}", "inspect {bundle} --json", "verify {bundle}"),
+        "verify {place}/bundle.tar",
         "sign {bundle} --key {place}/maker.pem -o {place}/bundle.sig",
         "pack {bundle} -o {place}/again.tar",
         "unpack {place}/bundle.tar -o {place}/unpacked",
