@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .engine.devices import load_devices
-from .engine.machine import check_target, choose_level, this_machine
+from .engine.machine import check_memory, check_target, choose_level, this_machine
 from .engine.stage_runner import StageRunner
 from .engine.vm import Worker, choose_threads, load_tvm, map_parameters
 from .errors import (
@@ -108,6 +108,7 @@ class Bundle:
                 chosen = choose_level(manifest.target.levels, machine.features, level)
                 if verify:
                     files.verify(keep=[manifest.parameters.file])
+                check_memory(sum(tensor.bytes for tensor in manifest.parameters.tensors), count)
                 return cls(files, manifest, chosen, count)
             except BaseException as failure:
                 # The files of a bundle vanish while another one takes its place, and then that one is loaded.

@@ -391,6 +391,10 @@ class CpuLevelError(MachineError):
     """No set of libraries in the bundle runs on this processor."""
 
 
+class UnknownProcessorError(MachineError):
+    """The system does not name the processor's features."""
+
+
 class TvmVersionError(MachineError):
     """The TVM runtime in this process is not the one that the bundle was compiled for."""
 
@@ -422,9 +426,11 @@ class ResourceError(MachineError):
     """The system has too little memory, or no file or thread left to open, or its disk failed."""
 
     def __init__(self, task: str, reason: object) -> None:
+        # Python's own MemoryError has no text.
         super().__init__(
-            f"{task} failed ({reason}). The cause is this machine, not the bundle: free memory, close files, "
-            "raise the limits of this process (ulimit) or check the disk, and try again."
+            f"{task} failed ({str(reason) or 'out of memory'}). The cause is this machine, not the bundle: "
+            "free memory, close files, raise the limits of this process (ulimit) or check the disk, and try "
+            "again."
         )
 
 

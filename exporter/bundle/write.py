@@ -54,7 +54,7 @@ sys.exit(main())
 _SELF_TEST = """
 This command checks in a few seconds that the bundle computes on your machine what the original model does:
 
-    python -m runtime_min BUNDLE --self-test
+    python runtime_min.pyz --self-test
 """
 _WARNING = (
     "\nThe weights are random (a synthetic checkpoint), so the bundle babbles: it is a test, not a voice.\n"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import mmap
 import os
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import CpuLevelError, PlatformError
+from ..errors import CpuLevelError, PlatformError, UnknownProcessorError
 from ..format.manifest import CpuLevel, Target
 
 _NUMPY_NAMES = {
@@ -17,6 +18,10 @@ _NUMPY_NAMES = {
     **{"LAHF": "lahf_lm", "LZCNT": "abm", "BMI": "bmi1"},
 }
 """Features that /proc/cpuinfo spells in another way than numpy in small letters."""
+_LIBRARIES = 64 << 20
+"""Bytes of address space that TVM and numpy take at most, without parameters."""
+_STACK = 8 << 20
+"""Bytes of a thread's stack, as most systems have it."""
 _WITH_AVX2_AND_FMA = frozenset({"abm", "bmi1", "bmi2", "cx16", "lahf_lm", "movbe", "xsave"})
 """Features of every processor with AVX2 and FMA; not every numpy lists them."""
 
@@ -36,10 +41,29 @@ class Machine:
 
 
 def this_machine() -> Machine:
-    """Describes the machine that runs this process."""
+    """Describes the machine that runs this process.
+
+    Raises:
+        UnknownProcessorError: Linux has no /proc.
+    """
     system = platform.system().lower().replace("darwin", "macos")
     machine = platform.machine().lower().replace("amd64", "x86_64")
     return Machine(system, machine, _os_version(system), _cpu_features(system))
+
+
+def check_memory(parameters: int, threads: int) -> None:
+    """Makes sure that this process may map what a bundle takes: libraries end the process if they may not.
+
+    Args:
+        parameters: bytes of the bundle's parameters.
+        threads: number of threads to start.
+
+    Raises:
+        OSError: it may not.
+    """
+    if os.name != "nt":
+        size = parameters + threads * _STACK + _LIBRARIES
+        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ).close()
 
 
 def check_target(target: Target, machine: Machine) -> None:
@@ -125,7 +149,13 @@ def _os_version(system: str) -> str:
 
 def _cpu_features(system: str) -> frozenset[str]:
     if system == "linux":
-        return _parse_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace"))
+        try:
+            return _parse_cpuinfo(Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace"))
+        except OSError as failure:
+            raise UnknownProcessorError(
+                f"The processor's features cannot be read from /proc/cpuinfo ({failure.strerror}): "
+                "mount /proc, which containers and chroots may lack."
+            ) from failure
     if system == "macos":
         import subprocess  # here alone, so that no other system waits for it
 

@@ -7,7 +7,10 @@ import sys
 import threading
 from typing import Any
 
-from ..errors import TvmMissingError
+from ..errors import ResourceError, TvmMissingError
+
+_SHORTAGES = ("failed to map segment", "annot allocate memory", "Too many open files")
+"""Parts of what glibc says if it cannot load a library that is there."""
 
 
 def import_tvm_ffi() -> Any:
@@ -18,6 +21,7 @@ def import_tvm_ffi() -> Any:
 
     Raises:
         TvmMissingError: the package is not installed.
+        ResourceError: there is too little memory, or no file left to open.
     """
     without_torch = {"tvm_ffi", "torch"}.isdisjoint(sys.modules)
     finder = _NoTorch()
@@ -26,6 +30,8 @@ def import_tvm_ffi() -> Any:
     try:
         tvm_ffi: Any = importlib.import_module("tvm_ffi")
     except ImportError as failure:
+        if any(shortage in str(failure) for shortage in _SHORTAGES):
+            raise ResourceError("Importing apache-tvm-ffi", failure) from failure
         raise TvmMissingError(
             f"The package apache-tvm-ffi is missing ({failure}): pip install numpy apache-tvm-ffi."
         ) from failure

@@ -25,6 +25,7 @@ from ..errors import (
     ForkError,
     KokoroError,
     LibraryLoadError,
+    ResourceError,
     ThreadsError,
     TvmMissingError,
     TvmVersionError,
@@ -260,7 +261,10 @@ class Worker:
         # TVM never ends the pool of a thread that has ended, so bundles must not end their threads.
         self._thread = take_thread(threads)
         self._closed = False
-        self.call(_make_pool, tvm_ffi, threads, usable_cores())
+        try:
+            self.call(_make_pool, tvm_ffi, threads, usable_cores())
+        except RuntimeError as failure:
+            raise ResourceError(f"Starting {threads} threads", failure) from failure
 
     def call(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Runs `function` on the thread and returns what it returns.

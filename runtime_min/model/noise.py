@@ -9,6 +9,7 @@ method of Box and Muller ("A Note on the Generation of Random Normal Deviates", 
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Philox
 from numpy.typing import NDArray
 
 _UNIT = 2.0**-53
@@ -29,7 +30,7 @@ def gaussian_noise(seed: int, count: int) -> NDArray[np.float32]:
         float32 ``[count]``, mean 0, variance 1.
     """
     pairs = (count + 1) // 2
-    words = np.random.Philox(key=seed).random_raw(2 * pairs).reshape(pairs, 2) >> np.uint64(11)
+    words = Philox(key=seed).random_raw(2 * pairs).reshape(pairs, 2) >> np.uint64(11)
     radius = np.sqrt(-2.0 * np.log((words[:, 0] + np.uint64(1)) * _UNIT))
     angle = words[:, 1] * (2.0 * np.pi * _UNIT)
     noise = np.empty((pairs, 2), np.float32)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
 import wave
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tvm_ffi
 
 from runtime_min.errors import BundleError
 from tests.support.speaking import ROOT, environment, expected
@@ -85,3 +89,20 @@ def test_the_command_refuses_a_damaged_bundle(bundle: Path, tmp_path: Path) -> N
     assert (done.returncode, BundleError.exit_code) == (4, 4)
     assert "lacks NOTICE" in done.stderr
     assert speak(tmp_path / "nothing", "--phonemes", "a", module=True).returncode == 4
+
+
+def test_the_readmes_commands_work_as_written_as_often_as_one_likes(
+    speaking_bundle: Path, tmp_path: Path
+) -> None:
+    bundle = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    # The tiny model has other phonemes.
+    readme = (bundle / "README.txt").read_text(encoding="utf-8").replace("həlˈO wˈɜɹld.", "abc cab")
+    install, speak = re.findall(r"^    (python .*)", readme.partition("In an app")[0], re.MULTILINE)
+    assert install == f'python -m pip install numpy "apache-tvm-ffi=={tvm_ffi.__version__}"'
+    # zsh and PowerShell give these another meaning within double quotes.
+    assert not set("!$`") & set(install + speak)
+    code = textwrap.dedent(readme.partition("in this directory:\n")[2].partition("\n\nEvery")[0])
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for command in (speak, speak, f"python - <<'END'\n{code}\nassert len(audio.samples)\nEND"):
+        subprocess.run(command, shell=True, check=True, cwd=bundle, env={**os.environ, "PATH": path})
+    assert (bundle / "hello.wav").stat().st_size > 1_000

@@ -393,7 +393,7 @@ def limited(name, most):
     if (child := os.fork()) == 0:
         resource.setrlimit(name, (most, most))
         try:
-            Bundle.load(PATH, threads=4)
+            Bundle.load(PATH, threads=4).synthesize("abc")
             os._exit(0)
         except BaseException as error:
             os._exit(getattr(error, "exit_code", 99))
@@ -402,7 +402,7 @@ lowest = os.dup(0)
 os.close(lowest)
 result = [
     sorted({limited(resource.RLIMIT_NOFILE, lowest + room) for room in range(30)}),
-    sorted({limited(resource.RLIMIT_AS, status("VmSize") + (room << 20)) for room in range(30, 200, 10)}),
+    sorted({limited(resource.RLIMIT_AS, status("VmSize") + (room << 20)) for room in range(0, 192, 6)}),
 ]
 """,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -98,18 +97,12 @@ def test_the_archive_holds_the_whole_runtime_with_fixed_dates(made: BundleConten
             assert archive.read(name) == data
 
 
-def test_the_readme_warns_of_synthetic_weights_only_and_its_commands_run_nothing_of_the_bundle_first(
-    made: BundleContents, place: Path
-) -> None:
+def test_the_readme_warns_of_synthetic_weights_only(made: BundleContents, place: Path) -> None:
     real = with_entries(made, model=replace(made.manifest.model, synthetic=False, source="hub"))
     for contents, warns in ((made, True), (real, False)):
         bundle = write_bundle(place / "bundle", contents)
         readme = (bundle / "README.txt").read_text(encoding="utf-8")
         assert ("babbles" in readme) is warns
-        assert "Run the command from another directory" in readme
-        # From elsewhere, neither an output nor a module is taken for a part of the bundle.
-        commands = re.findall(r"^    (python .*)", readme, re.MULTILINE)
-        assert commands and all(command.startswith("python -m runtime_min BUNDLE ") for command in commands)
 
 
 def test_parity_is_measured_on_the_finished_bundle(made: BundleContents, place: Path) -> None:

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -335,7 +334,6 @@ FAILURES = {
     "stat": (os, "stat", OSError(errno.ENOMEM, "Cannot allocate memory")),
     "scandir": (os, "scandir", OSError(errno.ENOMEM, "Cannot allocate memory")),
     "mmap": (bundle_files, "map_privately", OSError(errno.ENOMEM, "Cannot allocate memory")),
-    "start": (threading.Thread, "start", RuntimeError("can't start new thread")),
 }
 
 

@@ -181,7 +181,6 @@ for suffix in {SUFFIXES}:
     assert os.listdir(tmp_path) == []
 
 
-
 # Names and permissions.
 
 
