@@ -33,7 +33,7 @@ from ..errors import (
     UnexpectedFileError,
     UnreadableFileError,
 )
-from .file_content import map_privately, pieces, sha256_of_handle
+from .file_content import long_path, map_privately, pieces, sha256_of_handle
 from .manifest import MANIFEST_NAME, FileEntry
 
 _NAMED = 5
@@ -91,7 +91,7 @@ class BundleFiles:
                 """Leads to the directory even if a link to it changes."""
                 if _RELATIVE:
                     self._root = _Descriptor(os.open(directory, _DIRECTORY))
-                elif not os.path.isdir(directory):
+                elif not os.path.isdir(long_path(directory)):
                     raise NotADirectoryError(errno.ENOTDIR, "Not a directory")
         except (MissingFileError, ValueError):
             raise MissingFileError(
@@ -265,7 +265,7 @@ class BundleFiles:
         opened = self._open(prefix or ".", _DIRECTORY) if _RELATIVE else None
         with (
             self._typed(prefix),
-            os.scandir(opened.number if opened else f"{self._place}/{prefix}") as entries,
+            os.scandir(opened.number if opened else long_path(f"{self._place}/{prefix}")) as entries,
         ):
             yield from entries
 
@@ -275,7 +275,7 @@ class BundleFiles:
         try:
             with self._typed(path):
                 if root is None:
-                    return os.stat(os.path.join(self._place, path))
+                    return os.stat(long_path(os.path.join(self._place, path)))
                 return os.stat(path, dir_fd=root.number)
         except MissingFileError:
             return None
@@ -319,7 +319,7 @@ class BundleFiles:
             raise ClosedBundleError
         with self._typed(path):
             if root is None:
-                return _Descriptor(os.open(os.path.join(self._place, path), flags))
+                return _Descriptor(os.open(long_path(os.path.join(self._place, path)), flags))
             return _Descriptor(os.open(path, flags, dir_fd=root.number))
 
     @contextmanager

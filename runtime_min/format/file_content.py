@@ -1,4 +1,4 @@
-"""Reading of open files in pieces, their digests, and mapping them into memory."""
+"""Paths of any length, reading of open files in pieces, their digests, and mapping them into memory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ctypes
 import errno
 import hashlib
 import mmap
+import ntpath
 import os
 import stat
 import weakref
@@ -13,8 +14,24 @@ from collections.abc import Iterator
 from typing import Any
 
 _BLOCK = 1 << 20
+_LONG = 200
+"""Characters of a path of Windows that leave room for the names of files in the directory."""
 _PIECE = 64 << 10
 """Bytes; the allocator returns memory of this size to the system at once."""
+
+
+def long_path(path: str | os.PathLike[str]) -> str:
+    """Returns a path by which this system opens a file however long it is."""
+    return extended_path(os.fspath(path)) if os.name == "nt" else os.fspath(path)
+
+
+def extended_path(path: str) -> str:
+    """Returns a path of Windows, a long one in the form that may have more than 259 characters."""
+    full = ntpath.abspath(path)
+    if len(full) < _LONG or full.startswith("\\\\?\\"):
+        return path
+    # The server of a network follows two backslashes, of which UNC keeps one.
+    return f"\\\\?\\UNC{full[1:]}" if full.startswith("\\\\") else f"\\\\?\\{full}"
 
 
 def open_regular(path: str, flags: int) -> int:
@@ -23,7 +40,7 @@ def open_regular(path: str, flags: int) -> int:
     Raises:
         OSError: the file cannot be opened or is not regular.
     """
-    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+    handle = os.open(long_path(path), flags | getattr(os, "O_NONBLOCK", 0))
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, "a directory, pipe, socket or device; expected a regular file")

@@ -21,6 +21,7 @@ from ..errors import (
     OutputError,
 )
 from ..format.bundle_files import BundleFiles
+from ..format.file_content import long_path
 from ..format.verify import manifest_of
 
 _HERE = -100
@@ -107,7 +108,7 @@ def staged(
         DiskFullError: there is not enough room.
         OutputError: nothing can be written there.
     """
-    destination = Path(os.path.abspath(destination))
+    destination = Path(long_path(os.path.abspath(destination)))
     check(destination)
     with locked(destination), replacing(destination, needed, check) as staging:
         yield staging

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from ..errors import ArgumentTypeError, ClosedPipeError, DiskFullError, OutputError
+from ..format.file_content import long_path
 
 _STANDARD_OUTPUT = 1
 
@@ -105,7 +106,7 @@ class Output:
             self._file = self._target.open("wb", buffering=0)
         else:
             # Through a link, as an ordinary write would go.
-            self._target = Path(os.path.realpath(self._target))
+            self._target = Path(long_path(os.path.realpath(self._target)))
             # A name of its own: with one as long as the target's, some would be too long.
             self._staging = self._target.with_name(f".{secrets.token_hex(8)}.part")
             self._file = self._staging.open("xb", buffering=0)
