@@ -94,8 +94,13 @@ class BundleFiles:
                 elif not os.path.isdir(long_path(directory)):
                     raise NotADirectoryError(errno.ENOTDIR, "Not a directory")
         except (MissingFileError, ValueError):
+            from .archive import is_archive
+
+            found = ""
+            if is_archive(directory):
+                found = f' It is a packed bundle: first run kokoro-bundle unpack "{directory}" -o DIRECTORY.'
             raise MissingFileError(
-                f"{directory} is not a bundle: expected a directory with {MANIFEST_NAME}."
+                f"{directory} is not a bundle: expected a directory with {MANIFEST_NAME}.{found}"
             ) from None
 
     def read_manifest(self, most: int) -> bytes:

@@ -12,6 +12,8 @@ import pytest
 
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.sign import sign_bundle
+from runtime_min import Bundle
+from runtime_min.errors import MissingFileError
 from runtime_min.receiver.arguments import run as main
 from tests.exporter.bundle.test_sign import make_key
 from tests.support.written import bytes_of
@@ -103,3 +105,10 @@ def test_what_was_unpacked_is_the_bundle_and_is_replaced_only_by_force(
     assert "add --force" in capsys.readouterr().err
     assert bytes_of(tmp_path / "bundle") == bytes_of(sound)
     assert sorted(os.listdir(tmp_path)) == ["bundle", "bundle.tar"]
+
+
+def test_loading_a_packed_bundle_fails_with_what_to_do(archive: Path) -> None:
+    with pytest.raises(
+        MissingFileError, match=r'first run kokoro-bundle unpack ".*bundle\.tar" -o DIRECTORY'
+    ):
+        Bundle.load(archive)
