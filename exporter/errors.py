@@ -37,6 +37,12 @@ class CacheError(ExportError):
     exit_code = 5
 
 
+class PackageMissingError(ExportError):
+    """A package that the exporter needs is not installed."""
+
+    exit_code = 5
+
+
 class ReferenceProcessError(ExportError):
     """The process that runs kokoro itself failed or ended."""
 

@@ -105,7 +105,7 @@ def uninterrupted() -> Iterator[None]:
         yield
         return
     received: list[tuple[int, FrameType | None]] = []
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
     earlier = {number: signal.signal(number, lambda *call: received.append(call)) for number in numbers}
     try:
         yield

@@ -45,18 +45,17 @@ class _Print(argparse.Action):
         parser.exit()
 
 
-def exit_code(task: Callable[[], object]) -> int:
+def exit_code(task: Callable[[], int | None]) -> int:
     """Runs the task of a command, shows an error or warning as one line, and returns the exit code."""
     use_standard_streams()
     try:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: tell(f"warning: {message}")
-            task()
+            return task() or 0
     except KokoroError as error:
         return _shown(error)
     except MemoryError as failure:
         return _shown(ResourceError("The command", failure))
-    return 0
 
 
 def _shown(error: KokoroError) -> int:

@@ -22,7 +22,7 @@ _PATIENCE = 1.0
 
 
 def run_command(module: str) -> int:
-    """Runs the function `run` of a module of this package, and returns the exit code.
+    """Runs the function `run` of a module, and returns the exit code.
 
     It is called once in a process, whose signals it handles before it imports anything: the modules take a
     fifth of a second.
@@ -42,9 +42,11 @@ def run_command(module: str) -> int:
     except BaseException:
         if not interrupt.received:
             raise
-        _handle(signal.SIG_IGN)
         importlib.import_module("runtime_min.output.console").tell("interrupted")
         return _INTERRUPTED
+    finally:
+        if interrupt.received:
+            _handle(signal.SIG_IGN)
 
 
 def _refuse(reason: str) -> int:

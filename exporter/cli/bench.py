@@ -9,6 +9,7 @@ import typer
 
 from exporter.cli.terminal import BundleArgument, ConsoleProgress, lengths, plain_console, reported_errors
 from runtime_min.format.signatures import MINIMUM_LENGTH
+from runtime_min.output.console import print_line
 
 if TYPE_CHECKING:
     from exporter.bench.options import Options
@@ -78,7 +79,7 @@ def bench(
             text = as_markdown(introduction, facts, (table.markdown() for table in shown))
             report = {"bench.md": text, "bench.json": as_json(as_content(benchmark))}
             for file in save(save_dir, report):
-                typer.echo(f"saved {file}")
+                print_line(f"saved {file}")
 
 
 def thread_counts(text: str) -> tuple[int, ...]:
@@ -116,9 +117,9 @@ def _watch_memory(options: Options, utterances: int, lengths: tuple[int, int], s
 
     with ConsoleProgress() as progress, EngineProcess(bundle_engine(options)) as process:
         found = soak(process, utterances, lengths, options.manifest.vocabulary, progress.step)
-    typer.echo(str(found))
+    print_line(str(found))
     if save_dir is not None:
         for file in save(save_dir, {"bench-memory.json": as_json(soak_content(found))}):
-            typer.echo(f"saved {file}")
+            print_line(f"saved {file}")
     if not found.flat:
         raise MemoryGrewError(f"Memory is not flat: {found}.")

@@ -10,6 +10,7 @@ import typer
 from exporter import directories
 from exporter.cli.terminal import ConsoleProgress, lengths, parts, reported_errors
 from runtime_min.format.signatures import STAGE_NAMES
+from runtime_min.output.console import print_line
 
 
 def bundle(
@@ -97,4 +98,4 @@ def bundle(
         measure, self_test = (None, None) if no_validate else (measure_bundle, make_self_test)
         with ConsoleProgress() as progress:
             written = export_bundle(options, progress, measure=measure, self_test=self_test)
-        typer.echo(written)
+        print_line(written)

@@ -11,6 +11,7 @@ from exporter.bundle.pack import pack_bundle
 from exporter.bundle.sign import sign_bundle
 from exporter.cli.terminal import BundleArgument, BundleOrArchive, reported_errors
 from runtime_min.format.origin import signature_of
+from runtime_min.output.console import print_line
 from runtime_min.receiver import commands
 
 DigestOption = Annotated[
@@ -58,7 +59,7 @@ def sign(
     with reported_errors():
         signature = signature or signature_of(path)
         sign_bundle(path, key, signature)
-        typer.echo(signature)
+        print_line(signature)
 
 
 def pack(
@@ -69,7 +70,7 @@ def pack(
     """Write a bundle into one file; the same bundle gives the same bytes."""
     with reported_errors():
         pack_bundle(path, output, force=force)
-        typer.echo(output)
+        print_line(output)
 
 
 def unpack(
@@ -98,7 +99,7 @@ def add_voices(
         from exporter.bundle.add_voices import add_voices
 
         added, sha256 = add_voices(path, packs, overwrite=overwrite)
-        typer.echo(f"{path}: added {', '.join(added)}; its manifest's SHA-256 is now")
-        typer.echo(sha256)
+        print_line(f"{path}: added {', '.join(added)}; its manifest's SHA-256 is now")
+        print_line(sha256)
         if signature_of(path).exists():
-            typer.echo(f"{signature_of(path)} belongs to the earlier manifest: sign the bundle again")
+            print_line(f"{signature_of(path)} belongs to the earlier manifest: sign the bundle again")

@@ -10,17 +10,18 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from runtime_min.errors import KokoroError
+from exporter.errors import PackageMissingError
+from runtime_min.output.console import print_line, tell
 
 EPILOG = (
-    "Exit codes: 0 done; 1 unexpected error, with a traceback; 2 wrong usage; 3 input that cannot be used "
-    "(checkpoint, configuration, voices, target, text); 4 damaged bundle; 5 unsuitable machine or tools; "
-    "6 output that cannot be written; 7 a stage that does not compile; 8 a bundle that differs from "
-    "kokoro; 130 interrupted."
+    "Exit codes: 0 done; 1 unexpected error, with a traceback; 2 wrong usage: an option or its value; "
+    "3 input that cannot be used (checkpoint, configuration, voices, text); 4 damaged bundle; "
+    "5 unsuitable machine or tools; 6 output that cannot be written; 7 a stage that does not compile; "
+    "8 a bundle that differs from kokoro; 130 interrupted."
 )
 _INTERRUPTED = 130
 
@@ -32,7 +33,7 @@ BundleOrArchive = Annotated[
 
 @contextmanager
 def reported_errors(interrupted: str = "interrupted") -> Iterator[None]:
-    """Turns the project's own errors, and an interruption, into a message and an exit code.
+    """Turns an interruption into a message and an exit code, and a missing package into an error.
 
     Args:
         interrupted: printed after Ctrl-C or a termination, with the state in which files are left.
@@ -40,28 +41,30 @@ def reported_errors(interrupted: str = "interrupted") -> Iterator[None]:
     earlier = signal.signal(signal.SIGTERM, _interrupt)
     try:
         yield
-    except KokoroError as error:
-        for line in (f"error: {error}", *getattr(error, "__notes__", ())):
-            typer.echo(_printable(line), err=True)
-        raise typer.Exit(error.exit_code) from error
     except ModuleNotFoundError as error:
-        typer.echo(f"error: {error.name} is missing: pip install kokoro-export", err=True)
-        raise typer.Exit(5) from error
+        raise PackageMissingError(f"{error.name} is missing: pip install kokoro-export") from error
     except KeyboardInterrupt as error:
-        typer.echo(interrupted, err=True)
+        tell(interrupted)
         raise typer.Exit(_INTERRUPTED) from error
     finally:
         signal.signal(signal.SIGTERM, earlier)
 
 
+def print_tables(*content: RenderableType) -> None:
+    """Prints tables and text on standard output.
+
+    Raises:
+        OutputError: they cannot be written.
+    """
+    console = plain_console()
+    with console.capture() as captured:
+        console.print(*content)
+    print_line(captured.get().rstrip("\n"), styled=True)
+
+
 def plain_console(**settings: Any) -> Console:
     """Returns a console that shows text as it is: a name in a bundle may look like rich's markup."""
     return Console(markup=False, emoji=False, highlight=False, **settings)
-
-
-def _printable(text: str) -> str:
-    """Returns `text` with escapes in the place of what a terminal would obey or cannot show."""
-    return "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in text)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

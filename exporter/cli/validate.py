@@ -14,9 +14,11 @@ from exporter.cli.terminal import (
     ConsoleProgress,
     parts,
     plain_console,
+    print_tables,
     reported_errors,
 )
 from runtime_min.format.signatures import MINIMUM_LENGTH, STAGE_NAMES
+from runtime_min.output.console import print_line
 
 if TYPE_CHECKING:
     from exporter.reference.padded import Tail
@@ -26,7 +28,6 @@ _MISSED = 8
 app = typer.Typer(
     help="Compare a bundle with kokoro, and show where any difference comes from.",
     epilog=EPILOG,
-    no_args_is_help=True,
 )
 CheckpointOption = Annotated[
     str | None,
@@ -68,10 +69,10 @@ def e2e(
         options = Options(path, utterances, cpu_level, checkpoint, config, threads, _answers(no_cache))
         with ConsoleProgress() as progress:
             found = compare_end_to_end(options, progress.doing)
-        plain_console().print(*as_tables(found))
+        print_tables(*as_tables(found))
         if json is not None:
             write_json(json, found, path)
-        typer.echo(verdict(found, path))
+        print_line(verdict(found, path))
     if not all(comparison.holds for comparison in found):
         raise typer.Exit(_MISSED)
 
@@ -151,7 +152,7 @@ def steps(
         show(report, plain_console())
         if save_dir is not None:
             save(report, save_dir)
-            typer.echo(f"saved {save_dir / 'report.html'}")
+            print_line(f"saved {save_dir / 'report.html'}")
     if not report.holds:
         raise typer.Exit(_MISSED)
 

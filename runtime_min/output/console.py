@@ -9,8 +9,12 @@ from typing import TextIO
 from .writer import reported, standard_output
 
 
-def print_line(line: str) -> None:
+def print_line(line: object, *, styled: bool = False) -> None:
     """Prints a line on standard output at once.
+
+    Args:
+        line: shown as `str` shows it.
+        styled: what a terminal would obey is meant for it, and is not escaped.
 
     Raises:
         OutputError: it cannot be written; `ClosedPipeError` if nobody reads any more.
@@ -18,7 +22,7 @@ def print_line(line: str) -> None:
     stream = standard_output()
     with reported("Standard output"):
         try:
-            print(printable(line), file=stream, flush=True)
+            print(line if styled else printable(str(line)), file=stream, flush=True)
         except OSError:
             _discard(stream)
             raise

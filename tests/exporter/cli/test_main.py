@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import signal
 import sys
 from pathlib import Path
@@ -109,13 +110,18 @@ class TestBundle:
             ["bundle", "-o", "demo", "--jobs", "0"],
             ["bundle", "-o", "demo", "--stages", "vocoder"],
             ["bundle", "-o", "demo", "--text-buckets", "128,32"],
+            ["bundle", "-o", "demo", "--target", "moon"],
+            ["bundle", "-o", "demo", "--cpu-level", "moon"],
             ["no-such-command"],
+            ["validate"],
+            [],
         ],
     )
     def test_wrong_usage_ends_with_2(self, arguments):
         result = run(*arguments)
         assert result.exit_code == 2
-        assert "Traceback" not in result.output
+        assert re.fullmatch(r"error: [^\n]*\.\n", result.stderr)
+        assert result.stdout == ""
 
     @pytest.mark.parametrize(
         ("error", "code"),
@@ -123,7 +129,7 @@ class TestBundle:
             (OptionError("what to do"), 2),
             (CheckpointUnreachableError("what to do"), 3),
             (VoiceError("what to do"), 3),
-            (UnknownTargetError("what to do"), 3),
+            (UnknownTargetError("what to do"), 2),
             (LinkerMissingError("what to do"), 5),
             (DiskFullError("demo", 10, 5), 6),
             (StageError("what to do"), 7),

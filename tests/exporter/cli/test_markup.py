@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from exporter.bundle.write import write_bundle
 from exporter.cli.main import app
-from exporter.cli.terminal import ConsoleProgress, plain_console, reported_errors
+from exporter.cli.terminal import ConsoleProgress, plain_console
 from exporter.errors import ExportError
+from runtime_min.command_line import exit_code
 from runtime_min.format.manifest import CpuLevel
 from tests.support.tiny_bundle import dummy_contents, with_entries
 
@@ -54,8 +54,10 @@ def test_progress_and_tables_show_names_as_they_are(name: str) -> None:
 
 
 def test_an_error_sends_no_command_to_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(typer.Exit), reported_errors():
+    def fail() -> int:
         raise ExportError("the linker says:\n\tno \x1b[2J\x07 \u202e file \udc80 é")
+
+    assert exit_code(fail) == 1
     assert capsys.readouterr().err == "error: the linker says:\n\tno \\x1b[2J\\x07 \\u202e file \\udc80 é\n"
 
 
