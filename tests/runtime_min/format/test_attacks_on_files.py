@@ -375,6 +375,7 @@ CHANGES = {
     "truncated to a page": "os.truncate(PATH, 64)",
     "longer": "open(PATH, 'ab').write(b'x')",
     "rewritten": "f = open(PATH, 'r+b'); f.write(bytes(64)); f.close()",
+    "by another name": "os.link(PATH, PATH + '2'); f = open(PATH + '2', 'r+b'); f.write(b'x'); f.close()",
 }
 
 
