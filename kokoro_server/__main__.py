@@ -13,9 +13,14 @@ from runtime_min.errors import KokoroError
 
 try:
     from .app import Options
-    from .serve import serve
+    from .serve import Settings, serve
 except ImportError as missing:
-    sys.exit(f"error: kokoro-server needs packages that are not installed ({missing}); see docs/server.md.")
+    print(
+        f"error: kokoro-server needs packages that are not installed ({missing}): "
+        "pip install 'kokoro-export-runtime[server]'",
+        file=sys.stderr,
+    )
+    sys.exit(5)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,11 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 options.api_key or os.environ.get("KOKORO_API_KEY") or None,
                 options.cors_origin,
             ),
-            host=options.host,
-            port=options.port,
-            workers=options.workers,
-            grace_seconds=options.grace,
-            wyoming_port=options.wyoming_port,
+            Settings(options.host, options.port, options.workers, options.grace, options.wyoming_port),
         )
     except (KokoroError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

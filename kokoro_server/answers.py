@@ -50,7 +50,7 @@ class SpeechAnswer:
                 answer.result()
             else:
                 metrics.REQUESTS.labels("disconnected").inc()
-        except (KokoroError, TimeoutError, asyncio.TimeoutError, asyncio.CancelledError) as error:
+        except (KokoroError, TimeoutError, asyncio.CancelledError) as error:
             # It is too late for another status. A cancelled answer met the end of the server.
             _log.warning("An answer was broken off: %s", str(error) or type(error).__name__)
             metrics.REQUESTS.labels("broken off").inc()

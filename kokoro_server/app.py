@@ -108,7 +108,7 @@ class Service:
             body = await asyncio.wait_for(_body(request), BODY_SECONDS)
             asked = read_request(body, self._bundle.voices)
             self._turns.check_room()
-        except (TimeoutError, asyncio.TimeoutError) as error:
+        except TimeoutError as error:
             raise RequestError(408, f"The body took longer than {BODY_SECONDS:g} s.") from error
         except RequestError as error:
             metrics.REQUESTS.labels(str(error.status)).inc()
@@ -161,7 +161,8 @@ def create_app(
     async def life(app: Starlette) -> AsyncIterator[None]:
         async with wyoming.serving(bundle, turns, options.send_seconds, wyoming_socket):
             yield
-        turns.close()
+        # Answers that are broken off end meanwhile.
+        await asyncio.to_thread(turns.close)
         bundle.close()
 
     service = Service(bundle, turns, options)

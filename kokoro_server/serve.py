@@ -7,6 +7,7 @@ import signal
 import socket
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import uvicorn
@@ -36,52 +37,61 @@ class Connection(H11Protocol):
             self.transport.abort()
 
 
-def serve(
-    load: Callable[[], Bundle],
-    options: Options,
-    *,
-    host: str = "127.0.0.1",
-    port: int = 8880,
-    workers: int = 1,
-    grace_seconds: int = 30,
-    wyoming_port: int | None = None,
-) -> None:
-    """Serves until SIGTERM or Ctrl-C; running answers then have `grace_seconds` to finish.
+@dataclass(frozen=True)
+class Settings:
+    """How processes serve an application."""
+
+    host: str = "127.0.0.1"
+    port: int = 8880
+    """0 for any that is free."""
+    workers: int = 1
+    """Processes; each loads the bundle, and they share its pages."""
+    grace_seconds: int = 30
+    """Seconds for running answers after the signal to end."""
+    wyoming_port: int | None = None
+    """None for HTTP alone."""
+
+
+def serve(load: Callable[[], Bundle], options: Options, settings: Settings) -> None:
+    """Serves until SIGTERM or Ctrl-C.
 
     Args:
         load: loads the bundle; can be pickled where there are several workers.
         options: of the application.
-        host: address to listen at.
-        port: port for HTTP; 0 for any that is free.
-        workers: number of processes; each loads the bundle, and they share its pages.
-        grace_seconds: seconds for the running answers at the end.
-        wyoming_port: port for Wyoming.
+        settings: of the processes.
 
     Raises:
         KokoroError: the bundle cannot be loaded.
     """
-    listener = None if wyoming_port is None else socket.create_server((host, wyoming_port))
-    config = uvicorn.Config(
-        partial(create_app, load, options, listener),
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        http=Connection,
-        ws="none",
-        loop="asyncio",
-        timeout_graceful_shutdown=grace_seconds,
-        # The last resort: new requests are refused long before, and are told when to return.
-        limit_concurrency=4 * options.longest_queue,
-    )
+    config = configured(load, options, settings)
     # uvicorn raises a signal again after it ended in good order, which would be the exit code.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     sockets = [config.bind_socket()]
-    if workers == 1:
+    if settings.workers == 1:
         uvicorn.Server(config).run(sockets)
         return
+    # Worker processes are started again when they end, so what they would all meet is met here.
     load().close()
     with tempfile.TemporaryDirectory(prefix="kokoro-server-") as directory:
         os.environ[metrics.DIRECTORY] = directory
         Multiprocess(config, sockets).run()
+
+
+def configured(load: Callable[[], Bundle], options: Options, settings: Settings) -> uvicorn.Config:
+    """Returns uvicorn's configuration; binds the port for Wyoming."""
+    address = (settings.host, settings.wyoming_port)
+    listener = None if settings.wyoming_port is None else socket.create_server(address)
+    return uvicorn.Config(
+        partial(create_app, load, options, listener),
+        factory=True,
+        host=settings.host,
+        port=settings.port,
+        workers=settings.workers,
+        http=Connection,
+        ws="none",
+        loop="asyncio",
+        timeout_graceful_shutdown=settings.grace_seconds,
+        # The last resort: new requests are refused long before, and are told when to return.
+        limit_concurrency=4 * options.longest_queue,
+    )

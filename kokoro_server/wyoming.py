@@ -130,7 +130,7 @@ async def serving(
         running.add(task)
         try:
             await Handler(reader, writer, bundle, turns, send_seconds).run()
-        except (OSError, EOFError, TimeoutError, asyncio.TimeoutError) as error:
+        except (OSError, EOFError, TimeoutError) as error:
             _log.info("A Wyoming connection ended: %s", str(error) or type(error).__name__)
             writer.transport.abort()
         finally:

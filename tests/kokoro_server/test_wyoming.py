@@ -1,0 +1,99 @@
+"""Home Assistant's protocol, spoken by its own client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from wyoming.audio import AudioChunk, AudioStart, AudioStop
+from wyoming.client import AsyncTcpClient
+from wyoming.error import Error
+from wyoming.event import Event
+from wyoming.info import Describe, Info
+from wyoming.tts import Synthesize, SynthesizeVoice
+
+from kokoro_server.app import Options
+from kokoro_server.wyoming import chosen_voice
+from runtime_min import Audio, encode
+from tests.support.fake_speech import VOICES, FakeBundle, Running, fake_g2p, serving
+
+TEXT = "One sentence, and another one. " * 4
+
+
+async def events(port: int, *asked: Event, last: str) -> list[Event]:
+    async with AsyncTcpClient("127.0.0.1", port) as client:
+        for event in asked:
+            await client.write_event(event)
+        found: list[Event] = []
+        while not found or found[-1].type != last:
+            event_read = await asyncio.wait_for(client.read_event(), 10)
+            assert event_read is not None
+            found.append(event_read)
+        return found
+
+
+def test_the_voices_are_described(server: Running) -> None:
+    (event,) = asyncio.run(events(server.wyoming_port, Describe().event(), last="info"))
+    (program,) = Info.from_event(event).tts
+    assert [voice.name for voice in program.voices] == list(VOICES)
+    assert program.voices[3].languages == ["es"] and program.installed
+
+
+def test_text_becomes_audio(server: Running) -> None:
+    asked = Synthesize(TEXT, SynthesizeVoice(name="am_adam")).event()
+    start, *chunks, stop = asyncio.run(events(server.wyoming_port, asked, last="audio-stop"))
+    assert AudioStart.from_event(start).rate == 24_000 and AudioStop.is_type(stop.type)
+    sound = [AudioChunk.from_event(chunk) for chunk in chunks]
+    assert {(chunk.rate, chunk.width, chunk.channels) for chunk in sound} == {(24_000, 2, 1)}
+    whole = Audio.join(FakeBundle().pieces(TEXT, "am_adam", 1.0, g2p=fake_g2p))
+    assert b"".join(chunk.audio for chunk in sound) == encode(whole.samples, "pcm16")
+
+
+def test_an_error_is_an_event_and_the_connection_goes_on(server: Running) -> None:
+    asked = (Synthesize("Hi.", SynthesizeVoice(name="nobody")).event(), Synthesize("Hi.").event())
+    error, *rest = asyncio.run(events(server.wyoming_port, *asked, last="audio-stop"))
+    assert "no voice 'nobody'" in Error.from_event(error).text and len(rest) > 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (None, "af_heart"),
+        (SynthesizeVoice(name="alloy"), "af_alloy"),
+        (SynthesizeVoice(language="es"), "ef_dora"),
+        (SynthesizeVoice(language="en_US"), "af_heart"),
+        (SynthesizeVoice(language="xx"), "af_heart"),
+    ],
+    ids=str,
+)
+def test_a_language_stands_for_its_first_voice(asked: SynthesizeVoice | None, expected: str) -> None:
+    assert chosen_voice(asked, FakeBundle().voices) == expected
+
+
+def test_what_is_no_event_ends_its_connection_alone(server: Running) -> None:
+    async def answer(data: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.wyoming_port)
+        writer.write(data)
+        found = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        return found
+
+    for data in (b"\n", b"{\n", b"[]\n", b"{}\n", b'{"type": "synthesize"}\n', b"x" * 70_000):
+        assert asyncio.run(answer(data)) == b""
+    test_the_voices_are_described(server)
+
+
+def test_a_client_that_leaves_or_does_not_read_stops_its_speech() -> None:
+    async def silent(port: int) -> None:
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1_024)
+        content = json.dumps({"text": TEXT * 500}).encode()
+        writer.write(b'{"type": "synthesize", "data_length": %d}\n%s' % (len(content), content))
+        await asyncio.sleep(1.5)
+        writer.transport.abort()
+
+    with serving(FakeBundle(), Options(send_seconds=0.3)) as running:
+        asyncio.run(silent(running.wyoming_port))
+        computed = len(running.bundle.computed)
+        test_the_voices_are_described(running)
+        assert 0 < computed < 300

@@ -1,0 +1,105 @@
+"""A server of a fake bundle: tones for letters, after a chosen time for each piece.
+
+``python -m tests.support.fake_speech SECONDS OPTIONS...`` serves it as the command does.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import uvicorn
+
+import kokoro_server.__main__
+from kokoro_server import speech
+from kokoro_server.app import Options
+from kokoro_server.serve import Settings, configured
+from runtime_min import Audio, VoiceName, Word
+from runtime_min.speech.request import Capabilities, Request, plan_speech
+from runtime_min.speech.speak import speak
+from tests.support.fake_synthesis import LETTERS, VOCABULARY, VOICE, Fake
+
+VOICES = ("af_heart", "af_alloy", "am_adam", "ef_dora")
+
+
+class FakeBundle:
+    """The part of `Bundle` that a server uses."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+        """Time to compute a piece."""
+        self.computed: list[str] = []
+        """Phonemes of every piece."""
+        self.voices = tuple(map(VoiceName, VOICES))
+        self.closed = False
+        tables = {name: np.full_like(VOICE, number) for number, name in enumerate(VOICES)}
+        self._capabilities = Capabilities(tables, VOCABULARY, 60)
+
+    def pieces(self, text: str, voice: str, speed: float, *, g2p: Any) -> Iterator[Audio]:
+        request = Request(text, voice, speed, 0, g2p, 0.0, 0.0, False)
+        for audio in speak(plan_speech(self._capabilities, request, whole=False), Fake()):
+            time.sleep(self.seconds)
+            self.computed.append(audio.phonemes)
+            yield audio
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def fake_g2p(text: str) -> list[Word]:
+    """Takes every character for one of the fake's letters, marks for themselves."""
+    return [
+        Word(word, "".join(c if c in ".," else LETTERS[ord(c) % len(LETTERS)] for c in word), " ")
+        for word in text.split()
+        if any(map(str.isalnum, word))
+    ]
+
+
+@dataclass
+class Running:
+    """A server in a thread of this process."""
+
+    bundle: FakeBundle
+    port: int
+    wyoming_port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@contextmanager
+def serving(bundle: FakeBundle, options: Options = Options(), grace: int = 5) -> Iterator[Running]:  # noqa: B008
+    config = configured(lambda: bundle, options, Settings(port=0, grace_seconds=grace, wyoming_port=0))  # type: ignore[arg-type,return-value]
+    server, sockets = uvicorn.Server(config), [config.bind_socket()]
+    thread = threading.Thread(target=server.run, args=(sockets,))
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    assert isinstance(config.app, partial)
+    try:
+        yield Running(bundle, sockets[0].getsockname()[1], config.app.args[2].getsockname()[1])
+    finally:
+        server.should_exit = True
+        thread.join()
+    assert bundle.closed
+
+
+speech.find_g2p = lambda language: ("fake", fake_g2p)  # type: ignore[attr-defined]
+
+
+def load(seconds: str, threads: int | None) -> FakeBundle:
+    return FakeBundle(float(seconds))
+
+
+if __name__ == "__main__":
+    kokoro_server.__main__.Bundle.load = load  # type: ignore[attr-defined]
+    sys.exit(kokoro_server.__main__.main())
