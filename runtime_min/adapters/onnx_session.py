@@ -58,13 +58,16 @@ class OnnxSession:
             tokens = np.asarray(input_feed.get("tokens", input_feed.get("input_ids")), np.int64)
             style = np.asarray(input_feed["style"], np.float32)
             speed = float(np.asarray(input_feed["speed"]).ravel().item())
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise TensorInputError(
                 f"Expected the inputs tokens, style and speed as numbers, found another: {error}."
             ) from None
-        samples, durations = speak_tokens(self._bundle, tokens, style, speed, self._seed)
-        outputs = {"waveform": samples, "duration": durations}
-        return [outputs[name] for name in output_names or outputs]
+        known = [node.name for node in self.get_outputs()]
+        names = output_names or known
+        if unknown := sorted(set(names) - set(known)):
+            raise TensorInputError(f"Expected output names among {known}, found {unknown}.")
+        waveform, duration = speak_tokens(self._bundle, tokens, style, speed, self._seed)
+        return [waveform if name == "waveform" else duration for name in names]
 
 
 def _nodes(**types: str) -> list[SimpleNamespace]:
