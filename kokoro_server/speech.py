@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 from runtime_min import Bundle, Timing, VoiceName
-from runtime_min.text import find_g2p
 
 from . import metrics
 from .encoders import SAMPLE_RATE, encoder
 from .requests import SpeechRequest
 
 FRAMES_PER_SECOND = 40
-_finding = threading.Lock()
 
 
 class SpokenPiece(NamedTuple):
@@ -34,26 +30,10 @@ def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
         KokoroError: the request cannot be spoken; if by its text or voice, before the first piece.
     """
     output = encoder(request.format)
-    g2p = g2p_for(request.language or VoiceName(request.voice).language or "en-US")
+    _, g2p = bundle.find_g2p(request.language or VoiceName(request.voice).language or "en-US")
     for audio in bundle.pieces(request.text, request.voice, request.speed, g2p=g2p):
         samples = audio.samples if request.volume == 1 else request.volume * audio.samples
         seconds = len(samples) / SAMPLE_RATE
         metrics.AUDIO.inc(seconds)
         yield SpokenPiece(output.encode(samples), audio.words, len(audio.phonemes), seconds)
     yield SpokenPiece(output.finish(), (), 0, 0.0)
-
-
-def g2p_for(language: str) -> Callable[[str], Any]:
-    """Returns the G2P of a language, loaded once.
-
-    Raises:
-        G2PMissingError: none is installed.
-        LanguageError: there is no such language.
-    """
-    with _finding:
-        return _found(language)
-
-
-@lru_cache(maxsize=32)
-def _found(language: str) -> Callable[[str], Any]:
-    return find_g2p(language)[1]

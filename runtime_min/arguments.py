@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from .command import STANDARD, list_voices, self_test, speak
+from .command import STANDARD, list_voices, print_phonemes, self_test, speak
 from .command_line import Parser, exit_code
 from .format.manifest import MANIFEST_NAME
 from .output.audio_file import SUFFIXES as AUDIO_SUFFIXES
@@ -34,7 +34,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
     def task() -> None:
         options = parse(arguments)
-        (list_voices if options.list_voices else self_test if options.self_test else speak)(options)
+        tasks = (list_voices, self_test, print_phonemes)
+        next((task for task in tasks if getattr(options, task.__name__)), speak)(options)
 
     return exit_code(task)
 
@@ -50,6 +51,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.bundle is None:
         parser.error("the following arguments are required: BUNDLE")
+    if options.print_phonemes and options.text is None and options.text_file is None:
+        parser.error("argument --print-phonemes: expected --text or --text-file")
     if options.timings is not None and options.timings.suffix.lower() not in SUFFIXES:
         parser.error(f"argument --timings: expected a name that ends with {', '.join(SUFFIXES)}")
     if options.output != STANDARD:
@@ -79,10 +82,14 @@ def _parser() -> argparse.ArgumentParser:
     add("bundle", nargs="?", default=_own_bundle(), type=Path, metavar="BUNDLE", help=argparse.SUPPRESS)
     add_task("--phonemes", metavar="P", help="phonemes to speak; - is standard input")
     add_task("--phonemes-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
-    add_task("--text", metavar="T", help="text to speak (needs misaki or espeak-ng); - is standard input")
+    add_task(
+        "--text", metavar="T", help="text to speak, English without any other package; - is standard input"
+    )
     add_task("--text-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
     add_task("--list-voices", action="store_true", help="show the bundle's voices")
     add_task("--self-test", action="store_true", help="compare every stage with kokoro's stored values")
+    add("--print-phonemes", action="store_true", help="print a line of phonemes for each line of text alone")
+    add("--lexicon", type=Path, metavar="FILE", help="words of an English text with phonemes: GIF ʤˈɪf")
     add("--language", metavar="L", help="of the text: en-us, es, fr-fr, hi, ja ... (default: the voice's)")
     add(
         "--voice",

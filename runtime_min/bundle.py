@@ -38,6 +38,8 @@ from .speech.words import G2P, SpeechInput
 
 if TYPE_CHECKING:
     from .model.self_test import StageFigure
+    from .text.bundled import BundledText
+    from .text.lexicon import Words
 
 
 class Bundle:
@@ -52,6 +54,7 @@ class Bundle:
         self.voice_tables: Mapping[str, NDArray[np.float32]] = VoiceTables(files, manifest.voices)
         """Style rows of every voice, float32 ``[rows, columns]``."""
         self._files = files
+        self._text: BundledText | None = None
         tvm_ffi = load_tvm(files, manifest)
         devices = load_devices(tvm_ffi, files, manifest)
         parameters = map_parameters(tvm_ffi, files, manifest.parameters)
@@ -143,6 +146,9 @@ class Bundle:
         speed: float = 1.0,
         seed: int = 0,
         *,
+        text: bool = False,
+        language: str | None = None,
+        lexicon: Words | None = None,
         g2p: G2P | None = None,
         sentence_pause: float = 0.0,
         clause_pause: float = 0.0,
@@ -153,17 +159,21 @@ class Bundle:
         Up to `max_phonemes` are synthesised at once. More are split between sentences, clauses or words,
         and the joined pieces of `stream` are returned.
 
+            bundle.synthesize("On 3 May 2025 she read $4.50.", text=True)
             bundle.synthesize("həlˈO wˈɜɹld!", "af_heart*0.7+am_adam*0.3", speed=1.2)
             bundle.synthesize([Word("Hello", "həlˈO", " "), Word("world", "wˈɜɹld")]).words
             bundle.synthesize([Segment("həlˈO!"), Segment("həlˈO!", voice="am_adam", speed=0.8)])
 
         Args:
             phonemes: phonemes as kokoro's G2P (misaki) writes them; or words with phonemes; or segments
-                with a voice and speed of their own; with `g2p`, text or segments of text.
+                with a voice and speed of their own; with `text` or `g2p`, text or segments of text.
             voice: a name, a blend, names to average, or an array, see `voices.style_row`.
             speed: from 0.25 to 4; 2 is twice as fast.
             seed: seed of the noise in unvoiced sounds, from 0 to 2**64 - 1; equal seeds give equal samples.
-            g2p: makes phonemes, or words with phonemes, of a text.
+            text: the input is text; `find_g2p` tells what makes phonemes of it.
+            language: language of the text, such as ``en-us``; by default that of the voice.
+            lexicon: phonemes by word of English text; or, by word, phonemes by part of speech.
+            g2p: makes phonemes, or words with phonemes, of a text, in the place of `text`.
             sentence_pause: seconds of silence to add after each sentence but the last.
             clause_pause: the same after clauses that do not end a sentence.
             trim: leave out silence at the beginning and the end.
@@ -173,6 +183,8 @@ class Bundle:
             MissingStagesError: this is a partial bundle.
             ModelOutputError: the model computed samples or durations that are not finite.
         """
+        if text:
+            phonemes = self._bundled_text().words(phonemes, voice, language, lexicon)
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         pieces, _ = self._speak(request, whole=True)
         return Audio.join(pieces)
@@ -184,6 +196,9 @@ class Bundle:
         speed: float = 1.0,
         seed: int = 0,
         *,
+        text: bool = False,
+        language: str | None = None,
+        lexicon: Words | None = None,
         g2p: G2P | None = None,
         sentence_pause: float = 0.0,
         clause_pause: float = 0.0,
@@ -198,6 +213,8 @@ class Bundle:
         Arguments and errors are those of `synthesize`. Wrong input is refused here; a later error is raised
         when its piece is taken. Computing starts at once.
         """
+        if text:
+            phonemes = self._bundled_text().words(phonemes, voice, language, lexicon)
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         return Stream(*self._speak(request, whole=False))
 
@@ -208,6 +225,9 @@ class Bundle:
         speed: float = 1.0,
         seed: int = 0,
         *,
+        text: bool = False,
+        language: str | None = None,
+        lexicon: Words | None = None,
         g2p: G2P | None = None,
         sentence_pause: float = 0.0,
         clause_pause: float = 0.0,
@@ -217,8 +237,27 @@ class Bundle:
 
         This is for servers, which decide whose piece is next. Arguments and errors are those of `stream`.
         """
+        if text:
+            phonemes = self._bundled_text().words(phonemes, voice, language, lexicon)
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         return self._speak(request, whole=False)[0]
+
+    def find_g2p(self, language: str, *, lexicon: Words | None = None) -> tuple[str, G2P]:
+        """Returns the name of the best G2P for a language, and the G2P.
+
+        English needs nothing but the bundle; `text.find_g2p` describes the other languages.
+
+        Args:
+            language: such as ``en-us``, or the `language` of a voice.
+            lexicon: phonemes by word, for the bundle's own G2P.
+
+        Raises:
+            NoTextError: the bundle has no data for English, and no G2P is installed.
+            G2PMissingError: no G2P for another language is installed.
+            LanguageError: there is no such language.
+            BundleError: the bundle's data for text are damaged.
+        """
+        return self._bundled_text().find_g2p(language, lexicon)
 
     def trace(
         self,
@@ -282,6 +321,13 @@ class Bundle:
         # Not cleared: a stream that is still open gets its error from the worker.
         self._stages = {}
         self._files.close()
+
+    def _bundled_text(self) -> BundledText:
+        # Whoever gives phonemes need not wait for its import.
+        from .text.bundled import BundledText
+
+        self._text = self._text or BundledText(self.manifest, self._files)
+        return self._text
 
     def _speak(self, request: Request, *, whole: bool) -> tuple[Iterator[Audio], str]:
         """Returns the pieces of the speech, each computed when it is taken, and all phonemes."""

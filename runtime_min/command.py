@@ -15,13 +15,12 @@ from .bundle import Bundle
 from .engine.machine import this_machine
 from .errors import InputError, OutputError, TextEncodingError
 from .format.origin import read_key
-from .model.voices import VoiceName
+from .model.voices import voice_language
 from .output.audio_file import AudioFile, audio_file
 from .output.console import print_line, tell
 from .speech.subtitles import write_timings
 from .speech.timing import Audio, Timing
-from .speech.words import G2P, Segment
-from .text import LANGUAGES, find_g2p
+from .speech.words import G2P, Segment, read_input
 
 STANDARD = Path("-")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
@@ -72,8 +71,9 @@ def speak(options: argparse.Namespace) -> None:
     """
     if options.output == STANDARD and os.isatty(1):
         raise OutputError("Standard output is a terminal: send it on (| aplay), or name a file with -o.")
-    text, g2p, g2p_name = _read(options)
+    text = _input(options)
     with _load(options) as bundle:
+        g2p_name, g2p = _g2p(options, bundle)
         progress = _Progress(options, bundle)
         if g2p_name:
             progress.show(f"text to phonemes: {g2p_name}")
@@ -85,10 +85,25 @@ def speak(options: argparse.Namespace) -> None:
                 file.write(piece.samples)
                 words += piece.words
                 tokens += piece.tokens
+                for word in piece.unspoken:
+                    progress.warning(f"{word.text!r:.60} cannot be spoken: see character {word.offset}.")
                 progress.piece(file.samples, len(tokens) / count)
         if options.timings is not None:
             write_timings(options.timings, text, words, tokens)
         progress.done()
+
+
+def print_phonemes(options: argparse.Namespace) -> None:
+    """Prints the phonemes of the text, a line for each of its lines.
+
+    Raises:
+        KokoroError: the text cannot be read, or not be turned into phonemes.
+    """
+    text = _input(options)
+    with _load(options) as bundle:
+        _, g2p = _g2p(options, bundle)
+        for line in text.splitlines():
+            print_line(read_input(line, g2p)[0].phonemes if line.strip() else "")
 
 
 def paragraphs(text: str, *, written: bool = False) -> list[str]:
@@ -140,18 +155,21 @@ def _pieces(
             yield stream, len(stream.phonemes)
 
 
-def _read(options: argparse.Namespace) -> tuple[str, G2P | None, str]:
-    """Returns the input, the G2P for it if it is text, and the G2P's name."""
+def _input(options: argparse.Namespace) -> str:
     if options.text is None and options.text_file is None:
-        return _content(options.phonemes, options.phonemes_file), None, ""
-    language = options.language or VoiceName(re.split(r"[+,*]", options.voice)[0].strip()).language
-    if language is None:
-        raise InputError(
-            f"The text's language is not known from the voice {options.voice!r}: add --language, such as "
-            f"{', '.join(LANGUAGES.values())}."
-        )
-    name, g2p = find_g2p(language)
-    return _content(options.text, options.text_file), g2p, name
+        return _content(options.phonemes, options.phonemes_file)
+    return _content(options.text, options.text_file)
+
+
+def _g2p(options: argparse.Namespace, bundle: Bundle) -> tuple[str, G2P | None]:
+    """Returns the name of the G2P for the input, and the G2P; none for phonemes."""
+    if options.text is None and options.text_file is None:
+        return "", None
+    # Whoever gives phonemes need not wait for its import.
+    from .text.lexicon import read_lexicon
+
+    lexicon = None if options.lexicon is None else read_lexicon(options.lexicon)
+    return bundle.find_g2p(options.language or voice_language(options.voice), lexicon=lexicon)
 
 
 def _content(argument: str | None, path: Path | None) -> str:
@@ -186,8 +204,10 @@ class _Progress:
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._line = ""
         if bundle.manifest.model.synthetic:
-            warning = "THIS BUNDLE BABBLES: its weights are random (a synthetic checkpoint), not a voice."
-            tell(f"warning: {warning}")
+            self.warning("THIS BUNDLE BABBLES: its weights are random (a synthetic checkpoint), not a voice.")
+
+    def warning(self, text: str) -> None:
+        tell(f"warning: {text}")
 
     def show(self, text: str, stays: bool = True) -> None:
         if not self._quiet:

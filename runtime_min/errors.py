@@ -253,6 +253,28 @@ class LanguageError(UsageError):
         super().__init__(f"There is no G2P for the language {found!r}: expected one of {_listed(known)}.")
 
 
+class VoiceLanguageError(InputError):
+    """The language of a text is not known, because its voice's name does not show one."""
+
+    def __init__(self, voice: object, known: Iterable[str]) -> None:
+        """Takes the voice, and the languages that can be named."""
+        super().__init__(
+            f"The text's language is not known from the voice {_shown(voice)}: name it (language=, or "
+            f"--language), such as {_listed(known)}."
+        )
+
+
+class NoTextError(InputError):
+    """The bundle cannot turn text of a language into phonemes."""
+
+    def __init__(self, language: str, known: Iterable[str]) -> None:
+        """Takes the language, and those that the bundle has."""
+        super().__init__(
+            f"This bundle has no data for text in {language!r}: expected it in the extension 'text', found "
+            f"{_listed(known)}. Export the bundle with --languages {language}, or give phonemes or a g2p."
+        )
+
+
 class TextEncodingError(InputError):
     """A text is not UTF-8."""
 

@@ -77,10 +77,19 @@ class BundleContents:
     extension_files: Mapping[str, bytes] = field(default_factory=dict)
     """Contents of the extensions' files, by path."""
 
+    def extended(self, added: ExtensionFiles) -> BundleContents:
+        """Returns the same contents with more extensions."""
+        extensions = {**self.manifest.extensions, **added.extensions}
+        return replace(
+            self,
+            manifest=replace(self.manifest, extensions=extensions),
+            extension_files={**self.extension_files, **added.files},
+        )
+
 
 @dataclass(frozen=True)
-class SelfTestFiles:
-    """A self-test: its entry among the manifest's extensions, and the contents of its files by path."""
+class ExtensionFiles:
+    """Entries among the manifest's extensions, and the contents of their files by path."""
 
     extensions: dict[str, Any]
     files: dict[str, bytes]
@@ -140,6 +149,7 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     _write_texts(staging, manifest)
     _write_archive(staging / RUNTIME_ARCHIVE)
     for path, data in contents.extension_files.items():
+        (staging / path).parent.mkdir(exist_ok=True)
         (staging / path).write_bytes(data)
     return replace(manifest, files=list_files(staging))
 
@@ -230,5 +240,6 @@ def _needed_bytes(contents: BundleContents) -> int:
     return (
         sum(path.stat().st_size for path in contents.copies.values())
         + sum(array.nbytes + ALIGNMENT for array in arrays)
+        + sum(map(len, contents.extension_files.values()))
         + _HEADROOM
     )

@@ -42,6 +42,9 @@ def bundle(
     frame_buckets: Annotated[
         str | None, typer.Option(help="Largest numbers of frames (40 a second), joined by commas.")
     ] = None,
+    languages: Annotated[
+        str, typer.Option(help="Languages whose text the bundle can speak, joined by commas, or none.")
+    ] = "en-us,en-gb",
     runtime_library: Annotated[
         Path | None,
         typer.Option(
@@ -88,6 +91,7 @@ def bundle(
         stages=tuple(parts(stages)) if stages is not None else STAGE_NAMES,
         text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
         frame_buckets=lengths("--frame-buckets", frame_buckets) or None,
+        languages=() if languages == "none" else tuple(parts(languages)),
         runtime_library=runtime_library,
         jobs=jobs or default_workers(),
         cache=None if no_cache else cache_dir or directories.libraries(),

@@ -16,6 +16,7 @@ from exporter.directories import refuse_shared
 from exporter.errors import ExportError
 from exporter.export.runtime_wheel import runtime_libraries
 from exporter.progress import Progress
+from exporter.text.files import LANGUAGES
 from runtime_min.engine.machine import this_machine
 from runtime_min.format.manifest import CPU
 from runtime_min.format.signatures import (
@@ -66,6 +67,8 @@ class ExportOptions:
     text_buckets: tuple[int, ...] = TEXT_BUCKETS
     frame_buckets: tuple[int, ...] | None = None
     """None takes `FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` for a decoder on a GPU."""
+    languages: tuple[str, ...] = LANGUAGES
+    """Languages whose text the bundle turns into phonemes."""
     runtime_library: Path | None = None
     """TVM's runtime for the target, or the wheel that holds it; None takes this machine's, or fetches it."""
     jobs: int = 1
@@ -173,6 +176,11 @@ def _check_options(options: ExportOptions) -> None:
     if unknown or not options.stages:
         raise OptionError(
             f"--stages: expected some of {', '.join(STAGE_NAMES)}, found {', '.join(unknown) or 'nothing'}."
+        )
+    unknown = sorted(set(options.languages) - set(LANGUAGES))
+    if unknown:
+        raise OptionError(
+            f"--languages: expected some of {', '.join(LANGUAGES)}, or none, found {', '.join(unknown)}."
         )
     _check_buckets("--text-buckets", options.text_buckets)
     if options.frame_buckets is not None:

@@ -11,12 +11,13 @@ from functools import partial
 from pathlib import Path
 
 from exporter import directories
-from exporter.bundle.write import Parity, SelfTestFiles, not_validated, write_bundle
+from exporter.bundle.write import ExtensionFiles, Parity, not_validated, write_bundle
 from exporter.compiler.library import CompiledLibrary
 from exporter.export.jobs import Build, Pool, compile_libraries, worker_processes
 from exporter.export.library_cache import LibraryCache, compiler_facts
 from exporter.export.plan import ExportOptions, Plan, make_plan
 from exporter.progress import Progress
+from exporter.text.files import text_files
 from runtime_min.errors import OutputError
 from runtime_min.output.staging import check_destination
 
@@ -26,7 +27,7 @@ def export_bundle(
     progress: Progress,
     *,
     measure: Callable[[Plan, Progress, Path], Parity] | None = None,
-    self_test: Callable[[Plan, Progress], SelfTestFiles | None] | None = None,
+    self_test: Callable[[Plan, Progress], ExtensionFiles | None] | None = None,
     build: Build | None = None,
     pool: Pool = worker_processes,
 ) -> Path:
@@ -57,10 +58,9 @@ def export_bundle(
         with _temporary_files_named():
             work = stack.enter_context(_temporary_files())
             libraries = _compile(plan, work, progress, build, pool)
-        contents = bundle_contents(plan, libraries)
+        contents = bundle_contents(plan, libraries).extended(text_files(options.languages))
         if self_test is not None and (test := self_test(plan, progress)) is not None:
-            manifest = replace(contents.manifest, extensions=test.extensions)
-            contents = replace(contents, manifest=manifest, extension_files=test.files)
+            contents = contents.extended(test)
         if measure is None:
             progress.step("write the bundle, and do not validate it")
             manifest = replace(contents.manifest, parity=not_validated("--no-validate"))

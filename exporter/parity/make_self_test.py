@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from exporter.bundle.write import SelfTestFiles
+from exporter.bundle.write import ExtensionFiles
 from exporter.export.plan import Plan
 from exporter.parity import thresholds
 from exporter.parity.answers import Kokoro
@@ -35,7 +35,7 @@ _EXACT = ".exact"
 """Suffix of the names of tensors that were computed in float64."""
 
 
-def make_self_test(plan: Plan, progress: Progress) -> SelfTestFiles | None:
+def make_self_test(plan: Plan, progress: Progress) -> ExtensionFiles | None:
     """Lets kokoro speak, and returns what the bundle gets of it; None where the bundle cannot have it.
 
     Args:
@@ -76,7 +76,7 @@ def _suits(plan: Plan, expected: Expected) -> bool:
     return fits and not near_a_half(expected.durations, 1.0).any()
 
 
-def _self_test(plan: Plan, utterance: Utterance, expected: Expected, kokoro: Kokoro) -> SelfTestFiles:
+def _self_test(plan: Plan, utterance: Utterance, expected: Expected, kokoro: Kokoro) -> ExtensionFiles:
     source_apart = plan.target.source_apart
     tensors = _tensors(expected)
     if source_apart:
@@ -92,7 +92,7 @@ def _self_test(plan: Plan, utterance: Utterance, expected: Expected, kokoro: Kok
     frames = tuple(map(int, expected.frames))
     test = SelfTest(utterance.phonemes, utterance.voice, utterance.seed, frames, FILE, tuple(tensors), checks)
     data = b"".join(values.astype("<f4").tobytes() for values in tensors.values())
-    return SelfTestFiles({EXTENSION: asdict(test)}, {FILE: data})
+    return ExtensionFiles({EXTENSION: asdict(test)}, {FILE: data})
 
 
 def _tensors(expected: Expected) -> dict[str, Array]:

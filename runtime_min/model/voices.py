@@ -9,13 +9,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BlendError, UnknownVoiceError, VoiceArrayError
+from ..errors import BlendError, UnknownVoiceError, VoiceArrayError, VoiceLanguageError
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import Voice
 
@@ -58,6 +59,20 @@ class VoiceName(str):
     def sex(self) -> str | None:
         """``female``, ``male``, or None if the name has none."""
         return _SEXES.get(self[1]) if self[2:3] == "_" else None
+
+
+def voice_language(voice: VoiceLike) -> str:
+    """Returns the language of a voice, of a blend that of its first voice.
+
+    Raises:
+        VoiceLanguageError: the voice is an array, or its name shows no language.
+    """
+    names = [voice] if isinstance(voice, str) else list(voice) if isinstance(voice, (list, tuple)) else []
+    first = names[0] if names and isinstance(names[0], str) else ""
+    language = VoiceName(re.split(f"[{_SIGNS}]", first)[0].strip()).language
+    if language is None:
+        raise VoiceLanguageError(voice, sorted(_LANGUAGES.values()))
+    return language
 
 
 class VoiceTables(Mapping[str, NDArray[np.float32]]):

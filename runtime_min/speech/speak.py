@@ -104,6 +104,7 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser) -> Iterator[Audio]:
                 clock.tokens(piece.start, piece.end),
                 clock.words(piece.end),
                 output_start / SAMPLE_RATE,
+                section.passage.unspoken if piece.start == 0 else (),
             )
 
 

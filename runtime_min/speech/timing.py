@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from ..output.audio_file import write_wav
 from ..output.wav import encode
-from .words import WordSpan
+from .words import Unspoken, WordSpan
 
 LEAD_FRAMES = 3
 """Speech begins so many frames before the first boundary token ends."""
@@ -51,6 +51,8 @@ class Audio:
     """Time of each word that has phonemes, if words were given."""
     start: float = 0.0
     """Seconds from the beginning of the whole speech at which `samples` begin, in pieces of a stream."""
+    unspoken: tuple[Unspoken, ...] = ()
+    """Words of the text that could not be spoken; those of a segment are in its first piece."""
 
     def __repr__(self) -> str:
         seconds = len(self.samples) / self.sample_rate
@@ -94,6 +96,7 @@ class Audio:
             tuple([timing for piece in found for timing in piece.tokens]),
             tuple([timing for piece in found for timing in piece.words]),
             found[0].start,
+            tuple([word for piece in found for word in piece.unspoken]),
         )
 
 

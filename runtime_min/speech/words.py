@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeGuard
 
@@ -21,7 +21,7 @@ class Word:
     text: str
     """The word in the text."""
     phonemes: str | None
-    """Empty or None if the word is not spoken."""
+    """Empty if the word is not spoken, as many marks are; None if it should be and cannot."""
     whitespace: str = ""
     """Whitespace after the word; not empty if a space follows, which is spoken as a token of its own. A line
     break in it may end a sentence."""
@@ -60,6 +60,14 @@ class WordSpan(NamedTuple):
     """Offset of the word in the text, as far as words and whitespace show it."""
 
 
+class Unspoken(NamedTuple):
+    """A word without phonemes that are known: it is left out of the speech."""
+
+    text: str
+    offset: int
+    """Offset of the word in its segment's text, as far as words and whitespace show it."""
+
+
 @dataclass(frozen=True)
 class Passage:
     """A segment in one form, whatever the caller gave."""
@@ -69,6 +77,8 @@ class Passage:
     """Empty where only phonemes are known."""
     text: str
     """The text of all words and the whitespace between them."""
+    unspoken: tuple[Unspoken, ...]
+    """The words that are left out."""
     voice: VoiceLike | None
     speed: float | None
     pause: float
@@ -99,6 +109,7 @@ def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
             raise SpokenTypeError("text as str, because a g2p was given", content)
         content = g2p(content)
     words: tuple[WordSpan, ...] = ()
+    unspoken: tuple[Unspoken, ...] = ()
     text = ""
     if isinstance(content, Sequence) and not content:
         raise EmptyInputError
@@ -106,6 +117,7 @@ def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
         phonemes = content
     elif _is_list(content) and all(hasattr(item, name) for item in content for name in _WORD_ATTRIBUTES):
         phonemes, words = _join_words(content)
+        unspoken = tuple(_unspoken(content))
         text = "".join([word.text + (word.whitespace or "") for word in content])
     else:
         expected = "phonemes as str, a sequence of words (text, phonemes, whitespace)"
@@ -113,7 +125,7 @@ def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
         raise SpokenTypeError(expected + source, content)
     if not phonemes:
         raise EmptyInputError
-    return Passage(phonemes, words, text, segment.voice, segment.speed, segment.pause)
+    return Passage(phonemes, words, text, unspoken, segment.voice, segment.speed, segment.pause)
 
 
 def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...]]:
@@ -138,6 +150,14 @@ def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...]]:
         text_offset += len(word.text) + len(word.whitespace or "")
     joined = "".join(parts).rstrip()
     return joined, tuple([_within(span, len(joined)) for span in spans if span.first < len(joined)])
+
+
+def _unspoken(words: Sequence[Word]) -> Iterator[Unspoken]:
+    offset = 0
+    for word in words:
+        if word.phonemes is None and word.text.strip():
+            yield Unspoken(word.text, offset)
+        offset += len(word.text) + len(word.whitespace or "")
 
 
 def _within(span: WordSpan, length: int) -> WordSpan:

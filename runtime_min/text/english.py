@@ -6,13 +6,15 @@ text → controls → written forms → tokens → tags → phonemes, from right
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
+from ..speech.sentences import find_sentences
 from ..speech.words import Word
 from .compounds import Part, compound, following, joined, parts_of
 from .controls import Control, read_controls
-from .lexicon import Lexicon
+from .lexicon import Lexicon, Words
 from .pronunciation import Context, Pronunciation
 from .stress import restressed
 from .tokens import UNKNOWN, Token, tokenise
@@ -31,18 +33,30 @@ Tagger = Callable[[Sequence[str]], Sequence[str]]
 class English:
     """A G2P for one dialect, for ``g2p=``."""
 
-    def __init__(self, lexicon: Lexicon, british: bool, tag: Tagger, spell_out: Callable[[str], str]) -> None:
+    def __init__(
+        self, lexicon: Lexicon, british: bool, tag: Tagger, spell_out: Callable[[str], str] | None = None
+    ) -> None:
         """Takes the parts.
 
         Args:
             lexicon: the words of the dialect.
             british: British, not American.
             tag: returns the Penn Treebank's tag of each token of a sentence.
-            spell_out: returns the phonemes of a word that the lexicon lacks.
+            spell_out: returns the phonemes of a word that the lexicon lacks; None spells it.
         """
+        self._lexicon = lexicon
+        self._british = british
         self._pronunciation = Pronunciation(lexicon, british)
         self._tag = tag
-        self._spell_out = spell_out
+        self._spell_out = spell_out or (lambda word: self._pronunciation.spelled(word) or "")
+
+    def with_words(self, words: Words) -> English:
+        """Returns the same G2P with words of an app; a word in lower case is meant in any case.
+
+        Raises:
+            SpokenTypeError: a word or its phonemes are no text.
+        """
+        return English(self._lexicon.with_words(words), self._british, self._tag, self._spell_out)
 
     def __call__(self, text: str) -> list[Word]:
         """Returns the words of a text.
@@ -53,28 +67,35 @@ class English:
         shown, controls = read_controls(text)
         plain = shown.translate(_PLAIN)
         known = [_controlled(plain, control) for control in controls if control.phonemes is not None]
-        tokens = tokenise(plain, known)
-        tags = self._tag([token.text for token in tokens])
-        tokens = [token._replace(tag=token.tag or tag) for token, tag in zip(tokens, tags, strict=True)]
         stresses = {
             place: control.stress for control in controls for place in range(control.start, control.end)
         }
-        return self._words(shown, tokens, stresses)
-
-    def _words(self, text: str, tokens: Sequence[Token], stresses: Mapping[int, float | None]) -> list[Word]:
-        """Returns the words of tokens, each of which may decide the phonemes of the one before it."""
         words: list[Word] = []
-        context, end = Context(), len(text)
+        end = len(shown)
+        for sentence in reversed(list(_sentences(plain, tokenise(plain, known)))):
+            for first, last, phonemes in self._sentence(sentence, stresses):
+                words.append(Word(shown[first:last], phonemes, shown[last:end]))
+                end = first
+        if end:
+            words.append(Word("", "", shown[:end]))
+        return words[::-1]
+
+    def _sentence(
+        self, sentence: Sequence[Token], stresses: Mapping[int, float | None]
+    ) -> Iterator[tuple[int, int, str | None]]:
+        """Yields start, end and phonemes of each word, from the last to the first."""
+        tags = self._tag([token.text for token in sentence])
+        tokens = [token._replace(tag=token.tag or tag) for token, tag in zip(sentence, tags, strict=True)]
+        context = Context()
         for group in reversed(list(_groups(tokens))):
-            start = group[0].start
+            start, last = group[0].start, group[-1]
             phonemes, context = self._phonemes(group, context)
             if phonemes is not None:
                 phonemes = restressed(phonemes, stresses.get(start)).translate(_OUTPUT)
-            words.append(Word(text[start : group[-1].end], phonemes, text[group[-1].end : end]))
-            end = start
-        if end:
-            words.append(Word("", "", text[:end]))
-        return words[::-1]
+                # The full stop of an abbreviation is that of its sentence too.
+                if last is tokens[-1] and last.text.endswith(".") and last.phonemes is None:
+                    phonemes += "."
+            yield start, last.end, phonemes
 
     def _phonemes(self, group: Sequence[Token], context: Context) -> tuple[str | None, Context]:
         """Returns the phonemes of a word of one or more tokens, and the context before it."""
@@ -112,6 +133,16 @@ class English:
 
 def _controlled(text: str, control: Control) -> Token:
     return Token(text[control.start : control.end], control.start, control.end, "", control.phonemes)
+
+
+def _sentences(text: str, tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yields the tokens of each sentence."""
+    first = 0
+    for _, end in find_sentences(text):
+        last = bisect_left(tokens, end, first, key=lambda token: token.start)
+        if last > first:
+            yield tokens[first:last]
+        first = last
 
 
 def _groups(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:

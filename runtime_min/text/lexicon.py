@@ -6,11 +6,13 @@ import re
 import struct
 from bisect import bisect_right
 from collections.abc import Mapping
+from copy import copy
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import TextDataError
+from ..errors import InputError, SpokenTypeError, TextDataError, TextEncodingError
 
 MAGIC = b"KLX1"
 HEADER = struct.Struct("<4s4I")
@@ -26,6 +28,10 @@ _FIRST_CODE = 32
 VALUE_CODES = [code for code in range(_FIRST_CODE, 256) if code not in _WORD]
 """Bytes of phonemes, of which no word consists."""
 _VALUE = re.compile(b"[^\0-\x1f]*")
+
+
+Words = Mapping[str, str | Mapping[str, str]]
+"""An app's own words: phonemes, or phonemes by part of speech (``DEFAULT``, ``NOUN``, ``VBD`` …)."""
 
 
 class Entry(NamedTuple):
@@ -64,9 +70,29 @@ class Lexicon:
             self._meanings[code] = value
         self._data, self._start = data, start
         self._found: dict[str, Entry | None] = {}
+        self._own: dict[str, Entry] = {}
+
+    def with_words(self, words: Words) -> Lexicon:
+        """Returns the same lexicon with words of an app, which come before its own.
+
+        Raises:
+            SpokenTypeError: a word or its phonemes are no text.
+        """
+        other = copy(self)
+        other._own, other._found = (
+            {**self._own, **{word: _own_entry(word, words[word]) for word in words}},
+            {},
+        )
+        return other
+
+    def own(self, word: str) -> Entry | None:
+        """Returns the entry of a word that an app has given, or None."""
+        return self._own.get(word)
 
     def find(self, word: str) -> Entry | None:
         """Returns the entry of exactly this word, or None."""
+        if word in self._own:
+            return self._own[word]
         if word not in self._found:
             # Bounded, for texts of ever new words.
             if len(self._found) > 1 << 14:
@@ -100,7 +126,48 @@ class Lexicon:
         return Entry(gold, phonemes, {tag: own for tag, _, own in (other.partition(":") for other in others)})
 
 
+def read_lexicon(path: Path) -> dict[str, str | dict[str, str]]:
+    """Returns an app's own words from a file in UTF-8.
+
+    A line has a word and its phonemes, or a word, a part of speech and the phonemes for it, between tabs or
+    spaces: ``GIF ʤˈɪf`` or ``lead NOUN lˈɛd``. A line that begins with # is a comment.
+
+    Raises:
+        InputError: the file cannot be read, or a line is neither.
+    """
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except OSError as failure:
+        raise InputError(f"{path} cannot be read ({failure.strerror}): name a file of words.") from None
+    except UnicodeDecodeError as failure:
+        raise TextEncodingError(str(path), failure.start) from None
+    words: dict[str, dict[str, str]] = {}
+    for number, line in enumerate(lines, 1):
+        fields = line.split()
+        if not fields or line.startswith("#"):
+            continue
+        if len(fields) > 3 or len(fields) < 2:
+            raise InputError(
+                f"{path}, line {number}: expected a word and its phonemes (GIF ʤˈɪf), found {line!r:.60}."
+            )
+        tag = fields[1] if len(fields) == 3 else "DEFAULT"
+        words.setdefault(fields[0], {})[tag] = fields[-1]
+    return {**words}
+
+
 def shared_letters(first: bytes, word: bytes) -> int:
     """Returns how many letters a word shares with the first one of its block, at most `MOST_SHARED`."""
     most = min(MOST_SHARED, len(first), len(word))
     return next((place for place in range(most) if first[place] != word[place]), most)
+
+
+def _own_entry(word: object, value: object) -> Entry:
+    tags = {"DEFAULT": value} if isinstance(value, str) else value
+    if not isinstance(word, str) or not isinstance(tags, Mapping) or not all(map(_is_text, tags.values())):
+        raise SpokenTypeError("a lexicon of words and their phonemes as str", (word, value))
+    others = {tag: phonemes for tag, phonemes in tags.items() if tag != "DEFAULT"}
+    return Entry(True, tags.get("DEFAULT", next(iter(others.values()), "")), others)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)

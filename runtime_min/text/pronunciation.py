@@ -82,6 +82,9 @@ class Pronunciation:
         return self._known[key]
 
     def _word(self, word: str, tag: str, context: Context) -> str | None:
+        own = self._lexicon.own(word) or self._lexicon.own(word.lower())
+        if own is not None:
+            return _chosen(own, tag, context)
         stress = None if word == word.lower() else 2 if word == word.upper() else 0.5
         special = self._special(word, tag, stress, context)
         if special is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from exporter import directories
-from exporter.bundle.write import SelfTestFiles
+from exporter.bundle.write import ExtensionFiles
 from exporter.compiler.targets import Target
 from exporter.model.config import OFFICIAL_CONFIG
 from exporter.model.synthetic import ensure_file
@@ -124,7 +124,7 @@ def checkpoint_file() -> Path:
 
 
 @pytest.fixture(scope="session")
-def kokoro_said() -> SelfTestFiles:
+def kokoro_said() -> ExtensionFiles:
     """The self-test of the bundle with synthetic voices: kokoro's answers."""
     return self_test("host", TEXT_BUCKETS, FRAME_BUCKETS)
 

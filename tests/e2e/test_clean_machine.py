@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.bundle.write import SelfTestFiles
+from exporter.bundle.write import ExtensionFiles
 from runtime_min import Bundle
 from runtime_min.format.signatures import STAGE_NAMES
 from tests.e2e.conftest import ROOT, environment, run_python
@@ -132,7 +132,7 @@ def test_the_command_speaks_and_leaves_the_bundle_as_it_was(machine: Machine) ->
 
 
 def test_the_command_compares_every_stage_with_what_kokoro_said(
-    machine: Machine, kokoro_said: SelfTestFiles
+    machine: Machine, kokoro_said: ExtensionFiles
 ) -> None:
     give(machine.bundle, kokoro_said)
     done = machine.run(machine.bundle / "runtime_min.pyz", "--self-test")

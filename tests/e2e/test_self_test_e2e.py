@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.bundle.write import SelfTestFiles
+from exporter.bundle.write import ExtensionFiles
 from exporter.compiler.targets import find_target
 from exporter.parity import publish as measure
 from runtime_min import Bundle
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.e2e
 
 @pytest.fixture(scope="module")
 def tested(
-    directory: Path, kokoro_said: SelfTestFiles, tmp_path_factory: pytest.TempPathFactory
+    directory: Path, kokoro_said: ExtensionFiles, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
     """The bundle with a self-test; a test that damages it repairs it."""
     place = tmp_path_factory.mktemp("tested")

@@ -40,6 +40,10 @@ class FakeBundle:
     def __exit__(self, *_: object) -> None:
         pass
 
+    def find_g2p(self, language: str, *, lexicon: Any) -> tuple[str, Callable[[str], str]]:
+        self.lexicon = lexicon
+        return f"upper ({language})", str.upper
+
     def synthesize(self, spoken: Any, **manner: Any) -> Audio:
         self.asked = ("synthesize", spoken, manner)
         (piece,) = self._pieces(spoken, manner["g2p"], whole=True)
@@ -77,7 +81,6 @@ class FakeBundle:
 def bundle(monkeypatch: pytest.MonkeyPatch) -> FakeBundle:
     fake = FakeBundle()
     monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: fake))
-    monkeypatch.setattr(command, "find_g2p", lambda language: (f"upper ({language})", str.upper))
     return fake
 
 
@@ -94,7 +97,7 @@ def test_the_help_fits_on_a_screen_and_its_examples_are_valid(capsys: pytest.Cap
     with pytest.raises(SystemExit, match="0"):
         arguments.run(["--help"])
     shown = capsys.readouterr().out
-    assert len(shown.splitlines()) <= 37
+    assert len(shown.splitlines()) <= 39
     assert max(map(len, shown.splitlines())) <= 100
     examples = re.findall(r"^  .*python -m runtime_min (.*?)(?: \|.*)?$", shown, re.MULTILINE)
     assert len(examples) == 3
@@ -117,6 +120,7 @@ def test_the_help_fits_on_a_screen_and_its_examples_are_valid(capsys: pytest.Cap
         (["bundle", "--text-file", "a.srt", "--timings", "a.srt"], "are one file"),
         (["bundle", "--phonemes", "a", "--format", "mp3"], "invalid choice"),
         (["bundle", "--phonemes", "a", "--speed", "fast"], "invalid float"),
+        (["bundle", "--phonemes", "a", "--print-phonemes"], "expected --text or --text-file"),
     ],
 )
 def test_wrong_usage_is_refused(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -181,7 +185,21 @@ def test_the_language_of_a_text_is_the_voices_unless_it_is_said(
     assert f"upper ({language})" in capsys.readouterr().err
 
 
+def test_the_phonemes_of_each_line_are_printed_and_nothing_is_spoken(
+    run: Callable[..., int], bundle: FakeBundle, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.txt").write_text("ab a\n\nc\n")
+    (tmp_path / "words.txt").write_text("# of my own\nGIF ʤˈɪf\nlead NOUN lˈɛd\n")
+    assert run("--text-file", "in.txt", "--print-phonemes", "--lexicon", "words.txt") == 0
+    assert capsys.readouterr().out == "AB A\n\nC\n"
+    assert not hasattr(bundle, "asked")
+    assert bundle.lexicon == {"GIF": {"DEFAULT": "ʤˈɪf"}, "lead": {"NOUN": "lˈɛd"}}
+
+
 REFUSED = {
+    "a lexicon that is none": (["--text", "a", "--lexicon", "latin1.txt"], 3, "latin1.txt is not UTF-8"),
+    "no lexicon": (["--text", "a", "--lexicon", "no.txt"], 3, "no.txt cannot be read"),
+    "a word without phonemes": (["--text", "a", "--lexicon", "list.txt"], 3, "list.txt, line 2: expected a"),
     "a voice of no language": (["--text", "a", "--voice", "custom"], 3, "not known from the voice 'custom'"),
     "a text that is not UTF-8": (["--text-file", "latin1.txt"], 3, "latin1.txt is not UTF-8: see its byte 2"),
     "a file that is not there": (["--phonemes-file", "no.txt"], 3, "no.txt cannot be read: No such file"),
@@ -201,6 +219,7 @@ def test_what_cannot_be_done_is_told_in_a_line(
     message: str,
 ) -> None:
     (tmp_path / "latin1.txt").write_bytes(b"ni\xf1o")
+    (tmp_path / "list.txt").write_text("a A\nb\n")
     assert run(*options) == code
     told = capsys.readouterr()
     assert message in told.err and told.out == ""

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from exporter import directories
-from exporter.bundle.write import SelfTestFiles
+from exporter.bundle.write import ExtensionFiles
 from exporter.compiler.targets import find_target
 from exporter.export.plan import ExportOptions, Plan
 from exporter.model.checkpoint import load
@@ -23,7 +23,7 @@ ANSWERS = None if "KOKORO_EXPORT_PROOF" in os.environ else directories.answers()
 """Where kokoro's answers are kept."""
 
 
-def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]) -> SelfTestFiles:
+def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]) -> ExtensionFiles:
     """Returns the self-test of a bundle for `target` with synthetic weights and voices."""
     checkpoint, found = load("synthetic"), find_target(target)
     options = ExportOptions(
@@ -41,7 +41,7 @@ def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[
     return made
 
 
-def give(bundle: Path, said: SelfTestFiles) -> None:
+def give(bundle: Path, said: ExtensionFiles) -> None:
     """Writes a self-test into a bundle."""
     for path, data in said.files.items():
         (bundle / path).write_bytes(data)

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exporter.bundle.write import write_bundle
+from exporter.text.files import LANGUAGES, text_files
+from runtime_min.errors import (
+    BundleError,
+    ManifestError,
+    NoTextError,
+    SpokenTypeError,
+    TextDataError,
+    VoiceLanguageError,
+)
+from runtime_min.format.bundle_files import BundleFiles
+from runtime_min.format.verify import manifest_of, read_manifest, verify_files
+from runtime_min.speech.words import Segment, Word
+from runtime_min.text import bundled
+from runtime_min.text.bundled import BundledText
+from runtime_min.text.lexicon import Words
+from tests.support.paths import ROOT
+from tests.support.tiny_bundle import dummy_contents, with_entries
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with the data for English and no stage that computes."""
+    directory = tmp_path_factory.mktemp("text")
+    return write_bundle(directory / "bundle", dummy_contents(directory).extended(text_files(LANGUAGES)))
+
+
+def text_of(bundle: Path) -> BundledText:
+    files = BundleFiles(bundle)
+    return BundledText(manifest_of(files), files)
+
+
+def spoken(bundle: Path, text: str, voice: str = "af_heart", lexicon: Words | None = None) -> str:
+    words = text_of(bundle).words(text, voice, None, lexicon)
+    return "".join((word.phonemes or "") + word.whitespace for word in words)
+
+
+def test_text_is_spoken_in_the_dialect_of_the_voice(bundle: Path) -> None:
+    text = "I used to live near the refuse."
+    assert spoken(bundle, text) == "ˌI jˈust tə lˈɪv nˌɪɹ ðə ɹˈɛfjˌus."
+    assert spoken(bundle, text, "bf_emma*0.5+af_heart*0.5") == "ˌI jˈuːst tə lˈɪv nˌɪə ðə ɹˈɛfjuːs."
+    words = text_of(bundle).words([Segment("box"), Segment("box", voice="bm_fable")], "af_heart", None, None)
+    assert words == [
+        Segment([Word("box", "bˈɑks")]),
+        Segment([Word("box", "bˈɒks")], voice="bm_fable"),
+    ]
+    assert text_of(bundle).words("box", "custom", "en-GB", None) == [Word("box", "bˈɒks")]
+
+
+@pytest.mark.parametrize(
+    ("lexicon", "text", "phonemes"),
+    [
+        ({"GIF": "ʤˈɪf"}, "A GIF, two GIFs", "ɐ ʤˈɪf, tˈu ʤˈɪfs"),
+        ({"gif": "ʤˈɪf"}, "Gif GIF gif", "ʤˈɪf ʤˈɪf ʤˈɪf"),
+        ({"the": "ðˈi"}, "the cat", "ðˈi kˈæt"),
+        ({"lead": {"DEFAULT": "lˈid", "NOUN": "lˈɛd"}}, "lead", "lˈɛd"),
+    ],
+)
+def test_an_apps_own_words_come_first(bundle: Path, lexicon: Words, text: str, phonemes: str) -> None:
+    assert spoken(bundle, text, lexicon=lexicon) == phonemes
+
+
+def test_wrong_words_are_refused(bundle: Path) -> None:
+    for wrong in ({"a": 1}, {1: "a"}, {"a": {"NOUN": None}}):
+        with pytest.raises(SpokenTypeError, match="lexicon"):
+            spoken(bundle, "a", lexicon=wrong)  # type: ignore[arg-type]
+
+
+def test_without_data_the_error_names_the_remedy(sound: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(language: str) -> None:
+        raise bundled.G2PMissingError("nothing is installed")
+
+    monkeypatch.setattr(bundled, "find_g2p", missing)
+    with pytest.raises(NoTextError, match="--languages en-us"):
+        spoken(sound, "Hello")
+    with pytest.raises(bundled.G2PMissingError, match="nothing is installed"):
+        text_of(sound).find_g2p("ja")
+    monkeypatch.setattr(bundled, "find_g2p", lambda language: (language, str.upper))
+    assert text_of(sound).find_g2p("en-GB") == ("en-gb", str.upper)
+    with pytest.raises(NoTextError):
+        text_of(sound).find_g2p("en-gb", {"a": "A"})
+
+
+@pytest.mark.parametrize("voice", ["custom", [], 3, ["custom"]])
+def test_the_language_of_some_voices_is_not_known(bundle: Path, voice: object) -> None:
+    with pytest.raises(VoiceLanguageError, match="--language"):
+        text_of(bundle).words("a", voice, None, None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "extension", [3, {"en-us": {}}, {"en-us": {"lexicon": "no.bin", "tagger": "parameters.bin"}}]
+)
+def test_a_wrong_extension_is_a_typed_error(tmp_path: Path, extension: object) -> None:
+    made = with_entries(dummy_contents(tmp_path), extensions={"text": extension})
+    with pytest.raises(ManifestError, match=r"extensions\.text"):
+        spoken(write_bundle(tmp_path / "bundle", made), "a")
+
+
+def test_damaged_data_are_typed_errors(bundle: Path, tmp_path: Path) -> None:
+    files = text_files(("en-us",))
+    for path in files.files:
+        content = {**files.files, path: b"\xff" * 1000}
+        made = dummy_contents(tmp_path).extended(type(files)(files.extensions, content))
+        with pytest.raises(TextDataError):
+            spoken(write_bundle(tmp_path / "bundle", made), "a")
+    path = tmp_path / "bundle" / "text" / "en-us.lexicon.bin"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(BundleError):
+        spoken(tmp_path / "bundle", "a")
+
+
+def test_the_data_are_small_and_only_read_for_text(bundle: Path) -> None:
+    manifest = read_manifest(bundle)
+    verify_files(bundle, manifest)
+    assert sum(entry.bytes for entry in manifest.files if entry.path.startswith("text/")) < 8_000_000
+    code = "import sys, runtime_min.command; sys.exit('runtime_min.text.english' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
