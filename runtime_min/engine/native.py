@@ -17,12 +17,10 @@ from ..errors import ForbiddenCodeError
 _DESCRIPTORS = "/proc/self/fd/"
 _PREFIX = "kokoro-library-"
 _DAY = 86_400.0
-_FORBIDDEN = (
-    # Of glibc, of musl and macOS, and of Windows.
-    *("failed to map segment", "Operation not permitted", "Permission denied"),
-    *("Access is denied", "policy", "[WinError 5]"),
-)
-"""What loaders say about a library that may not be executed."""
+_FORBIDDEN = ("Operation not permitted", "Permission denied", "Access is denied", "policy")
+"""Parts of the loaders' messages about a library that may not be executed."""
+_NOT_MAPPED = "failed to map segment"
+"""Part of glibc's message about that, and about too little memory."""
 _numbers = count(1)
 
 
@@ -55,7 +53,7 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
                 yield str(copy)
             except Exception as failure:
                 reason = str(failure).strip().rpartition("\n")[2]
-                if any(sign in reason for sign in _FORBIDDEN):
+                if _is_forbidden(directory, reason):
                     raise ForbiddenCodeError(tempfile.gettempdir(), reason) from failure
                 raise
         return
@@ -66,6 +64,13 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
         yield f"{_DESCRIPTORS}{_spelling(next(_numbers))}{handle}"
     finally:
         os.close(handle)
+
+
+def _is_forbidden(directory: str, reason: str) -> bool:
+    """Returns True if a library was not loaded because the system runs no code from the directory."""
+    if _NOT_MAPPED in reason:
+        return bool(os.statvfs(directory).f_flag & os.ST_NOEXEC)
+    return any(sign in reason for sign in _FORBIDDEN)
 
 
 def _private_directory() -> tempfile.TemporaryDirectory[str]:

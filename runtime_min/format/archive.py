@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
-from ..errors import ArchiveError
-from .file_content import open_regular
+from ..errors import ArchiveError, KokoroError, ResourceError
+from .file_content import SHORTAGES, open_regular
 from .manifest import MANIFEST_NAME, FileEntry, Manifest
 from .msgpack import MAXIMUM_BYTES
 from .origin import ManifestCheck
@@ -62,14 +62,14 @@ class PackedBundle:
 
         Raises:
             ArchiveError: the file cannot be opened, or is not a regular file.
+            ResourceError: the system has no descriptor left, or its disk failed.
         """
         self._path = path
         try:
             # A pipe has no size and cannot be trusted to end.
             self._file: BinaryIO = open(path, "rb", opener=open_regular)  # noqa: SIM115
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise ArchiveError(f"The packed bundle {path} cannot be read: {reason}.") from None
+            raise self._unreadable(error) from None
 
     def manifest(self, checks: Iterable[ManifestCheck] = ()) -> tuple[bytes, Manifest]:
         """Reads the manifest, applies `checks` to its bytes, and only then parses it.
@@ -144,9 +144,13 @@ class PackedBundle:
         try:
             return self._file.read(count)
         except OSError as failure:
-            raise ArchiveError(
-                f"The packed bundle {self._path} cannot be read: {failure.strerror}."
-            ) from None
+            raise self._unreadable(failure) from None
+
+    def _unreadable(self, failure: OSError | ValueError) -> KokoroError:
+        if isinstance(failure, OSError) and failure.errno in SHORTAGES:
+            return ResourceError(f"Reading {self._path}", failure.strerror)
+        reason = getattr(failure, "strerror", None) or failure
+        return ArchiveError(f"The packed bundle {self._path} cannot be read: {reason}.")
 
     def _error(self, problem: str) -> ArchiveError:
         return ArchiveError(

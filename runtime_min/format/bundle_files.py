@@ -33,14 +33,12 @@ from ..errors import (
     UnexpectedFileError,
     UnreadableFileError,
 )
-from .file_content import long_path, map_privately, pieces, sha256_of_handle
+from .file_content import SHORTAGES, long_path, map_privately, pieces, sha256_of_handle
 from .manifest import MANIFEST_NAME, FileEntry
 
 _NAMED = 5
 """Files that a message names at most."""
 _ADVICE = "copy or export the bundle again"
-_SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO)
-"""Errors of which the bundle is not the cause."""
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 """Errors of which a name that nothing has is the cause."""
 # No system has all of these flags. Opening a pipe must not wait for its writer.
@@ -337,7 +335,7 @@ class BundleFiles:
 
     def _meaning(self, path: str, failure: OSError) -> KokoroError:
         place = self.directory / path
-        if failure.errno in _SHORTAGES:
+        if failure.errno in SHORTAGES:
             return ResourceError(f"Reading {place}", failure.strerror)
         if failure.errno not in _ABSENT:
             return UnreadableFileError(

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from typing import Any
 
 _BLOCK = 1 << 20
+SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO)
+"""Errors of the system of which the file is not the cause."""
 _LONG = 200
 """Characters of a path of Windows that leave room for the names of files in the directory."""
 _PIECE = 64 << 10

@@ -19,6 +19,7 @@ from exporter.bundle.pack import pack_bundle
 from exporter.bundle.write import encode_manifest
 from runtime_min.errors import BundleError, Ed25519KeyError
 from runtime_min.format import ed25519
+from runtime_min.format.archive import verify_archive
 from runtime_min.format.msgpack import unpack
 from runtime_min.format.origin import decode_key
 from runtime_min.format.parse import parse_manifest
@@ -59,6 +60,7 @@ def read_archive(data: bytes) -> None:
         unpack_archive(archive, bundle)
         pack_bundle(bundle, again)
         assert again.read_bytes() == data
+        verify_archive(archive)
 
 
 def read_signature(data: bytes) -> None:

@@ -52,6 +52,11 @@ def run(program: str, place: Path, *arguments: str, **changes: str) -> tuple[int
     return done.returncode, re.sub(r"[\d.]+ s\.\n$", "", done.stdout), done.stderr
 
 
+def state(place: Path) -> dict[Path, tuple[int, int]]:
+    """Size and time of change of everything in a place that may be one nobody can write to."""
+    return {path: (path.stat().st_size, path.stat().st_mtime_ns) for path in [place, *place.rglob("*")]}
+
+
 # "..." stands for the place of what was received.
 COMMANDS = {
     "speak": "runtime_min .../bundle --phonemes abca --voice am_adam --seed 3 -q -o speech.wav",
@@ -72,7 +77,7 @@ def test_a_command_does_the_same_without_what_only_linux_has(
     received: Path, tmp_path: Path, name: str
 ) -> None:
     arguments = COMMANDS[name].replace("...", str(received)).split()
-    found = []
+    found, before = [], state(received)
     for program in ("import sys" + RUN, WITHOUT_LINUX):
         place = tmp_path / str(len(found))
         place.mkdir()
@@ -81,6 +86,7 @@ def test_a_command_does_the_same_without_what_only_linux_has(
     (code, _, said), written = found[0]
     assert code == (4 if name in ("wrong key", "missing bundle") else 0), said
     assert bool(written) == (name in ("speak", "unpack"))
+    assert state(received) == before
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "cp437", "ascii"])

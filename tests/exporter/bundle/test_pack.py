@@ -23,6 +23,7 @@ from runtime_min.errors import (
     DamagedFileError,
     ManifestDigestError,
 )
+from runtime_min.format.archive import verify_archive
 from runtime_min.format.origin import origin_checks, read_key
 from runtime_min.format.verify import read_manifest, verify_files
 from runtime_min.receiver.unpack import unpack_archive
@@ -46,6 +47,7 @@ def archive(packed: bytes, tmp_path: Path) -> Path:
 
 def test_what_is_packed_is_unpacked(sound: Path, archive: Path, tmp_path: Path) -> None:
     unpack_archive(archive, tmp_path / "new" / "bundle")
+    assert verify_archive(archive) == read_manifest(sound)
     assert bytes_of(tmp_path / "new" / "bundle") == bytes_of(sound)
     verify_files(tmp_path / "new" / "bundle", read_manifest(sound))
     assert os.listdir(tmp_path / "new") == ["bundle"]
@@ -87,6 +89,8 @@ def refused(archive: Path, data: bytes, match: str | None = None) -> None:
     before = bytes_of(earlier)
     hostile = archive.with_name("hostile.tar")
     hostile.write_bytes(data)
+    with pytest.raises(BundleError, match=match):
+        verify_archive(hostile)
     for destination in (earlier, place / "new"):
         with pytest.raises(BundleError, match=match):
             unpack_archive(hostile, destination, force=True)

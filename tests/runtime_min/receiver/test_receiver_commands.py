@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -13,10 +14,12 @@ import pytest
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.sign import sign_bundle
 from runtime_min import Bundle
-from runtime_min.errors import MissingFileError
+from runtime_min.errors import MissingFileError, ResourceError
+from runtime_min.format import file_content
+from runtime_min.format.archive import verify_archive
 from runtime_min.receiver.arguments import run as main
 from tests.exporter.bundle.test_sign import make_key
-from tests.support.written import bytes_of
+from tests.support.written import bytes_of, fail_with
 
 
 @pytest.fixture
@@ -112,3 +115,11 @@ def test_loading_a_packed_bundle_fails_with_what_to_do(archive: Path) -> None:
         MissingFileError, match=r'first run kokoro-bundle unpack ".*bundle\.tar" -o DIRECTORY'
     ):
         Bundle.load(archive)
+
+
+def test_too_many_open_files_are_not_blamed_on_the_archive(
+    archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_content.os, "open", fail_with(OSError(errno.EMFILE, "Too many open files")))
+    with pytest.raises(ResourceError, match="Too many open files"):
+        verify_archive(archive)
