@@ -1,0 +1,122 @@
+"""Numbers and other written forms of English, as the words that are said for them.
+
+>>> [tuple(form) for form in find_written_forms("It cost $4.50 in 1905.", british=False)]
+[(8, 13, 'four dollars and fifty cents'), (17, 21, 'nineteen oh five')]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ...speech.abbreviations import FIRST_WORDS
+from . import amounts, dates_and_times, electronic, words
+
+Speak = Callable[["re.Match[str]", bool], "str | None"]
+
+
+class WrittenForm(NamedTuple):
+    """A part of a text, and what is said for it."""
+
+    start: int
+    end: int
+    spoken: str
+    """Words with single spaces between; a single capital letter is the name of the letter."""
+
+
+_SENTENCE_MARKS = ".,:;!?"
+_NEXT = re.compile(r"[\"”’)\]]{0,3}(?:\s*(?:\Z|\n)|\s+[\"“‘(\[]?(?P<word>[A-Za-z]{1,20}))")
+_TELEPHONE = re.compile(
+    r"(?<![\w.,/-])(?:\+?\d{1,3}[ .-]?)?(?:\(\d{3}\)[ .-]?|\d{3}[ .-])\d{3}[ .-]\d{4}(?:-\d{1,4})?"
+    r"(?![\w-]|\.\d)"
+    r"|(?<![\w.,/-])(?:\+?1-)?800-[A-Z0-9]{1,7}(?:-[A-Z0-9]{1,7}){0,3}(?!\w)"
+    r"|(?<![\w.,/-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,/-])0\d{2,4}[ -]\d{3}[ -]\d{3,4}(?![\w-])"
+    r"|(?<![\w.,/-])\+\d{1,3}(?: \d{2,4}){2,4}(?![\w-])"
+)
+_FORMS: list[tuple[re.Pattern[str], Speak]] = [
+    (words.SAID, words.said),
+    (electronic.ADDRESS, electronic.address),
+    (_TELEPHONE, amounts.digit_groups),
+    (words.HOUSE, words.house),
+    (words.STATE, words.state),
+    (dates_and_times.DECADES, dates_and_times.decades),
+    (dates_and_times.DAY_MONTH, dates_and_times.day_month),
+    (dates_and_times.MONTH_DAY, dates_and_times.month_day),
+    (dates_and_times.MONTH_YEAR, dates_and_times.month_year),
+    (dates_and_times.MONTH_ALONE, dates_and_times.month_alone),
+    (dates_and_times.NUMERIC, dates_and_times.numeric),
+    (dates_and_times.QUARTER, dates_and_times.quarter),
+    (dates_and_times.ERA, dates_and_times.era),
+    (dates_and_times.CLOCK, dates_and_times.clock),
+    (dates_and_times.HOUR, dates_and_times.clock),
+    (electronic.VERSION, electronic.version),
+    (amounts.MONEY, amounts.money),
+    (amounts.MONEY_AFTER, amounts.coded_money),
+    (amounts.CODED, amounts.coded_money),
+    (dates_and_times.DECADE, dates_and_times.decade),
+    (dates_and_times.YEAR_PLURAL, dates_and_times.year_plural),
+    (amounts.MIXED_MEASURE, amounts.mixed),
+    (amounts.MEASURE, amounts.measure),
+    (amounts.PER, amounts.per),
+    (amounts.FEET, amounts.feet),
+    (amounts.INCHES, amounts.inches),
+    (amounts.FRACTION, amounts.mixed),
+    (amounts.VULGAR, amounts.vulgar),
+    (words.ORDINAL, words.ordinal_number),
+    (amounts.RANGE, amounts.number_range),
+    (amounts.RATIO, amounts.ratio),
+    (amounts.BY, amounts.by),
+    (words.NUMBERED, words.numbered),
+    (words.MATH, words.math),
+    (words.PLAIN, words.plain),
+    (words.INNER, words.inner),
+    (words.INITIALS, words.initials),
+    (words.ROMAN_AFTER_WORD, words.roman_after_word),
+    (words.ROMAN_AFTER_NAME, words.roman_after_name),
+    (words.TITLE, words.title),
+    (words.ABBREVIATION, words.abbreviation),
+    (words.STREET, words.street),
+    (words.SIGN, words.sign),
+    (words.EMOJI, words.emoji),
+]
+"""All forms, the first that fits before the others."""
+
+
+def find_written_forms(text: str, british: bool) -> list[WrittenForm]:
+    """Returns the parts of a text that are not said as they are spelled, in order, without overlaps.
+
+    Args:
+        text: English text.
+        british: say dates as the British do.
+    """
+    forms: list[WrittenForm] = []
+    for pattern, speak in _FORMS:
+        gaps = [0, *(at for form in forms for at in form[:2]), len(text)]
+        found = [
+            form
+            for start, end in zip(gaps[::2], gaps[1::2], strict=True)
+            for form in _found(pattern, speak, text, start, end, british)
+        ]
+        if found:
+            forms = sorted([*forms, *found])
+    return forms
+
+
+def _found(
+    pattern: re.Pattern[str], speak: Speak, text: str, start: int, end: int, british: bool
+) -> Iterator[WrittenForm]:
+    for found in pattern.finditer(text, start, end):
+        spoken = speak(found, british)
+        if spoken:
+            written = found[0].rstrip(_SENTENCE_MARKS) if pattern is electronic.ADDRESS else found[0].rstrip()
+            if written.endswith(".") and _ends_sentence(text, found.start() + len(written)):
+                written = written[:-1]
+            first = found.start() + len(written) - len(written.lstrip())
+            yield WrittenForm(first, found.start() + len(written), spoken)
+
+
+def _ends_sentence(text: str, end: int) -> bool:
+    """Returns whether the full stop of an abbreviation that ends at `end` ends the sentence too."""
+    following = _NEXT.match(text, end)
+    return following is not None and (following["word"] is None or following["word"] in FIRST_WORDS)

@@ -1,0 +1,197 @@
+"""Money, measures, percentages, ranges and fractions."""
+
+from __future__ import annotations
+
+import re
+
+from .numbers import cardinal, decimal, digits, fraction, year
+from .tables import COUNTRIES, CURRENCIES, CURRENCY_CODES, PERIODS, SCALES, UNITS, one_of, several
+
+WHOLE = r"(?:\d{1,3}(?:,\d{3}){1,11}(?!\d)|\d{1,36})"
+NUMBER = rf"(?:{WHOLE}(?:\.\d{{1,36}})?|\.\d{{1,36}})"
+_SIGN = r"(?:(?<![\w.)\]])[-−+])?"
+_DASH = r" ?[-–—] ?"
+
+
+_SIGNS = "".join(CURRENCIES)
+_SCALE = rf"(?: ?(?P<scale>(?:{one_of(SCALES)}))(?![A-Za-z]))?"
+_PERIOD = rf"(?:/(?P<period>{one_of(PERIODS)})(?!\w))?"
+_PREFIX = rf"(?:(?<!\w)(?P<country>{one_of(COUNTRIES)}) ?)?(?P<sign>[{_SIGNS}]) ?"
+_UNIT = rf"(?P<unit>{one_of(UNITS)})(?:/(?P<per>{one_of(UNITS | PERIODS)}))?(?![\w²³])"
+_PER_UNIT = one_of(unit for unit in UNITS | PERIODS if unit[0].isalpha())
+_MIXED = r"(?<!-)(?:(?P<whole>\d{1,6}) )?(?P<above>\d{1,6}) ?[/⁄] ?(?P<below>\d{1,6})"
+
+MONEY = re.compile(
+    rf"(?P<minus>(?<![\w.)\]])[-−])?{_PREFIX}(?P<amount>{NUMBER})(?!\d)"
+    rf"{_SCALE}{_PERIOD}(?P<dash>{_DASH}(?=[{_SIGNS}]?\d))?(?![-–]\d)"
+)
+MONEY_AFTER = re.compile(
+    rf"(?<![\w.,])(?P<amount>{NUMBER}){_SCALE} ?"
+    rf"(?:(?P<sign>[{_SIGNS}])(?!\d)|(?P<code>{one_of(CURRENCY_CODES)})(?!\w))"
+)
+CODED = re.compile(rf"(?<!\w)(?P<code>{one_of(CURRENCY_CODES)}) ?(?P<amount>{NUMBER}){_SCALE}(?![\w])")
+MEASURE = re.compile(
+    rf"(?P<number>(?<![\w.,]){_SIGN}{NUMBER})(?:(?P<dash>{_DASH})(?P<end>{NUMBER})| ?[x×] ?(?P<by>{NUMBER})"
+    rf"(?: ?[x×] ?(?P<and_by>{NUMBER}))?)?(?: (?P<scale>hundred|thousand|million|billion|trillion))?"
+    rf"(?P<hyphen>[ \u00a0-]?)(?!(?<=\d)s\b){_UNIT}"
+)
+MIXED_MEASURE = re.compile(rf"(?<![\w.,/]){_MIXED}[ -]?(?:{_UNIT})")
+PER = re.compile(rf"(?<![\w.,])(?P<number>{NUMBER})/(?P<per>{_PER_UNIT})(?!\w)")
+FEET = re.compile(r"(?<![\w.,])(?P<feet>\d{1,3})(?:'|′) ?(?P<inches>\d{1,2})(?:\"|″|'')")
+INCHES = re.compile(r"(?<![\w.,\"])(?P<inches>\d{1,3}(?:\.\d{1,3})?)(?:″|\"(?=[ -](?:[a-z]|$)))")
+FRACTION = re.compile(rf"(?<![\w.,/]){_MIXED}(?:th|rd|nd|TH|RD|ND|ths)?(?![\w/⁄]|\.\d)")
+VULGAR = re.compile(r"(?P<whole>(?<![\w.,])\d{1,6} ?)?(?P<fraction>[¼½¾⅐-⅞↉])")
+RANGE = re.compile(
+    rf"(?<![\w.,/-])(?P<start>{WHOLE}(?:\.\d{{1,36}})?){_DASH}(?P<end>{WHOLE}(?:\.\d{{1,36}})?)"
+    r"(?![\w/-]|\.\d| ?=)"
+)
+RATIO = re.compile(r"(?<![\w.,:])(?P<start>\d{1,4}):(?P<end>\d{1,4})(?![\w:]|\.\d)")
+BY = re.compile(
+    rf"(?<![\w.,])(?P<start>{NUMBER}) ?[x×] ?(?P<end>{NUMBER})(?: ?[x×] ?(?P<third>{NUMBER}))?(?!\w)"
+    r"(?P<equals>(?= ?=))?"
+)
+
+
+def money(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for an amount with a sign of a currency before it."""
+    groups = found.groupdict()
+    one, many, cent, cents = CURRENCIES[groups["sign"]]
+    country = COUNTRIES.get(groups.get("country") or "")
+    if country:
+        one, many = f"{country} {one}", f"{country} {many}"
+    spoken = _amount(groups["amount"], groups.get("scale"), (one, many, cent, cents))
+    if groups.get("period"):
+        spoken += f" per {PERIODS[groups['period']]}"
+    return f"{'minus ' if groups.get('minus') else ''}{spoken}{' to' if groups.get('dash') else ''}"
+
+
+def coded_money(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for an amount with a currency's code or with its sign after it."""
+    groups = found.groupdict()
+    if groups.get("sign"):
+        return money(found, british)
+    one, many = CURRENCY_CODES[groups["code"]]
+    cents = ("penny", "pence") if groups["code"] == "GBP" else ("cent", "cents")
+    return _amount(groups["amount"], groups["scale"], (one, many, *cents))
+
+
+def _amount(amount: str, scale: str | None, names: tuple[str, str, str, str]) -> str:
+    one, many, cent, cents = names
+    whole, _, part = amount.partition(".")
+    if scale:
+        return f"{decimal(amount)} {SCALES[scale]} {many}"
+    if part.strip("0") == "":
+        whole = whole or "0"
+        return f"{_count(whole)} {one if whole == '1' else many}"
+    if not cent or part[2:].strip("0"):
+        return f"{decimal(amount)} {many}"
+    hundredths = part[:2].ljust(2, "0").lstrip("0")
+    spoken = f"{cardinal(hundredths)} {cent if hundredths == '1' else cents}"
+    if whole.strip("0,"):
+        spoken = f"{_count(whole)} {one if whole == '1' else many} and {spoken}"
+    return spoken
+
+
+def _count(whole: str) -> str:
+    return cardinal(whole.lstrip("0,") or "0")
+
+
+def measure(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for one number or several with a unit."""
+    number, unit = found["number"], UNITS[found["unit"]]
+    spoken = decimal(number)
+    if found["end"]:
+        spoken += f" to {decimal(found['end'])}"
+    for by in (found["by"], found["and_by"]):
+        spoken += f" by {decimal(by)}" if by else ""
+    if found["scale"]:
+        spoken += f" {found['scale']}"
+    single = number.lstrip("-−+") == "1" and not (found["end"] or found["by"] or found["scale"])
+    # A 5-kilometer run.
+    spoken += f" {unit if single or (found['hyphen'] == '-') else several(unit)}"
+    return spoken + (f" per {_per_unit(found['per'])}" if found["per"] else "")
+
+
+def per(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a number of each unit."""
+    return f"{decimal(found['number'])} per {_per_unit(found['per'])}"
+
+
+def _per_unit(written: str) -> str:
+    return UNITS.get(written) or PERIODS[written]
+
+
+def feet(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for feet and inches."""
+    feet, inches = found["feet"], found["inches"]
+    return f"{cardinal(feet)} {'foot' if feet == '1' else 'feet'} {cardinal(inches)}"
+
+
+def inches(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for inches."""
+    return f"{decimal(found['inches'])} {'inch' if found['inches'] == '1' else 'inches'}"
+
+
+def mixed(found: re.Match[str], british: bool) -> str | None:
+    """Returns what is said for a fraction, perhaps with a whole number and a unit."""
+    whole, above, below = found["whole"], found["above"], found["below"]
+    spoken = fraction(above, below)
+    if whole:
+        spoken = f"{cardinal(whole)} and {'a' + spoken[3:] if spoken == 'one half' else spoken}"
+    unit = UNITS.get(found.groupdict().get("unit") or "")
+    if unit:
+        # Half a pound, but two and a half pounds.
+        spoken += f" {several(unit)}" if whole else f" {unit}"
+    return spoken
+
+
+def vulgar(found: re.Match[str], british: bool) -> str | None:
+    """Returns what is said for a fraction in one character."""
+    import unicodedata
+
+    above, slash, below = unicodedata.normalize("NFKC", found["fraction"]).partition("⁄")
+    if not slash or not below:
+        return None
+    spoken = fraction(above, below)
+    whole = (found["whole"] or "").strip()
+    return (
+        f"{cardinal(whole)} and {'a' + spoken[3:] if spoken == 'one half' else spoken}" if whole else spoken
+    )
+
+
+def number_range(found: re.Match[str], british: bool) -> str | None:
+    """Returns what is said for a range of numbers or of years, or None if it does not ascend."""
+    start, end = found["start"], found["end"]
+    if len(start) == len(end) == 4 or (len(start) == 4 and len(end) == 2 and end > start[2:]):
+        return f"{_year_or_count(start)} to {_year_or_count(end)}"
+    if float(start.replace(",", "")) < float(end.replace(",", "")) and not start.startswith("0"):
+        return f"{decimal(start)} to {decimal(end)}"
+    return None
+
+
+def _year_or_count(written: str) -> str:
+    return year(written) if len(written) == 4 and written.isdecimal() else decimal(written)
+
+
+def ratio(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a ratio or a score."""
+    return f"{cardinal(found['start'])} to {cardinal(found['end'])}"
+
+
+def by(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for sizes."""
+    parts = [decimal(part) for part in (found["start"], found["end"], found["third"]) if part]
+    return (" times " if found["equals"] is not None else " by ").join(parts)
+
+
+def digit_groups(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a telephone number."""
+    spoken = []
+    for part in re.findall(r"\+|\d+|[A-Za-z]+", found[0]):
+        if part == "+":
+            spoken.append("plus")
+        elif part.isdecimal():
+            spoken.append("eight hundred" if part == "800" else digits(part))
+        else:
+            spoken.append(part if len(part) > 2 else " ".join(part))
+    return " ".join(spoken)

@@ -1,0 +1,72 @@
+"""E-mail addresses, addresses on the web, versions and network addresses."""
+
+from __future__ import annotations
+
+import re
+
+from .numbers import cardinal, digits
+
+_NAMES = {
+    ".": "dot", "@": "at", "/": "slash", "-": "dash", "_": "underscore", ":": "colon", "&": "ampersand",
+    "#": "hash", "?": "question mark", "=": "equals", "+": "plus", "%": "percent", "~": "tilde",
+    "*": "asterisk",
+}  # fmt: skip
+_WORDS = frozenset("com org net edu gov info html jpeg web site online shop blog pro name dev app".split(" "))
+_TOP = (
+    "com|org|net|edu|gov|mil|int|info|biz|io|ai|app|dev|co|me|tv|uk|us|ca|de|fr|it|es|nl|be|ch|at|au|nz|jp|cn|in|"
+    "br|mx|ru|pl|se|no|fi|dk|ie|eu|pt|gr|cz|abc|sm|za|kr|tw|hk|sg"
+)
+_HOST = r"[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,8}"
+_PATH = r"(?:[/?#][A-Za-z0-9._~:/?#@!$&*+=%-]{0,2000})?"
+ADDRESS = re.compile(
+    rf"(?<![\w@/.-])(?:(?P<scheme>(?:https?|ftp|file)://)/?{_HOST}(?::\d{{1,5}})?{_PATH}"
+    rf"|www\.{_HOST}{_PATH}"
+    rf"|[A-Za-z0-9._%+&-]{{1,64}}@{_HOST}{_PATH}"
+    rf"|[A-Za-z0-9_-]{{1,63}}(?:\.[A-Za-z0-9_-]{{2,63}}){{0,3}}\.(?:{_TOP})(?![\w@])(?!\.\w){_PATH})"
+)
+VERSION = re.compile(r"(?<![\w.,])[vV]?\d{1,6}(?:\.\d{1,6}){2,8}(?![\w]|\.\d)")
+_PART = re.compile(r"\d+|[A-Za-z]+|.")
+_VOWEL = re.compile(r"[aeiouyAEIOUY]")
+
+
+def address(found: re.Match[str], british: bool) -> str | None:
+    """Returns what is said for an address, without "https"."""
+    written = found[0][len(found["scheme"] or "") :].rstrip(".,:;!?")
+    if "@" not in written and not found["scheme"] and not re.search("[A-Za-z]", written.split(".")[0]):
+        return None
+    spoken = []
+    for part in _PART.findall(written.strip("/")):
+        if part.isdecimal():
+            spoken.append(digits(part))
+        elif part.isalpha():
+            spoken.append(_name(part))
+        else:
+            spoken.append(_NAMES.get(part, ""))
+    return " ".join(filter(None, spoken))
+
+
+def address_end(found: re.Match[str]) -> int:
+    """Returns the end of an address without the marks of the sentence that it ends."""
+    return found.start() + len(found[0].rstrip(".,:;!?"))
+
+
+def _name(part: str) -> str:
+    """Returns a part of an address as a word or, if it cannot be one, as letters."""
+    if part.lower() in _WORDS or (len(part) > 3 and _VOWEL.search(part)):
+        return part.lower()
+    if len(part) == 1 or (
+        len(part) == 2 and part.lower() not in ("me", "my", "we", "go", "do", "to", "in", "on")
+    ):
+        return " ".join(part.upper())
+    return part.lower() if _VOWEL.search(part) else " ".join(part.upper())
+
+
+def version(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a version or a network address."""
+    written = found[0].lstrip("vV")
+    parts = written.split(".")
+    say = digits if len(parts) == 4 and any(len(part) > 2 for part in parts) else cardinal
+    spoken = (
+        " dot ".join(say(part) for part in parts) if len(parts) == 4 else " point ".join(map(cardinal, parts))
+    )
+    return f"version {spoken}" if written != found[0] else spoken

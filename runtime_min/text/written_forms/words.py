@@ -1,0 +1,199 @@
+"""Numbers alone and within words, Roman numerals, abbreviations and signs."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from .amounts import NUMBER, WHOLE
+from .numbers import as_ordinal, cardinal, decimal, digits, ordinal, roman, year
+from .tables import ANYWHERE, BEFORE_NAMES, BEFORE_NUMBERS, STATES, STREETS, one_of
+
+
+def _names(table: str) -> frozenset[str]:
+    return frozenset(table.split())
+
+
+ORDINAL = re.compile(rf"(?<![\w.,])(?P<number>{WHOLE})(?P<suffix>st|nd|rd|th|ST|ND|RD|TH)(?![A-Za-z0-9])")
+PLAIN = re.compile(rf"(?<![\w.])(?P<sign>(?<![\w)\].,])[-−+±](?=[\d.]))?(?P<number>{NUMBER})(?!\d)")
+SAID_OTHERWISE = {
+    "24/7": "twenty four seven", "9/11": "nine eleven", "50/50": "fifty fifty", "20/20": "twenty twenty",
+    "401(k)": "four oh one k", "403(b)": "four oh three b", "C++": "C plus plus", "C#": "C sharp",
+    "F#": "F sharp", "and/or": "and or",
+}  # fmt: skip
+SAID = re.compile(rf"(?<![\w./-])(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-])")
+INNER = re.compile(r"\d+")
+MATH = re.compile(
+    r"(?<=[\w)]) ?(?P<sign>[=≤≥≠≈×÷±]|[-−](?= ?\w{1,3} ?=)|(?<=[\d ])[<>+*](?=[ \d]))"
+    r" ?(?=[\w(+−-])"
+)
+HOUSE = re.compile(
+    rf"(?<![\w.,/])(?P<number>\d{{1,5}}) (?P<before>(?:[NSEW]\.? )?(?:[A-Z0-9][\w'’]{{0,20}} ){{1,3}})"
+    rf"(?P<street>{one_of(STREETS)}|hwy|st|ave|rd)\b(?P<dot>\.?)"
+)
+STATE = re.compile(
+    rf"(?<=, )(?P<state>{one_of(STATES)})\b(?:,? (?P<code>\d{{5}})(?:-(?P<more>\d{{4}}))?)?(?![\w-])"
+)
+STREET = re.compile(rf"(?<=[A-Za-z0-9] )(?P<street>{one_of(STREETS)})\.")
+TITLE = re.compile(rf"(?<!\w)(?P<title>{one_of(BEFORE_NAMES)})\.(?= ?[A-Z])")
+NUMBERED = re.compile(
+    rf"(?<![\w.])(?:(?P<word>{one_of(BEFORE_NUMBERS)})\. ?(?=\d)"
+    r"|N[°º]\.? ?(?=\d)|№ ?(?=\d)|§ ?(?=\d)|#(?=\d))"
+)
+ABBREVIATION = re.compile(rf"(?<![\w.])(?P<word>{one_of(ANYWHERE)})(?!\w)")
+INITIALS = re.compile(r"(?<![\w.])[A-Z]\.(?: ?[A-Z]\.){1,4}(?= [A-Z][a-z])")
+ROMAN_AFTER_NAME = re.compile(r"(?<=[a-z] )(?P<roman>(?!I\b(?! (?:of|the)))(?:[IVX]{1,6}))\b(?!['’.-]\w)")
+ROMAN_AFTER_WORD = re.compile(
+    r"(?i:\b(?P<word>chapter|part|volume|book|act|scene|section|article|phase|type|class|level|stage|"
+    r"appendix|war|grade|title|tier|mark|episode|version|psalm|step|unit|super bowl|world war)) "
+    r"(?P<roman>[IVXLCDM]{1,8})\b"
+)
+_KINGS = _names(
+    """
+    Henry Louis Charles George Edward William James Richard Elizabeth Mary John Paul Pius Benedict
+    Francis Leo Philip Ferdinand Alexander Nicholas Catherine Peter Ivan Frederick Wilhelm Napoleon
+    Gregory Innocent Clement Urban Boniface Sam Robert Thomas Ramesses Rameses Ptolemy Cleopatra
+    Constantine Otto Rudolf Leopold Joseph Christian Gustav Haakon Olav Carlos Alfonso Juan Felipe
+    Margaret Anne Edmund Malcolm David Darius Xerxes Antiochus Thutmose Amenhotep Seti Mehmed Murad
+    Selim Suleiman
+    """
+)
+_MATH = {
+    "=": "equals", "<": "is less than", ">": "is greater than", "≤": "is at most", "≥": "is at least",
+    "≠": "is not equal to", "≈": "is about", "×": "times", "÷": "divided by", "±": "plus or minus",
+    "+": "plus", "-": "minus", "−": "minus", "*": "times", "√": "root", "∞": "infinity",
+}  # fmt: skip
+SIGNS = _MATH | {
+    "#": "hash", "€": "euro", "$": "dollar", "£": "pound", "¥": "yen", "₩": "won", "¢": "cents",
+    "§": "section", "©": "copyright", "®": "registered", "™": "trademark", "°": "degrees", "№": "number",
+    "†": "dagger", "¶": "paragraph", "→": "to", "‰": "per mille",
+}  # fmt: skip
+"""Names of signs that stand alone."""
+SIGN = re.compile(
+    r"(?P<hashtag>#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢])"
+    r"|(?<=[A-Za-z])(?P<slash> ?/ ?)(?=[A-Za-z])|(?P<apart>(?<!\S)[#<>](?!\S))"
+)
+
+
+def ordinal_number(found: re.Match[str], british: bool) -> str | None:
+    """Returns what is said for digits with the ending of an ordinal number, if it is the right one."""
+    written = found["number"].replace(",", "")
+    teen = len(written) > 1 and written[-2] == "1"
+    right = "th" if teen else {"1": "st", "2": "nd", "3": "rd"}.get(written[-1], "th")
+    return ordinal(written) if found["suffix"].lower() == right else None
+
+
+def plain(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a number: four digits are a year, as in misaki."""
+    number, sign = found["number"], found["sign"]
+    spoken = year(number) if len(number) == 4 and number.isdecimal() and number[0] != "0" else decimal(number)
+    signs = {"-": "minus ", "−": "minus ", "+": "plus ", "±": "plus or minus "}
+    return signs.get(sign or "", "") + spoken
+
+
+def inner(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for digits within a word such as B747 or COVID-19, as misaki does."""
+    number = found[0]
+    if number[0] == "0" or len(number) > 3:
+        return digits(number)
+    if len(number) == 3 and number[1:] != "00":
+        rest = f"oh {digits(number[2])}" if number[1] == "0" else cardinal(number[1:])
+        return f"{digits(number[0])} {rest}"
+    return cardinal(number)
+
+
+def house(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a house's number and its street."""
+    directions = {"N": "North", "S": "South", "E": "East", "W": "West"}
+    number = found["number"]
+    said = year(number) if len(number) == 4 else inner(found_number(number), british)
+    words = []
+    for word in found["before"].split():
+        ordinal_word = ORDINAL.fullmatch(word)
+        name = directions.get(word.rstrip("."), word)
+        words.append((ordinal_number(ordinal_word, british) if ordinal_word else None) or name)
+    street = STREETS[found["street"].capitalize()]
+    return " ".join([said, *words, street])
+
+
+def found_number(number: str) -> re.Match[str]:
+    """Returns the match of `INNER` that is the whole of `number`."""
+    found = INNER.fullmatch(number)
+    assert found is not None
+    return found
+
+
+def state(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a state of the USA and its postal code."""
+    codes = [digits(code) for code in (found["code"], found["more"]) if code]
+    return " ".join([STATES[found["state"]], *codes])
+
+
+def street(found: re.Match[str], british: bool) -> str | None:
+    """Returns the name of an abbreviated kind of street."""
+    return STREETS[found["street"]]
+
+
+def title(found: re.Match[str], british: bool) -> str:
+    """Returns an abbreviation before a name."""
+    return BEFORE_NAMES[found["title"]]
+
+
+def numbered(found: re.Match[str], british: bool) -> str:
+    """Returns an abbreviation before a number."""
+    return "section" if found[0][0] == "§" else BEFORE_NUMBERS.get(found["word"] or "", "number")
+
+
+def abbreviation(found: re.Match[str], british: bool) -> str:
+    """Returns what an abbreviation stands for."""
+    return ANYWHERE[found["word"]]
+
+
+def initials(found: re.Match[str], british: bool) -> str:
+    """Returns letters."""
+    return " ".join(letter for letter in found[0] if letter.isalpha())
+
+
+def roman_after_name(found: re.Match[str], british: bool) -> str | None:
+    """Returns what is said for a Roman numeral after the name of a king or pope."""
+    before = found.string[max(0, found.start() - 20) : found.start()].split()
+    value = roman(found["roman"])
+    if not before or before[-1] not in _KINGS or value is None:
+        return None
+    return f"the {as_ordinal(cardinal(str(value)))}"
+
+
+def roman_after_word(found: re.Match[str], british: bool) -> str | None:
+    """Returns what is said for a word such as "chapter" and its Roman numeral."""
+    value = roman(found["roman"])
+    if value is None or (found["roman"] in ("C", "D", "M", "L") and found["word"].lower() != "chapter"):
+        return None
+    return f"{found['word']} {cardinal(str(value))}"
+
+
+def said(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for what follows no rule."""
+    return SAID_OTHERWISE[found[0]]
+
+
+def math(found: re.Match[str], british: bool) -> str:
+    """Returns the name of a mathematical sign."""
+    return _MATH[found["sign"]]
+
+
+def sign(found: re.Match[str], british: bool) -> str:
+    """Returns the name of a sign that stands alone."""
+    if found["hashtag"]:
+        return "hashtag"
+    return "slash" if found["slash"] else SIGNS[found[0].strip()]
+
+
+EMOJI = re.compile("[\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001faff]\ufe0f?")
+
+
+def emoji(found: re.Match[str], british: bool) -> str | None:
+    """Returns the name of an emoji or another symbol, digits as a number."""
+    value = unicodedata.numeric(found[0][0], None)
+    if value is not None:
+        return cardinal(str(int(value)))
+    return unicodedata.name(found[0][0], "").lower().replace("-", " ") or None

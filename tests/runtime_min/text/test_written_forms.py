@@ -1,0 +1,201 @@
+"""Numbers, dates and other written forms are said as a careful reader says them."""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime_min.text.written_forms import find_written_forms
+from tests.support.spoken import said
+
+CASES = {
+    "cardinals": {
+        "0 7 10 21 105 1000000": "zero seven ten twenty one one hundred five one million",
+        "1,234 and 12,345,678": (
+            "one thousand two hundred thirty four and twelve million three hundred forty five "
+            "thousand six hundred seventy eight"
+        ),
+        "-3 +4 0007": "minus three plus four zero zero zero seven",
+    },
+    "ordinals": {
+        "1st 22nd 103rd 1000th": "first twenty second one hundred third one thousandth",
+        "11st": "eleven st",
+    },
+    "decimals": {
+        "3.14 0.05 .5 2.50": "three point one four zero point zero five point five two point five zero",
+    },
+    "years": {
+        "1066 1900 1905 2000 2001 2024": (
+            "ten sixty six nineteen hundred nineteen oh five two thousand two thousand one twenty twenty four"
+        ),
+        "the 1980s and '90s": "the nineteen eighties and nineties",
+    },
+    "money": {
+        "$4.50": "four dollars and fifty cents",
+        "$0.01": "one cent",
+        "£2.01": "two pounds and one penny",
+        "€3 and ¥500": "three euros and five hundred yen",
+        "$1.5 billion": "one point five billion dollars",
+        "-$5": "minus five dollars",
+        "US$20/mo": "twenty US dollars per month",
+        "20 €": "twenty euros",
+        "$5-$10": "five dollars to ten dollars",
+        "EUR 5": "five euros",
+        "$30bn": "thirty billion dollars",
+    },
+    "dates": {
+        "On 3 May 2025": "On the third of May twenty twenty five",
+        "May 3, 2025.": "May third twenty twenty five.",
+        "2025-05-03": "May third twenty twenty five",
+        "the 4th of July": "the fourth of July",
+        "in March 1999": "in March nineteen ninety nine",
+        "Jan. 5": "January fifth",
+        "12/25/2024": "December twenty fifth twenty twenty four",
+        "You may 5": "You may five",
+        "in Sept. we": "in September we",
+    },
+    "times": {
+        "3:30pm": "three thirty PM",
+        "at 5 p.m. on": "at five PM on",
+        "15:45": "fifteen forty five",
+        "8:05": "eight oh five",
+        "9:00": "nine o'clock",
+        "1:01:01": "one hour one minute and one second",
+        "5 p.m. He": "five PM. He",
+        "9-10 a.m.": "nine to ten AM.",
+    },
+    "measures": {
+        "5 kg": "five kilograms",
+        "1 km": "one kilometer",
+        "60 mph": "sixty miles per hour",
+        "20°C": "twenty degrees Celsius",
+        "a 5-km run": "a five kilometer run",
+        "50%": "fifty percent",
+        "3 m²": "three square meters",
+        "10 m/s": "ten meters per second",
+        "6'2\"": "six feet two",
+        "2-5 lb": "two to five pounds",
+        "-25 °F": "minus twenty five degrees Fahrenheit",
+        "5G and 3D": "five G and three D",
+    },
+    "fractions": {
+        "1/2 cup": "one half cup",
+        "2 3/4": "two and three quarters",
+        "½ or 1½": "one half or one and a half",
+        "24/7": "twenty four seven",
+    },
+    "ranges": {
+        "pages 3-7": "pages three to seven",
+        "1980-1986": "nineteen eighty to nineteen eighty six",
+        "16:9": "sixteen to nine",
+        "3x4": "three by four",
+    },
+    "telephones": {
+        "555-123-4567": "five five five one two three four five six seven",
+        "+1 (555) 123-4567": "plus one five five five one two three four five six seven",
+    },
+    "Roman numerals": {
+        "Henry VIII": "Henry the eighth",
+        "Chapter IV": "Chapter four",
+        "Vitamin C": "Vitamin C",
+        "and I": "and I",
+        "World War II": "World War two",
+    },
+    "abbreviations": {
+        "No. 5, no. 6": "number five, number six",
+        "St. John of 5 Main St.": "Saint John of five Main Street.",
+        "e.g. a hat": "for example a hat",
+        "Acme Inc. The": "Acme Incorporated. The",
+        "Say no. Go": "Say no. Go",
+        "Mt. Fuji": "Mount Fuji",
+        "J. R. R. Tolkien": "J R R Tolkien",
+        "#5": "number five",
+    },
+    "addresses": {
+        "bob.smith@example.com.": "bob dot smith at example dot com.",
+        "https://www.example.co.uk/a-b": "W W W dot example dot C O dot U K slash A dash B",
+        "10.0.0.1": "ten dot zero dot zero dot one",
+        "v1.2.3": "version one point two point three",
+        "Go.Now": "Go.Now",
+        "and/or": "and or",
+    },
+    "mathematics": {
+        "1-2=5": "one minus two equals five",
+        "2 × 3 = 6": "two times three equals six",
+        "x < y": "x is less than y",
+        "±3": "plus or minus three",
+    },
+    "within words": {
+        "COVID-19": "COVID- nineteen",
+        "R2-D2": "R two -D two",
+        "B747": "B seven forty seven",
+        "MP3": "MP three",
+        "C++ and C#": "C plus plus and C sharp",
+    },
+    "signs": {
+        "#topic": "hashtag topic",
+        "© 2024": "copyright twenty twenty four",
+        "➀": "one",
+        "😀": "grinning face",
+    },
+}
+
+
+@pytest.mark.parametrize("category", CASES)
+def test_written_forms_are_said_as_a_careful_reader_says_them(category: str) -> None:
+    assert {text: said(text) for text in CASES[category]} == CASES[category]
+
+
+def test_the_british_say_dates_otherwise() -> None:
+    assert said("3/5/2025 and May 3", british=True) == "the third of May twenty twenty five and May the third"
+
+
+@given(st.text() | st.text("0123456789.,:/-$€%°#@'ºaAIVX \n()[]stPMkgmJan¾➀", max_size=40))
+def test_forms_are_in_order_and_their_words_are_letters(text: str) -> None:
+    for british in (True, False):
+        forms = find_written_forms(text, british)
+        assert all(before.end <= after.start for before, after in pairwise(forms))
+        assert all(0 <= form.start < form.end <= len(text) for form in forms)
+        assert all(form.spoken == " ".join(form.spoken.split()) != "" for form in forms)
+
+
+@given(st.integers(0, 10**40))
+def test_every_number_is_said(number: int) -> None:
+    (form,) = find_written_forms(str(number), british=False)
+    assert (form.start, form.end) == (0, len(str(number)))
+
+
+def test_hostile_text_takes_linear_time() -> None:
+    units = [
+        "1",
+        "1.",
+        "1,",
+        "1-",
+        "1/",
+        "$",
+        "a",
+        "A.",
+        "a.",
+        "@",
+        "#",
+        "I ",
+        "1:",
+        "'",
+        "1 x ",
+        "www.",
+        "http://",
+        "No.",
+    ]
+    plain = _seconds("word " * 1_000)
+    for unit in ("".join(pair) for pair in product(units, repeat=2)):
+        assert _seconds(unit * (5_000 // len(unit))) < 100 * plain, unit
+
+
+def _seconds(text: str) -> float:
+    start = time.process_time()
+    find_written_forms(text, british=False)
+    return time.process_time() - start
