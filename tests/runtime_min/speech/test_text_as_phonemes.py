@@ -88,7 +88,7 @@ def plan(phonemes: SpeechInput, g2p: G2P | None = None) -> None:
 
 @pytest.mark.parametrize("given", ["hello world", [Segment("həlˈO"), Segment("hello world")]])
 def test_text_in_place_of_phonemes_is_warned_of_with_what_to_do(given: SpeechInput) -> None:
-    with pytest.warns(TextAsPhonemesWarning, match=r"look like text: 'hello world'.* pass g2p=.* --text"):
+    with pytest.warns(TextAsPhonemesWarning, match=r"text: 'hello world'.* text=True, .* g2p= .* --text"):
         plan(given)
 
 
@@ -101,5 +101,5 @@ def test_what_a_g2p_or_words_say_is_not_warned_of() -> None:
 
 
 def test_digits_are_refused_with_the_same_advice() -> None:
-    with pytest.raises(UnknownPhonemesError, match=r"'2' .* pass g2p=.* --text"):
+    with pytest.raises(UnknownPhonemesError, match=r"'2' .* pass text=True, .* g2p= .* --text"):
         check_phonemes("at 2", dict.fromkeys("at ", 1))
