@@ -15,7 +15,7 @@ from .format.manifest import MANIFEST_NAME
 from .output.audio_file import SUFFIXES as AUDIO_SUFFIXES
 from .output.audio_file import file_format
 from .output.wav import FORMATS
-from .speech.subtitles import SUFFIXES
+from .speech.subtitles import check_suffix
 
 _EPILOG = """\
   {command} bundles/kokoro --phonemes "həlˈO wˈɜɹld!" -o hello.wav
@@ -53,8 +53,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("the following arguments are required: BUNDLE")
     if options.print_phonemes and options.text is None and options.text_file is None:
         parser.error("argument --print-phonemes: expected --text or --text-file")
-    if options.timings is not None and options.timings.suffix.lower() not in SUFFIXES:
-        parser.error(f"argument --timings: expected a name that ends with {', '.join(SUFFIXES)}")
+    if options.timings is not None:
+        check_suffix(options.timings)
     if options.output != STANDARD:
         file_format(options.output, options.format, raw=options.raw)
     _check_different(parser, options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -20,6 +21,7 @@ from .errors import (
     ClosedBundleError,
     MissingStagesError,
     ResourceError,
+    check_type,
 )
 from .format.bundle_files import BundleFiles
 from .format.manifest import CpuLevel, Manifest
@@ -30,6 +32,7 @@ from .model.chain import Choices, Trace
 from .model.synthesiser import Synthesiser
 from .model.tokens import BOUNDARIES
 from .model.voices import VoiceLike, VoiceName, VoiceTables
+from .output.writer import as_path
 from .speech.request import Capabilities, Request, check_utterance, plan_speech
 from .speech.speak import speak
 from .speech.stream import Stream
@@ -94,13 +97,16 @@ class Bundle:
         Raises:
             BundleError: the bundle is incomplete, damaged, not a bundle, or not the pinned or signed one.
             Ed25519KeyError: `key` is not such a key, or `signature` is given without it.
+            UsageError: an argument is wrong, such as a number of threads that is out of range.
             MachineError: it is for another machine or another TVM, or this one lacks memory, open files or
                 threads.
-            ThreadsError: `threads` is out of range.
         """
-        directory = Path(os.path.abspath(path))
+        directory = Path(os.path.abspath(as_path(path)))
         count = choose_threads(threads)
-        signed = None if signature is None else Path(signature)
+        signed = None if signature is None else as_path(signature, "signature")
+        for name, value in {"level": level, "manifest_sha256": manifest_sha256}.items():
+            check_type(name, value, (str, NoneType), "a str")
+        check_type("verify", verify, bool, "True or False")
         while True:
             files = BundleFiles(directory)
             try:
@@ -121,6 +127,11 @@ class Bundle:
                     raise ResourceError(f"Loading {directory}", failure) from failure
                 if not replaced:
                     raise
+
+    def __repr__(self) -> str:
+        model, target = self.manifest.model.name, self.manifest.target.name
+        state = f"{len(self.voice_tables)} voices" if self._stages else "closed"
+        return f"<Bundle {str(self.directory)!r}: {model} for {target}, {state}>"
 
     @property
     def voices(self) -> tuple[VoiceName, ...]:
@@ -349,7 +360,7 @@ class Bundle:
         # Every bundle has a stage until it is closed.
         if not stages:
             raise ClosedBundleError
-        missing = [name for name in names if name not in stages]
+        missing = [str(name) for name in names if not isinstance(name, str) or name not in stages]
         if missing:
             raise MissingStagesError(missing, stages)
         return stages

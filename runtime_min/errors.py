@@ -220,7 +220,7 @@ class VoiceArrayError(UsageError):
     def __init__(self, rows: int, columns: int, found: str) -> None:
         """Takes the size of the bundle's own voices and what was found."""
         super().__init__(
-            f"A voice must be a name, a blend of names, or a finite float array [{rows}, 1, {columns}], "
+            f"A voice must be a name, a blend of names, or a float array [{rows}, 1, {columns}], "
             f"[{rows}, {columns}], [1, {columns}] or [{columns}], found {found}."
         )
 
@@ -509,6 +509,16 @@ class ClosedPipeError(OutputError):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} was closed by the program that reads it: nothing more can be written.")
+
+
+def check_type(argument: str, value: object, kinds: type | tuple[type, ...], expected: str) -> None:
+    """Refuses an argument of another type than one of `kinds`.
+
+    Raises:
+        ArgumentTypeError: it is of another type.
+    """
+    if not isinstance(value, kinds):
+        raise ArgumentTypeError(argument, expected, value)
 
 
 def _listed(items: Iterable[object], limit: int = 20) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine.stage_runner import StageRunner
-from ..errors import TensorInputError, UtteranceTooLongError
+from ..errors import TensorInputError, UtteranceTooLongError, check_type
 from ..format.signatures import FRAMES_PER_SECOND, SAMPLES_PER_FRAME, SOURCE
 from .alignment import align, round_durations
 from .noise import gaussian_noise
@@ -88,7 +88,8 @@ def run_chain(
         TensorInputError: something in `choices` does not fit.
         ModelOutputError: the durations are not finite.
     """
-    buckets = choices.buckets or {}
+    buckets = {} if choices.buckets is None else choices.buckets
+    check_type("buckets", buckets, Mapping, "a mapping of stages to buckets")
 
     def run(name: str, **inputs: NDArray[np.generic]) -> list[Floats]:
         return list(stages[name].run(inputs, buckets.get(name)).values())

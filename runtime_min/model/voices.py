@@ -34,6 +34,9 @@ _LANGUAGES = {
 _SEXES = {"f": "female", "m": "male"}
 _SIGNS = "+,*"
 
+LARGEST_STYLE = 100.0
+"""Largest value of a style row. Kokoro's are below 10, and the model's samples overflow beyond 100."""
+
 VoiceLike = str | Sequence[str] | NDArray[Any]
 """A name, a blend such as ``"af_heart*0.7+am_adam*0.3"``, names to average, or an array of style rows."""
 
@@ -116,7 +119,7 @@ def style_row(voices: Mapping[str, NDArray[np.float32]], voice: VoiceLike, phone
     Raises:
         UnknownVoiceError: there is no such voice, or none at all.
         BlendError: a blend is malformed, or its weights are.
-        VoiceArrayError: an array has another shape or type, or a value that is not finite.
+        VoiceArrayError: an array has another shape or type, or a value beyond `LARGEST_STYLE`.
     """
     if isinstance(voice, str):
         blended = voice not in voices and any(sign in voice for sign in _SIGNS)
@@ -183,6 +186,7 @@ def _array_row(shape: tuple[int, ...], voice: Any, phonemes: int) -> NDArray[np.
     table = table.reshape(-1, columns)
     with np.errstate(over="ignore"):
         row: NDArray[np.float32] = table[phonemes - 1 if len(table) > 1 else 0].astype(np.float32)
-    if not np.isfinite(row).all():
-        raise VoiceArrayError(rows, columns, "values that are not finite as float32")
+    # NaN fails every comparison.
+    if not (np.abs(row) <= LARGEST_STYLE).all():
+        raise VoiceArrayError(rows, columns, f"values beyond {LARGEST_STYLE:g}, or not a number")
     return row

@@ -84,6 +84,8 @@ def wav_header(sample_rate: int, sample_format: str, samples: int | None) -> byt
         UsageError: an argument is something else.
     """
     sample_rate = check_rate(sample_rate)
+    if samples is not None and not (isinstance(samples, int) and 0 <= samples <= LARGEST // 4):
+        raise ArgumentTypeError("samples", "a number of samples that a WAV file holds, or None", samples)
     code, width = (_PCM, 2) if check_format(sample_format) == "pcm16" else (_IEEE_FLOAT, 4)
     content = struct.pack("<HHIIHH", code, 1, sample_rate, sample_rate * width, width, 8 * width)
     count = LARGEST if samples is None else samples

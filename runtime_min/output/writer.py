@@ -151,7 +151,7 @@ def standard_output() -> TextIO:
     return sys.stdout
 
 
-def as_path(path: str | os.PathLike[str]) -> Path:
+def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:
     """Returns a path.
 
     Raises:
@@ -160,7 +160,7 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise ArgumentTypeError("path", "a str or a path", path) from None
+        raise ArgumentTypeError(argument, "a str or a path", path) from None
 
 
 def write_file(path: Path, data: bytes) -> None:

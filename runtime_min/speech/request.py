@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import (
+    ArgumentTypeError,
     EmptyInputError,
     PauseError,
     SeedError,
@@ -19,6 +20,7 @@ from ..errors import (
     TextAsPhonemesWarning,
     TooManyPhonemesError,
     UnknownPhonemesError,
+    check_type,
 )
 from ..model.synthesiser import Utterance
 from ..model.voices import Style, VoiceLike, style_row
@@ -108,6 +110,9 @@ def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) ->
         Break.SENTENCE: check_pause(request.sentence_pause),
         Break.CLAUSE: check_pause(request.clause_pause),
     }
+    check_type("trim", request.trim, (bool, np.bool_), "True or False")
+    if request.g2p is not None and not callable(request.g2p):
+        raise ArgumentTypeError("g2p", "a function that takes a text", request.g2p)
     seed, limit, phonemes_before = check_seed(request.seed), capabilities.max_phonemes, 0
     sections: list[Section] = []
     passages = read_input(request.phonemes, request.g2p)

@@ -10,6 +10,7 @@ a &lt; b
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,8 @@ from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from ..output.writer import write_file
+from ..errors import ArgumentTypeError, UsageError, check_type
+from ..output.writer import as_path, write_file
 from .sentences import find_sentences
 from .split import Break, find_breaks
 from .timing import Timing
@@ -56,7 +58,9 @@ class _Shown:
     end: float
 
 
-def write_timings(path: Path, text: str, words: Sequence[Timing], tokens: Sequence[Timing]) -> None:
+def write_timings(
+    path: str | os.PathLike[str], text: str, words: Sequence[Timing], tokens: Sequence[Timing]
+) -> None:
     """Writes timings in the format that the path's suffix names, one of `SUFFIXES`.
 
     Args:
@@ -67,11 +71,29 @@ def write_timings(path: Path, text: str, words: Sequence[Timing], tokens: Sequen
 
     Raises:
         OutputError: it cannot be written.
+        UsageError: an argument is wrong, such as a path with another suffix.
     """
+    place = as_path(path)
+    suffix = check_suffix(place)
+    check_type("text", text, str, "a str")
+    for name, timings in {"words": words, "tokens": tokens}.items():
+        if not isinstance(timings, Sequence) or not all(isinstance(each, Timing) for each in timings):
+            raise ArgumentTypeError(name, "a sequence of Timing", timings)
     shown = cues(text, words) if words else cues(text, phoneme_words(text, tokens), _phoneme_sentences(text))
     write = {".srt": lambda: as_srt(shown), ".vtt": lambda: as_vtt(shown)}
-    content = write.get(path.suffix.lower(), lambda: as_json(text, words, tokens))()
-    write_file(path, content.encode("utf-8", "replace"))
+    content = write.get(suffix, lambda: as_json(text, words, tokens))()
+    write_file(place, content.encode("utf-8", "replace"))
+
+
+def check_suffix(path: Path) -> str:
+    """Returns the suffix of a file for timings.
+
+    Raises:
+        UsageError: it is not one of `SUFFIXES`.
+    """
+    if path.suffix.lower() in SUFFIXES:
+        return path.suffix.lower()
+    raise UsageError(f"Timings are written to a file that ends with {', '.join(SUFFIXES)}, found {path}.")
 
 
 def phoneme_words(text: str, tokens: Iterable[Timing]) -> list[Timing]:

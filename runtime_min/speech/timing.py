@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from ..output.audio_file import write_wav
 from ..output.wav import encode
+from ..output.writer import as_path
 from .words import Unspoken, WordSpan
 
 LEAD_FRAMES = 3
@@ -71,7 +72,7 @@ class Audio:
             UsageError: the name's end names no format, or an argument is wrong.
             EncoderMissingError: soundfile is missing.
         """
-        write_wav(path, self.samples, self.sample_rate, sample_format)
+        write_wav(as_path(path), self.samples, self.sample_rate, sample_format)
 
     def pcm16(self) -> bytes:
         """Returns the samples, clipped to full scale and rounded to 16 bits, as little-endian bytes."""

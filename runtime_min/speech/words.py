@@ -137,17 +137,18 @@ def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...]]:
     spans = []
     length = text_offset = 0
     for word in words:
-        phonemes = word.phonemes or ""
-        if not isinstance(phonemes, str) or not isinstance(word.text, str):
-            raise SpokenTypeError("words whose text and phonemes are str", word)
+        phonemes = "" if word.phonemes is None else word.phonemes
+        space_after = "" if word.whitespace is None else word.whitespace
+        if not all(isinstance(part, str) for part in (word.text, phonemes, space_after)):
+            raise SpokenTypeError("words whose text, phonemes and whitespace are str", word)
         if not length:
             phonemes = phonemes.lstrip()
-        space = " " if word.whitespace and (length or phonemes) else ""
+        space = " " if space_after and (length or phonemes) else ""
         if phonemes:
             spans.append(WordSpan(word.text, length, length + len(phonemes), bool(space), text_offset))
         parts.append(phonemes + space)
         length += len(phonemes) + len(space)
-        text_offset += len(word.text) + len(word.whitespace or "")
+        text_offset += len(word.text) + len(space_after)
     joined = "".join(parts).rstrip()
     return joined, tuple([_within(span, len(joined)) for span in spans if span.first < len(joined)])
 
