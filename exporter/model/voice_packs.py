@@ -93,7 +93,8 @@ def _packs_in(directory: Path) -> list[Path]:
 
 
 def _is_pack(path: Path) -> bool:
-    return path.suffix in (".pt", ".bin")
+    # macOS keeps what it knows of a file in another one, ._NAME, on disks of other systems.
+    return path.suffix in (".pt", ".bin") and not path.name.startswith("._")
 
 
 def synthetic_voice(name: str) -> NDArray[np.float32]:

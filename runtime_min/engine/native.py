@@ -12,7 +12,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 
-from ..errors import ForbiddenCodeError
+from ..errors import ForbiddenCodeError, ResourceError
 
 _DESCRIPTORS = "/proc/self/fd/"
 _PREFIX = "kokoro-library-"
@@ -38,7 +38,7 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
             of macOS find each other by their places.
 
     Raises:
-        OSError: there is no room for it.
+        ResourceError: there is no room for it.
         ForbiddenCodeError: loading it failed in the context, because of the place of the copy.
     """
     handle = _memory(path)
@@ -47,7 +47,7 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
             copy = Path(directory, Path(path).name)
             # A first attempt to load it may have left it.
             copy.unlink(missing_ok=True)
-            with copy.open("xb") as file:
+            with _shortage_named(path), copy.open("xb") as file:
                 file.writelines(content)
             try:
                 yield str(copy)
@@ -58,7 +58,7 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
                 raise
         return
     try:
-        with os.fdopen(handle, "wb", closefd=False) as file:
+        with _shortage_named(path), os.fdopen(handle, "wb", closefd=False) as file:
             file.writelines(content)
         _seal(handle)
         yield f"{_DESCRIPTORS}{_spelling(next(_numbers))}{handle}"
@@ -71,6 +71,15 @@ def _is_forbidden(directory: str, reason: str) -> bool:
     if _NOT_MAPPED in reason:
         return bool(os.statvfs(directory).f_flag & os.ST_NOEXEC)
     return any(sign in reason for sign in _FORBIDDEN)
+
+
+@contextmanager
+def _shortage_named(path: str) -> Iterator[None]:
+    """Raises errors of the system while a library is written as one that names it."""
+    try:
+        yield
+    except OSError as failure:
+        raise ResourceError(f"Copying {path} for the system's loader", failure) from failure
 
 
 def _private_directory() -> tempfile.TemporaryDirectory[str]:

@@ -188,7 +188,8 @@ class BundleFiles:
         for path, opened in list(self._opened.items()):
             entry = self._entries[path]
             # Before the content: what is written while that is read is noticed next time.
-            state = _state(os.fstat(opened.descriptor.number))
+            with self._typed(path):
+                state = _state(os.fstat(opened.descriptor.number))
             if state == opened.state:
                 continue
             if state[0] != entry.bytes or self._digest(entry, opened) != entry.sha256:

@@ -57,11 +57,16 @@ def check_replaceable(destination: Path) -> None:
         ) from None
 
 
+def is_litter(path: Path) -> bool:
+    """Returns True if a system left the file at `path`, so that nobody misses it."""
+    return path.name in LITTER and path.is_file()
+
+
 def is_free(destination: Path) -> bool:
     """Returns True if nothing is at `destination`, or a directory without a user's files."""
     if os.path.isdir(destination) and not destination.is_symlink():
         with write_errors(destination):
-            return all(path.name in LITTER and path.is_file() for path in destination.iterdir())
+            return all(map(is_litter, destination.iterdir()))
     return not os.path.lexists(destination)
 
 

@@ -180,6 +180,7 @@ def test_the_key_is_wanted_everywhere_but_for_the_health() -> None:
 def test_a_client_that_was_refused_comes_back_by_itself() -> None:
     async def all_of(url: str) -> list[bytes]:
         async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=5) as client:
+
             async def one(number: int) -> bytes:
                 answer = await client.audio.speech.create(
                     model="tts-1", voice="alloy", input=f"Hi {number}.", response_format="pcm"

@@ -25,7 +25,7 @@ from exporter.validate.results import DYNAMIC, Report, SpokenSteps, Step
 from runtime_min.errors import OutputError
 from runtime_min.format.signatures import SAMPLE_RATE
 from runtime_min.output.audio_file import write_wav
-from runtime_min.output.staging import staged, write_errors
+from runtime_min.output.staging import is_litter, staged, write_errors
 
 FORMAT = "kokoro-validate-report"
 VERSION = 1
@@ -69,7 +69,7 @@ def check_replaceable(directory: Path) -> None:
     """
     if not os.path.lexists(directory) or _is_report(directory):
         return
-    if directory.is_dir() and not any(directory.iterdir()):
+    if directory.is_dir() and all(map(is_litter, directory.iterdir())):
         return
     raise NotAReportError(
         f"{directory} exists and is no report (it has no {_JSON} of this program, or other files): "
@@ -156,5 +156,9 @@ def _is_report(directory: Path) -> bool:
         entries = json.loads((directory / _JSON).read_bytes())
     except (OSError, ValueError):
         return False
-    paths = (path.relative_to(directory).as_posix() for path in directory.rglob("*"))
-    return isinstance(entries, dict) and entries.get("format") == FORMAT and all(map(_OWN.fullmatch, paths))
+    paths = (path.relative_to(directory) for path in directory.rglob("*") if not is_litter(path))
+    return (
+        isinstance(entries, dict)
+        and entries.get("format") == FORMAT
+        and all(_OWN.fullmatch(path.as_posix()) for path in paths)
+    )

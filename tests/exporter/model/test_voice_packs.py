@@ -107,6 +107,12 @@ def test_a_directory_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: 
         load_voices(str(tmp_path))
 
 
+def test_what_macos_leaves_beside_a_pack_is_no_pack(pack: np.ndarray, tmp_path: Path) -> None:
+    save(pack, tmp_path / "voice.bin")
+    (tmp_path / "._voice.bin").write_bytes(b"of macOS")
+    assert load_voices(str(tmp_path)).keys() == {"voice"}
+
+
 def test_a_damaged_file_two_of_one_name_and_a_missing_directory_are_refused(
     pack: np.ndarray, tmp_path: Path
 ) -> None:

@@ -20,7 +20,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from exporter.bundle import staging
 from exporter.validate.report import save as report_module
 from exporter.validate.report.page import page
 from exporter.validate.report.plots import busiest_channel, drawn_limit, envelope, spectrogram_plot, step_plot
@@ -30,6 +29,7 @@ from exporter.validate.report.text import verdict
 from exporter.validate.results import BUNDLE, DYNAMIC, EQUAL, Report, Table
 from runtime_min.errors import DiskFullError
 from runtime_min.model.distances import Figure
+from runtime_min.output import staging
 from tests.support.validation_report_example import STEPS, report, step
 
 GOOD = report()
@@ -337,6 +337,15 @@ def test_what_is_no_report_is_refused_and_left_alone(tmp_path: Path, name: str) 
     with pytest.raises(NotAReportError):
         save(GOOD, tmp_path / "mine" / name)
     assert files_of(tmp_path) == before
+
+
+@pytest.mark.usefixtures("quick_page")
+def test_a_report_that_a_system_left_its_files_in_is_replaced(tmp_path: Path) -> None:
+    for _ in range(2):
+        (tmp_path / "report").mkdir(exist_ok=True)
+        (tmp_path / "report" / ".DS_Store").write_bytes(b"of the system")
+        save(GOOD, tmp_path / "report")
+    assert not (tmp_path / "report" / ".DS_Store").exists()
 
 
 @pytest.mark.usefixtures("quick_page")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,7 +13,7 @@ import pytest
 
 from runtime_min.engine import native
 from runtime_min.engine.native import library_file, remove_forgotten
-from runtime_min.errors import ForbiddenCodeError
+from runtime_min.errors import ForbiddenCodeError, ResourceError
 
 DAY = 86_400
 
@@ -58,6 +60,23 @@ def test_a_copy_lies_where_forgotten_ones_are_looked_for(
     with library_file("lib/x.dll", [b"MZ"]) as path:
         remove_forgotten(tmp_path, time.time() + 2 * DAY)
         assert not Path(path).exists()
+
+
+@pytest.mark.parametrize("memory", [True, False])
+def test_too_little_room_for_a_library_is_an_error_of_the_machine(
+    monkeypatch: pytest.MonkeyPatch, memory: bool
+) -> None:
+    def content() -> Iterator[bytes]:
+        yield b"begun"
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if not memory:
+        monkeypatch.delattr(os, "memfd_create")
+    with (
+        pytest.raises(ResourceError, match=r"Copying lib/x\.so .*No space left.*not the bundle"),
+        library_file("lib/x.so", content()),
+    ):
+        pytest.fail("loaded")
 
 
 @pytest.mark.parametrize(
