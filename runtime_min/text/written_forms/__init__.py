@@ -32,7 +32,7 @@ _TELEPHONE = re.compile(
     r"(?![\w-]|\.\d)"
     r"|(?<![\w.,/-])(?:\+?1-)?800-[A-Z0-9]{1,7}(?:-[A-Z0-9]{1,7}){0,3}(?!\w)"
     r"|(?<![\w.,/-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,/-])0\d{2,4}[ -]\d{3}[ -]\d{3,4}(?![\w-])"
-    r"|(?<![\w.,/-])\+\d{1,3}(?: \d{2,4}){2,4}(?![\w-])"
+    r"|(?<![\w.,/-])\d{1,7}(?:-\d{1,7}){3,6}(?![\w-])|(?<![\w.,/-])\+\d{1,3}(?: \d{2,4}){2,4}(?![\w-])"
 )
 _FORMS: list[tuple[re.Pattern[str], Speak]] = [
     (words.SAID, words.said),
@@ -61,6 +61,7 @@ _FORMS: list[tuple[re.Pattern[str], Speak]] = [
     (amounts.PER, amounts.per),
     (amounts.FEET, amounts.feet),
     (amounts.INCHES, amounts.inches),
+    (amounts.YEARS, amounts.years),
     (amounts.FRACTION, amounts.mixed),
     (amounts.VULGAR, amounts.vulgar),
     (words.ORDINAL, words.ordinal_number),
@@ -71,7 +72,6 @@ _FORMS: list[tuple[re.Pattern[str], Speak]] = [
     (words.MATH, words.math),
     (words.PLAIN, words.plain),
     (words.INNER, words.inner),
-    (words.INITIALS, words.initials),
     (words.ROMAN_AFTER_WORD, words.roman_after_word),
     (words.ROMAN_AFTER_NAME, words.roman_after_name),
     (words.TITLE, words.title),

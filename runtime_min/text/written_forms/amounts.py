@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .numbers import cardinal, decimal, digits, fraction, year
+from .numbers import cardinal, decimal, digits, fraction, short_year, year
 from .tables import COUNTRIES, CURRENCIES, CURRENCY_CODES, PERIODS, SCALES, UNITS, one_of, several
 
 WHOLE = r"(?:\d{1,3}(?:,\d{3}){1,11}(?!\d)|\d{1,36})"
@@ -31,7 +31,7 @@ MONEY_AFTER = re.compile(
 )
 CODED = re.compile(rf"(?<!\w)(?P<code>{one_of(CURRENCY_CODES)}) ?(?P<amount>{NUMBER}){_SCALE}(?![\w])")
 MEASURE = re.compile(
-    rf"(?P<number>(?<![\w.,]){_SIGN}{NUMBER})(?:(?P<dash>{_DASH})(?P<end>{NUMBER})| ?[x×] ?(?P<by>{NUMBER})"
+    rf"(?P<number>(?<![\w.,-]){_SIGN}{NUMBER})(?:(?P<dash>{_DASH})(?P<end>{NUMBER})| ?[x×] ?(?P<by>{NUMBER})"
     rf"(?: ?[x×] ?(?P<and_by>{NUMBER}))?)?(?: (?P<scale>hundred|thousand|million|billion|trillion))?"
     rf"(?P<hyphen>[ \u00a0-]?)(?!(?<=\d)s\b){_UNIT}"
 )
@@ -45,6 +45,7 @@ RANGE = re.compile(
     rf"(?<![\w.,/-])(?P<start>{WHOLE}(?:\.\d{{1,36}})?){_DASH}(?P<end>{WHOLE}(?:\.\d{{1,36}})?)"
     r"(?![\w/-]|\.\d| ?=)"
 )
+YEARS = re.compile(r"(?<![\w.,/-])(?P<start>1\d{3}|20\d\d)/(?P<end>\d\d|1\d{3}|20\d\d)(?![\w/⁄-]|\.\d)")
 RATIO = re.compile(r"(?<![\w.,:])(?P<start>\d{1,4}):(?P<end>\d{1,4})(?![\w:]|\.\d)")
 BY = re.compile(
     rf"(?<![\w.,])(?P<start>{NUMBER}) ?[x×] ?(?P<end>{NUMBER})(?: ?[x×] ?(?P<third>{NUMBER}))?(?!\w)"
@@ -167,6 +168,13 @@ def number_range(found: re.Match[str], british: bool) -> str | None:
     if float(start.replace(",", "")) < float(end.replace(",", "")) and not start.startswith("0"):
         return f"{decimal(start)} to {decimal(end)}"
     return None
+
+
+def years(found: re.Match[str], british: bool) -> str | None:
+    """Returns what is said for a year such as 2013/14, or None if it is a fraction."""
+    start, end = found["start"], found["end"]
+    following = str(int(start) + 1)
+    return f"{year(start)} {short_year(end)}" if following.endswith(end) else None
 
 
 def _year_or_count(written: str) -> str:

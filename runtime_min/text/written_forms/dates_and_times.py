@@ -36,7 +36,7 @@ NUMERIC = re.compile(
 DECADE = re.compile(
     r"(?<![\w.,/])(?:(?P<century>1\d|20)(?P<decade>\d)0 ?|['’]?(?P<short>[2-9]0))['’]?s\b(?!/)"
 )
-YEAR_PLURAL = re.compile(r"(?<![\w.,/])(?P<year>1\d{3}|20\d\d)['’]?s\b")
+YEAR_PLURAL = re.compile(r"(?<![\w.,/])(?P<year>1\d{3}|20\d\d)s\b")
 DECADES = re.compile(
     r"(?<![\w.,/])(?P<century>1\d|20)(?P<decade>\d)0s?[-–]"
     r"(?:(?P<other>1\d|20)(?P<tens>\d)0|['’]?(?P<short>\d)0)s\b"

@@ -25,7 +25,7 @@ ADDRESS = re.compile(
     rf"|[A-Za-z0-9_-]{{1,63}}(?:\.[A-Za-z0-9_-]{{2,63}}){{0,3}}\.(?:{_TOP})(?![\w@])(?!\.\w){_PATH})"
 )
 VERSION = re.compile(r"(?<![\w.,])[vV]?\d{1,6}(?:\.\d{1,6}){2,8}(?![\w]|\.\d)")
-_PART = re.compile(r"\d+|[A-Za-z]+|.")
+_PART = re.compile(r"\d+|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|.")
 _VOWEL = re.compile(r"[aeiouyAEIOUY]")
 
 

@@ -94,7 +94,7 @@ _METRIC = {
     "Ω": "ohm", "F": "farad", "mol": "mole",
 }  # fmt: skip
 _SEVERAL = {"foot": "feet", "inch": "inches"} | {
-    word: word for word in ("hertz", "percent", "CC", "PSI", "mille", "horsepower")
+    word: word for word in ("percent", "CC", "PSI", "mille", "horsepower")
 }
 
 
@@ -104,7 +104,7 @@ def several(unit: str) -> str:
     if head.startswith("degree"):
         return f"degrees{head[6:]}"
     before, space, last = head.rpartition(" ")
-    return before + space + _SEVERAL.get(last, f"{last}s") + per + rest
+    return before + space + _SEVERAL.get(last, last if last.endswith("hertz") else f"{last}s") + per + rest
 
 
 def _units() -> dict[str, str]:

@@ -41,7 +41,6 @@ NUMBERED = re.compile(
     r"|N[°º]\.? ?(?=\d)|№ ?(?=\d)|§ ?(?=\d)|#(?=\d))"
 )
 ABBREVIATION = re.compile(rf"(?<![\w.])(?P<word>{one_of(ANYWHERE)})(?!\w)")
-INITIALS = re.compile(r"(?<![\w.])[A-Z]\.(?: ?[A-Z]\.){1,4}(?= [A-Z][a-z])")
 ROMAN_AFTER_NAME = re.compile(r"(?<=[a-z] )(?P<roman>(?!I\b(?! (?:of|the)))(?:[IVX]{1,6}))\b(?!['’.-]\w)")
 ROMAN_AFTER_WORD = re.compile(
     r"(?i:\b(?P<word>chapter|part|volume|book|act|scene|section|article|phase|type|class|level|stage|"
@@ -70,8 +69,8 @@ SIGNS = _MATH | {
 }  # fmt: skip
 """Names of signs that stand alone."""
 SIGN = re.compile(
-    r"(?P<hashtag>#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢])"
-    r"|(?<=[A-Za-z])(?P<slash> ?/ ?)(?=[A-Za-z])|(?P<apart>(?<!\S)[#<>](?!\S))"
+    r"(?P<hashtag>#(?=[A-Za-z]))|(?P<sign>(?<![A-Za-z])[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢])"
+    r"|(?P<apart>(?<!\S)[#<>](?!\S))"
 )
 
 
@@ -149,11 +148,6 @@ def abbreviation(found: re.Match[str], british: bool) -> str:
     return ANYWHERE[found["word"]]
 
 
-def initials(found: re.Match[str], british: bool) -> str:
-    """Returns letters."""
-    return " ".join(letter for letter in found[0] if letter.isalpha())
-
-
 def roman_after_name(found: re.Match[str], british: bool) -> str | None:
     """Returns what is said for a Roman numeral after the name of a king or pope."""
     before = found.string[max(0, found.start() - 20) : found.start()].split()
@@ -185,14 +179,23 @@ def sign(found: re.Match[str], british: bool) -> str:
     """Returns the name of a sign that stands alone."""
     if found["hashtag"]:
         return "hashtag"
-    return "slash" if found["slash"] else SIGNS[found[0].strip()]
+    return SIGNS[found[0]]
 
 
-EMOJI = re.compile("[\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001faff]\ufe0f?")
+_PICTURE = "[\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001f1e5\U0001f200-\U0001faff]"
+# A picture with its variants, such as colours of the skin, is one; two letters are the flag of a country.
+EMOJI = re.compile(
+    rf"(?P<flag>[\U0001f1e6-\U0001f1ff]{{2}})|{_PICTURE}(?:[\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d{_PICTURE})*"
+)
+_FIRST_FLAG_LETTER = 0x1F1E6
 
 
 def emoji(found: re.Match[str], british: bool) -> str | None:
     """Returns the name of an emoji or another symbol, digits as a number."""
+    if found["flag"]:
+        return "flag " + " ".join(
+            chr(ord(letter) - _FIRST_FLAG_LETTER + ord("A")) for letter in found["flag"]
+        )
     value = unicodedata.numeric(found[0][0], None)
     if value is not None:
         return cardinal(str(int(value)))

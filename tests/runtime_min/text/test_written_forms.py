@@ -112,7 +112,6 @@ CASES = {
         "Acme Inc. The": "Acme Incorporated. The",
         "Say no. Go": "Say no. Go",
         "Mt. Fuji": "Mount Fuji",
-        "J. R. R. Tolkien": "J R R Tolkien",
         "#5": "number five",
     },
     "addresses": {
