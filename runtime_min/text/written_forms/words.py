@@ -69,7 +69,7 @@ SIGNS = _MATH | {
 }  # fmt: skip
 """Names of signs that stand alone."""
 SIGN = re.compile(
-    r"(?P<hashtag>#(?=[A-Za-z]))|(?P<sign>(?<![A-Za-z])[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢])"
+    r"(?P<hashtag>#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢])"
     r"|(?P<apart>(?<!\S)[#<>](?!\S))"
 )
 
