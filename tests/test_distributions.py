@@ -135,11 +135,18 @@ def test_a_wheel_holds_all_files_of_its_packages_and_no_others(built: Path, name
     assert {f"{package}/py.typed" for package in PACKAGES[name]} <= held
 
 
+def test_a_bundle_has_the_runtime_of_the_wheel(built: Path, speaking_bundle: Path) -> None:
+    copy = zipfile.ZipFile(speaking_bundle / "runtime_min.pyz")
+    with copy, zipfile.ZipFile(file_of(built, RUNTIME, "-*.whl")) as wheel:
+        held = {path: wheel.read(path) for path in wheel.namelist() if path.startswith("runtime_min/")}
+        assert {path: copy.read(path) for path in copy.namelist() if path != "__main__.py"} == held
+
+
 def speaks(python: Path, bundle: Path, place: Path) -> None:
     """Fails unless the installed commands check a bundle and speak from it, and the exporter is absent."""
     for command in (["kokoro-bundle", "verify"], ["kokoro-bundle", "inspect"]):
         run([python.parent / command[0], *command[1:], bundle], cwd=place)
-    run([python, "-m", "runtime_min", bundle, "--phonemes", "abc", "-o", "speech.wav"], cwd=place)
+    run([python.parent / "kokoro-speak", bundle, "--phonemes", "abc", "-o", "speech.wav"], cwd=place)
     assert (place / "speech.wav").stat().st_size > 1000
     absent = "import importlib.util; print(importlib.util.find_spec('exporter'))"
     assert run([python, "-c", absent], cwd=place) == "None\n"
