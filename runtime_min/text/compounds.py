@@ -13,6 +13,7 @@ _LONGEST = 13
 """Parts of the longest compound in the lexicon."""
 _UPPER, _LOWER = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ÿ"
 _CAMEL_CASE = re.compile(rf"[{_UPPER}](?=[{_UPPER}][{_LOWER}])|.*?[{_LOWER}](?=[{_UPPER}])|.+")
+_WORDS = re.compile(r"(?:[^\W\d_]|['\u0300-\u036f])+|.", re.DOTALL)
 _SILENT = "'-._‘’/"
 _BEGINNING = re.compile(f"[{VOWELS}bdfhjklmnpstvwzðŋɡɹɾʃʒʤʧθ;:,.!?—…]")
 """The first sound or pause; stress, quotes and brackets are neither."""
@@ -28,9 +29,11 @@ class Part(NamedTuple):
 
 
 def parts_of(text: str, tag: str, spoken: str | None = None) -> list[Part]:
-    """Returns the parts of a token; *iPhone* has two."""
-    if spoken is not None or text.islower() or not text.isalpha():
+    """Returns the parts of a token; *iPhone* and *Prof.* have two."""
+    if spoken is not None or len(text) == 1 or text.isalpha() and text.islower():
         return [Part(text, tag, spoken)]
+    if not text.isalpha():
+        return [Part(found, tag) for found in _WORDS.findall(text)]
     return [Part(found, tag) for found in _CAMEL_CASE.findall(text)]
 
 

@@ -5,6 +5,7 @@ text → controls → written forms → tokens → tags → phonemes, from right
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ from .lexicon import Lexicon, Words
 from .pronunciation import Context, Pronunciation
 from .stress import restressed
 from .tokens import UNKNOWN, Token, tokenise
+from .written_forms import find_written_forms
 
 _PLAIN = {ord("’"): "'", ord("ʼ"): "'", ord("‐"): "-", ord("‑"): "-", ord("－"): "-"}
 _PLAIN |= {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
@@ -27,6 +29,9 @@ _BASE = str.maketrans({"ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe
 """Letters that Unicode does not decompose."""
 _OUTPUT = str.maketrans("ɾʔ", "Tt")
 """Phonemes as Kokoro has them."""
+_WEAK = {"point": -2, "dot": -0.5}
+"""Stress of the words of a written form that have less than in a sentence."""
+_LETTERS_OR_WORD = re.compile(r"(?<!\S)[A-Z](?: [A-Z])*(?!\S)|\S+")
 Tagger = Callable[[Sequence[str]], Sequence[str]]
 
 
@@ -66,7 +71,8 @@ class English:
         """
         shown, controls = read_controls(text)
         plain = shown.translate(_PLAIN)
-        known = [_controlled(plain, control) for control in controls if control.phonemes is not None]
+        given = [_controlled(plain, control) for control in controls if control.phonemes is not None]
+        known = _apart(given, _written(plain, self._british))
         stresses = {
             place: control.stress for control in controls for place in range(control.start, control.end)
         }
@@ -103,6 +109,10 @@ class English:
         if token.phonemes is not None:
             phonemes = None if token.tag == UNKNOWN else token.phonemes
             return phonemes, following(token.phonemes, "", context)
+        if len(group) == 1 and token.spoken is None:
+            known = self._pronunciation.word(token.text, token.tag, context)
+            if known is not None:
+                return known, following(known, token.text, context)
         parts = [part for token in group for part in parts_of(token.text, token.tag, token.spoken)]
         spoken, context = compound(parts, context, self._pronunciation, self._other)
         return (joined(parts, spoken) if any(part is not None for part in spoken) else None), context
@@ -120,12 +130,13 @@ class English:
     def _spoken(self, words: str, context: Context) -> str:
         """Returns the phonemes of the words of a written form."""
         spoken: list[str] = []
-        for word in reversed(words.split()):
-            # A single capital is the name of a letter.
-            tag = "NNP" if word.isupper() else "DT" if word == "a" else ""
-            phonemes = self._pronunciation.word(word, tag, context) or self._spell_out(word)
-            if word == "point":
-                phonemes = restressed(phonemes, -2)
+        for word in reversed(_LETTERS_OR_WORD.findall(words)):
+            if word.isupper():
+                phonemes = self._pronunciation.spelled(word) or ""
+            else:
+                tag = "DT" if word == "a" else ""
+                phonemes = self._pronunciation.word(word, tag, context) or self._spell_out(word)
+            phonemes = restressed(phonemes, _WEAK.get(word))
             spoken.append(phonemes)
             context = following(phonemes, word, context)
         return " ".join(reversed(spoken))
@@ -133,6 +144,22 @@ class English:
 
 def _controlled(text: str, control: Control) -> Token:
     return Token(text[control.start : control.end], control.start, control.end, "", control.phonemes)
+
+
+def _written(text: str, british: bool) -> list[Token]:
+    """Returns the written forms; the 2 of B2B is a word to `tokenise`."""
+    return [
+        Token(text[start:end], start, end, "", None, spoken)
+        for start, end, spoken in find_written_forms(text, british)
+        if text[start:end] != "2" or not (text[start - 1 : start] + text[end : end + 1]).isalpha()
+    ]
+
+
+def _apart(first: Sequence[Token], others: Sequence[Token]) -> list[Token]:
+    """Returns the tokens of both in order, without those of the others that overlap one of the first."""
+    taken = {place for token in first for place in range(token.start, token.end)}
+    free = [token for token in others if taken.isdisjoint(range(token.start, token.end))]
+    return sorted([*first, *free], key=lambda token: token.start)
 
 
 def _sentences(text: str, tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:

@@ -146,7 +146,7 @@ class Pronunciation:
             return "ɐ" if tag == "DT" else "ˈA"
         if word == "I" and tag == "PRP":
             return SECONDARY + "I"
-        if lower in ("am", "an") and tag.startswith("NN") and (lower == "am" or shouted):
+        if lower in ("am", "an") and tag.startswith("NN") and shouted:
             return self.spelled(word)
         if lower == "am":
             weak = context.vowel is not None and word == "am"

@@ -89,7 +89,7 @@ def test_an_export_does_not_depend_on_the_day_or_the_place(tmp_path: Path) -> No
 class TestMaterials:
     def test_they_name_what_decides_about_the_bytes_and_nothing_of_this_machine(self) -> None:
         found = materials(find_target("host"))
-        assert found.packages.keys() == {"kokoro", "msgpack", "numpy", "torch", "transformers"}
+        assert found.packages.keys() == {"kokoro", "misaki", "msgpack", "numpy", "torch", "transformers"}
         assert found.tools.keys() == {"python", "llvm", "linker"}
         assert all(found.tools.values()) and found.tools["linker"] != "unknown"
         for place in (str(ROOT), str(Path.home()), sys.prefix):
