@@ -30,7 +30,7 @@ class Part(NamedTuple):
 
 def parts_of(text: str, tag: str, spoken: str | None = None) -> list[Part]:
     """Returns the parts of a token; *iPhone* and *Prof.* have two."""
-    if spoken is not None or len(text) == 1 or text.isalpha() and text.islower():
+    if spoken is not None or len(text) == 1 or (text.isalpha() and text.islower()):
         return [Part(text, tag, spoken)]
     if not text.isalpha():
         return [Part(found, tag) for found in _WORDS.findall(text)]

@@ -29,7 +29,7 @@ def spoken(text: str, tags: str = "", language: str = "en-us") -> str:
         ("the cat's bowl, James' book", "DT NN POS NN , NNP POS NN", "ðə kˈæts bˈOl, ʤˈAmz bˈʊk"),
         ("mother-in-law twenty-one", "NN HYPH IN HYPH NN CD HYPH CD", "mˈʌðəɹənlˌɔ twˌɛntiwˈʌn"),
         ("NASA FBI iPhone McDonald", "NNP NNP NNP NNP", "nˈæsə ˌɛfbˌiˈI ˈIfˌOn məkdˈɑnəld"),
-        ("AT&T 1% @home", "NNP CC NNP CD NN IN NN", "ˌAtˈi ænd tˈi wˈʌn pəɹsˈɛnt æt hˈOm"),
+        ("AT&T 1% @home", "NNP CC NNP CD IN NN", "ˌAtˈi ænd tˈi wˈʌn pəɹsˈɛnt æt hˈOm"),
         ("“Yes,” she said (twice)", "`` UH , '' PRP VBD -LRB- RB -RRB-", "“jˈɛs,” ʃi sˈɛd (twˈIs)"),
         ('"Yes"', "`` UH ''", "“jˈɛs”"),
     ],
