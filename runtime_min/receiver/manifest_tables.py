@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from textwrap import wrap
 
 from ..engine.machine import Machine, check_target, choose_level
 from ..errors import MachineError
 from ..format.manifest import Manifest, Target
 from ..format.signatures import Dim, offset_of
 
+_WIDTH = 80
 _UNITS = ("bytes", "kB", "MB", "GB")
 
 
 def as_text(manifest: Manifest, machine: Machine) -> str:
     """Returns the manifest as tables, with the CPU level that `machine` would run."""
     tables = [
-        _table("Bundle", (), _facts(manifest, machine)),
+        _table("Bundle", (), _wrapped(_facts(manifest, machine))),
         *_validation(manifest),
         *(table(manifest) for table in (_stages, _tensors, _sizes)),
     ]
@@ -33,6 +35,13 @@ def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> st
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines
     )
     return "\n  ".join([title, *map(str.rstrip, aligned)])
+
+
+def _wrapped(facts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yields rows of which none is long: a bundle may have many voices."""
+    for name, value in facts:
+        for number, line in enumerate(wrap(value, _WIDTH)):
+            yield "" if number else name, line
 
 
 def _facts(manifest: Manifest, machine: Machine) -> Iterator[tuple[str, str]]:

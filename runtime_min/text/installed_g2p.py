@@ -59,7 +59,7 @@ def misaki(language: str) -> Callable[[str], Any]:
     code = language_code(language)
     if code not in LANGUAGES.values():
         raise LanguageError(language, LANGUAGES.values())
-    with _packages_named("misaki", f"misaki[{_EXTRAS.get(code, 'en')}]"):
+    with _packages_named("misaki", f"'misaki[{_EXTRAS.get(code, 'en')}]'"):
         if code in ("en-us", "en-gb"):
             return _guarded(_misaki_english(british=code == "en-gb"))
         if code == "ja":

@@ -51,9 +51,8 @@ def bundle_for(target: Target, place: Path) -> Path:
 
 def inspected(bundle: Path, machine: Machine) -> str:
     """What `inspect` says of a machine."""
-    lines = as_text(read_manifest(bundle), machine).splitlines()
-    (line,) = (line for line in lines if line.startswith("  this machine "))
-    return line
+    rest = as_text(read_manifest(bundle), machine).partition("\n  this machine ")[2]
+    return " ".join(rest.partition("\n  made with ")[0].split())
 
 
 @pytest.mark.parametrize(

@@ -132,10 +132,10 @@ def test_without_spacys_model_nothing_is_fetched_and_espeak_stands_in(
 @pytest.mark.parametrize(
     ("make", "language", "module", "advice"),
     [
-        (misaki, "es", "misaki.espeak", r"pip install misaki\[en\]"),
-        (misaki, "zh", "misaki.zh", r"pip install misaki\[zh\]"),
-        (misaki, "ja", "pyopenjtalk", r"pip install misaki\[ja\]"),
-        (misaki, "a", "spacy", r"pip install misaki\[en\]"),
+        (misaki, "es", "misaki.espeak", r"pip install 'misaki\[en\]'"),
+        (misaki, "zh", "misaki.zh", r"pip install 'misaki\[zh\]'"),
+        (misaki, "ja", "pyopenjtalk", r"pip install 'misaki\[ja\]'"),
+        (misaki, "a", "spacy", r"pip install 'misaki\[en\]'"),
         (espeak, "es", "phonemizer.backend", "pip install phonemizer espeakng-loader"),
         (espeak, "es", "espeakng_loader", "pip install phonemizer espeakng-loader"),
     ],
