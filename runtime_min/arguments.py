@@ -51,8 +51,12 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.bundle is None:
         parser.error("the following arguments are required: BUNDLE")
-    if options.print_phonemes and options.text is None and options.text_file is None:
-        parser.error("argument --print-phonemes: expected --text or --text-file")
+    if options.print_phonemes and options.ssml:
+        parser.error("argument --print-phonemes: not allowed with argument --ssml")
+    if options.text is None and options.text_file is None:
+        for option in ("--print-phonemes", "--ssml"):
+            if getattr(options, option[2:].replace("-", "_")):
+                parser.error(f"argument {option}: expected --text or --text-file")
     if options.timings is not None:
         check_suffix(options.timings)
     if options.output != STANDARD:
@@ -88,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     add_task("--text-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
     add_task("--list-voices", action="store_true", help="show the bundle's voices")
     add_task("--self-test", action="store_true", help="compare every stage with kokoro's stored values")
+    add("--ssml", action="store_true", help="the text is an SSML document")
     add("--print-phonemes", action="store_true", help="print a line of phonemes for each line of text alone")
     add("--lexicon", type=Path, metavar="FILE", help="words of an English text with phonemes: GIF ʤˈɪf")
     add("--language", metavar="L", help="of the text: en-us, es, fr-fr, hi, ja ... (default: the voice's)")

@@ -158,6 +158,7 @@ class Bundle:
         seed: int = 0,
         *,
         text: bool = False,
+        ssml: bool = False,
         language: str | None = None,
         lexicon: Words | None = None,
         g2p: G2P | None = None,
@@ -182,6 +183,7 @@ class Bundle:
             speed: from 0.25 to 4; 2 is twice as fast.
             seed: seed of the noise in unvoiced sounds, from 0 to 2**64 - 1; equal seeds give equal samples.
             text: the input is text; `find_g2p` tells what makes phonemes of it.
+            ssml: the input is an SSML document; `text.ssml` lists the elements.
             language: language of the text, such as ``en-us``; by default that of the voice.
             lexicon: phonemes by word of English text; or, by word, phonemes by part of speech.
             g2p: makes phonemes, or words with phonemes, of a text, in the place of `text`.
@@ -194,8 +196,8 @@ class Bundle:
             MissingStagesError: this is a partial bundle.
             ModelOutputError: the model computed samples or durations that are not finite.
         """
-        if text:
-            phonemes = self._bundled_text().words(phonemes, voice, language, lexicon)
+        if text or ssml:
+            phonemes = self._words(phonemes, voice, speed, language, lexicon, ssml=ssml)
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         pieces, _ = self._speak(request, whole=True)
         return Audio.join(pieces)
@@ -208,6 +210,7 @@ class Bundle:
         seed: int = 0,
         *,
         text: bool = False,
+        ssml: bool = False,
         language: str | None = None,
         lexicon: Words | None = None,
         g2p: G2P | None = None,
@@ -224,8 +227,8 @@ class Bundle:
         Arguments and errors are those of `synthesize`. Wrong input is refused here; a later error is raised
         when its piece is taken. Computing starts at once.
         """
-        if text:
-            phonemes = self._bundled_text().words(phonemes, voice, language, lexicon)
+        if text or ssml:
+            phonemes = self._words(phonemes, voice, speed, language, lexicon, ssml=ssml)
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         return Stream(*self._speak(request, whole=False))
 
@@ -237,6 +240,7 @@ class Bundle:
         seed: int = 0,
         *,
         text: bool = False,
+        ssml: bool = False,
         language: str | None = None,
         lexicon: Words | None = None,
         g2p: G2P | None = None,
@@ -248,8 +252,8 @@ class Bundle:
 
         This is for servers, which decide whose piece is next. Arguments and errors are those of `stream`.
         """
-        if text:
-            phonemes = self._bundled_text().words(phonemes, voice, language, lexicon)
+        if text or ssml:
+            phonemes = self._words(phonemes, voice, speed, language, lexicon, ssml=ssml)
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         return self._speak(request, whole=False)[0]
 
@@ -332,6 +336,24 @@ class Bundle:
         # Not cleared: a stream that is still open gets its error from the worker.
         self._stages = {}
         self._files.close()
+
+    def _words(
+        self,
+        content: SpeechInput,
+        voice: VoiceLike,
+        speed: float,
+        language: str | None,
+        lexicon: Words | None,
+        *,
+        ssml: bool,
+    ) -> SpeechInput:
+        """Returns the words of a text, of segments of text, or of an SSML document."""
+        if ssml:
+            from .text.ssml import read_ssml
+
+            content = read_ssml(content, speed)
+        words: SpeechInput = self._bundled_text().words(content, voice, language, lexicon)
+        return words
 
     def _bundled_text(self) -> BundledText:
         # Whoever gives phonemes need not wait for its import.

@@ -7,9 +7,10 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from .bundle import Bundle
 from .engine.machine import this_machine
@@ -71,16 +72,15 @@ def speak(options: argparse.Namespace) -> None:
     """
     if options.output == STANDARD and os.isatty(1):
         raise OutputError("Standard output is a terminal: send it on (| aplay), or name a file with -o.")
-    text = _input(options)
+    text, how = _input(options), _text_arguments(options)
     with _load(options) as bundle:
-        g2p_name, g2p = _g2p(options, bundle)
         progress = _Progress(options, bundle)
-        if g2p_name:
-            progress.show(f"text to phonemes: {g2p_name}")
+        if how:
+            progress.show(f"text to phonemes: {_find_g2p(bundle, options, how)[0]}")
         words: list[Timing] = []
         tokens: list[Timing] = []
         # The pieces come first: what cannot be spoken is refused before anything is written.
-        with _pieces(bundle, text, g2p, options) as (pieces, count), _audio_file(bundle, options) as file:
+        with _pieces(bundle, text, how, options) as (pieces, count), _audio_file(bundle, options) as file:
             for piece in pieces:
                 file.write(piece.samples)
                 words += piece.words
@@ -99,9 +99,9 @@ def print_phonemes(options: argparse.Namespace) -> None:
     Raises:
         KokoroError: the text cannot be read, or not be turned into phonemes.
     """
-    text = _input(options)
+    text, how = _input(options), _text_arguments(options)
     with _load(options) as bundle:
-        _, g2p = _g2p(options, bundle)
+        _, g2p = _find_g2p(bundle, options, how)
         for line in text.splitlines():
             print_line(read_input(line, g2p)[0].phonemes if line.strip() else "")
 
@@ -131,10 +131,10 @@ def _audio_file(bundle: Bundle, options: argparse.Namespace) -> AbstractContextM
 
 @contextmanager
 def _pieces(
-    bundle: Bundle, text: str, g2p: G2P | None, options: argparse.Namespace
+    bundle: Bundle, text: str, how: Mapping[str, Any], options: argparse.Namespace
 ) -> Iterator[tuple[Iterable[Audio], int]]:
     """Yields the pieces of the speech, each as soon as it is there, and the number of phonemes in all."""
-    parts = paragraphs(text, written=g2p is not None)
+    parts = [text] if options.ssml else paragraphs(text, written=bool(how))
     content = [Segment(part) for part in parts] if len(parts) > 1 else "".join(parts)
     # A file is not heard before it is whole, and one utterance has no joins.
     whole = options.output != STANDARD and len(text) <= bundle.max_phonemes
@@ -143,7 +143,7 @@ def _pieces(
         voice=options.voice,
         speed=options.speed,
         seed=options.seed,
-        g2p=g2p,
+        **how,
         sentence_pause=options.pause,
         clause_pause=options.pause / 2,
         trim=options.trim,
@@ -161,15 +161,20 @@ def _input(options: argparse.Namespace) -> str:
     return _content(options.text, options.text_file)
 
 
-def _g2p(options: argparse.Namespace, bundle: Bundle) -> tuple[str, G2P | None]:
-    """Returns the name of the G2P for the input, and the G2P; none for phonemes."""
+def _text_arguments(options: argparse.Namespace) -> Mapping[str, Any]:
+    """Returns the arguments of `Bundle.synthesize` that make a text of its input; none for phonemes."""
     if options.text is None and options.text_file is None:
-        return "", None
+        return {}
     # Whoever gives phonemes need not wait for its import.
     from .text.lexicon import read_lexicon
 
     lexicon = None if options.lexicon is None else read_lexicon(options.lexicon)
-    return bundle.find_g2p(options.language or voice_language(options.voice), lexicon=lexicon)
+    return {"text": True, "ssml": options.ssml, "language": options.language, "lexicon": lexicon}
+
+
+def _find_g2p(bundle: Bundle, options: argparse.Namespace, how: Mapping[str, Any]) -> tuple[str, G2P]:
+    language = options.language or voice_language(options.voice)
+    return bundle.find_g2p(language, lexicon=how["lexicon"])
 
 
 def _content(argument: str | None, path: Path | None) -> str:

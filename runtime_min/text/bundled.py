@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import G2PMissingError, ManifestError, NoTextError, TextDataError
+from ..errors import G2PMissingError, ManifestError, NoTextError, SpokenTypeError, TextDataError
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import Manifest
 from ..format.schema import Node, RelativePath, reader_of
@@ -16,6 +16,7 @@ from ..speech.words import Segment, SpeechInput
 from .english import English
 from .installed_g2p import find_g2p, language_code
 from .lexicon import Lexicon, Words
+from .pauses import read_pauses
 from .tagger import Tagger
 
 EXTENSION = "text"
@@ -85,10 +86,16 @@ class BundledText:
         Raises:
             VoiceLanguageError: the language of a voice is not known.
             NoTextError: as `find_g2p` does.
+            SpokenTypeError: `text` is something else.
+            MarkupError: a pause within the text is wrong.
         """
-        if isinstance(text, Sequence) and not isinstance(text, str):
-            return [replace(each, phonemes=self._segment(each, voice, language, lexicon)) for each in text]
-        return self._segment(Segment(text), voice, language, lexicon)
+        given: Any = [Segment(text)] if isinstance(text, str) else text
+        if not isinstance(given, Sequence) or not all(isinstance(each, Segment) for each in given):
+            raise SpokenTypeError("text as str, or a sequence of segments of text", text)
+        segments = [part for segment in given for part in read_pauses(segment)]
+        spoken = [replace(each, phonemes=self._segment(each, voice, language, lexicon)) for each in segments]
+        # One segment without settings of its own is the whole text.
+        return spoken[0].phonemes if isinstance(text, str) and len(spoken) == 1 else spoken
 
     def _segment(self, segment: Any, voice: VoiceLike, language: str | None, lexicon: Words | None) -> Any:
         own = voice if segment.voice is None else segment.voice

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from ..errors import MarkupError
+from ..errors import MarkupError, SpokenTypeError
 from ..speech.words import Segment
 from .pauses import longer_pause, seconds
 
@@ -41,7 +41,7 @@ class _Setting:
     speed: float
 
 
-def read_ssml(markup: str, speed: float = 1.0) -> list[Segment]:
+def read_ssml(markup: object, speed: float = 1.0) -> list[Segment]:
     """Returns the segments of text of an SSML document.
 
     Args:
@@ -49,9 +49,12 @@ def read_ssml(markup: str, speed: float = 1.0) -> list[Segment]:
         speed: the speed that the rates multiply.
 
     Raises:
+        SpokenTypeError: the document is not a str.
         MarkupError: the document is not well-formed, or has an element, attribute or value that is not
             supported.
     """
+    if not isinstance(markup, str):
+        raise SpokenTypeError("an SSML document as str", markup)
     reader = _Reader()
     reader.read(_parse(markup), _Setting(None, speed), 0)
     reader.end_segment(_Setting(None, speed))

@@ -46,13 +46,13 @@ class FakeBundle:
 
     def synthesize(self, spoken: Any, **manner: Any) -> Audio:
         self.asked = ("synthesize", spoken, manner)
-        (piece,) = self._pieces(spoken, manner["g2p"], whole=True)
+        (piece,) = self._pieces(spoken, str.upper if manner.get("text") else None, whole=True)
         return piece
 
     @contextmanager
     def stream(self, spoken: Any, **manner: Any) -> Iterator[Any]:
         self.asked = ("stream", spoken, manner)
-        pieces = list(self._pieces(spoken, manner["g2p"]))
+        pieces = list(self._pieces(spoken, str.upper if manner.get("text") else None))
 
         class Pieces:
             phonemes = "".join(piece.phonemes for piece in pieces)
@@ -97,7 +97,7 @@ def test_the_help_fits_on_a_screen_and_its_examples_are_valid(capsys: pytest.Cap
     with pytest.raises(SystemExit, match="0"):
         arguments.run(["--help"])
     shown = capsys.readouterr().out
-    assert len(shown.splitlines()) <= 39
+    assert len(shown.splitlines()) <= 40
     assert max(map(len, shown.splitlines())) <= 100
     examples = re.findall(r"^  .*python -m runtime_min (.*?)(?: \|.*)?$", shown, re.MULTILINE)
     assert len(examples) == 3
@@ -152,7 +152,7 @@ def test_the_options_are_handed_on(run: Callable[..., int], bundle: FakeBundle) 
     )
     assert bundle.asked[2] == {
         "voice": blend, "speed": 1.5, "seed": 7, "trim": True,
-        "sentence_pause": 0.4, "clause_pause": 0.2, "g2p": None,
+        "sentence_pause": 0.4, "clause_pause": 0.2,
     }  # fmt: skip
 
 
@@ -181,8 +181,17 @@ def test_the_language_of_a_text_is_the_voices_unless_it_is_said(
     language: str,
 ) -> None:
     assert run("--text", "ab", *options) == 0
-    assert bundle.asked[2]["g2p"]("a") == "A"
+    given = options[-1] if "--language" in options else None
+    how = {"text": True, "ssml": False, "language": given, "lexicon": None}
+    assert bundle.asked[2].items() >= how.items()
     assert f"upper ({language})" in capsys.readouterr().err
+
+
+def test_an_ssml_document_is_handed_on_whole(run: Callable[..., int], bundle: FakeBundle) -> None:
+    document = "<speak>a\n\nb</speak>"
+    assert run("--text", document, "--ssml") == 0
+    assert bundle.asked[1] == document and bundle.asked[2]["ssml"]
+    assert run("--phonemes", "a", "--ssml") == run("--text", "a", "--ssml", "--print-phonemes") == 2
 
 
 def test_the_phonemes_of_each_line_are_printed_and_nothing_is_spoken(

@@ -22,6 +22,7 @@ from runtime_min.speech.words import Segment, Word
 from runtime_min.text import bundled
 from runtime_min.text.bundled import BundledText
 from runtime_min.text.lexicon import Words
+from runtime_min.text.ssml import read_ssml
 from tests.support.paths import ROOT
 from tests.support.tiny_bundle import dummy_contents, with_entries
 
@@ -66,6 +67,22 @@ def test_text_is_spoken_in_the_dialect_of_the_voice(bundle: Path) -> None:
 )
 def test_an_apps_own_words_come_first(bundle: Path, lexicon: Words, text: str, phonemes: str) -> None:
     assert spoken(bundle, text, lexicon=lexicon) == phonemes
+
+
+def test_pauses_and_ssml_are_segments_of_words_in_the_language_of_their_voice(bundle: Path) -> None:
+    text = text_of(bundle)
+    assert text.words("a [pause:1s] box", "af_heart", None, None) == [
+        Segment([Word("a", "ɐ", " ")], pause=1.0),
+        Segment([Word("", "", " "), Word("box", "bˈɑks")]),
+    ]
+    document = "<speak>a <phoneme ph='ʤˈɪf'>GIF</phoneme> <voice name='ef_dora'>niño</voice></speak>"
+    assert text.words(read_ssml(document), "af_heart", None, None) == [
+        Segment([Word("a", "ɐ", " "), Word("GIF", "ʤˈɪf")], speed=1.0),
+        Segment([Word("niño", "nˈiɲo")], voice="ef_dora", speed=1.0),
+    ]
+    for wrong in (None, 5, ["a"], Segment("a"), [Segment([Word("a", "a")])]):
+        with pytest.raises(SpokenTypeError, match="text as str"):
+            text.words(wrong, "af_heart", None, None)  # type: ignore[arg-type]
 
 
 def test_wrong_words_are_refused(bundle: Path) -> None:
