@@ -125,8 +125,8 @@ def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) ->
             warnings.warn(TextAsPhonemesWarning(phonemes), stacklevel=4)
         voice = request.voice if passage.voice is None else passage.voice
         breaks = find_breaks(phonemes, _sentence_starts(passage) if passage.words else None)
-        if passage is not passages[-1] and breaks[len(phonemes)] is Break.WORD:
-            # A heading or a paragraph without punctuation.
+        if passage is not passages[-1] and breaks[len(phonemes)] is Break.WORD and not passage.pause:
+            # A heading or a paragraph without punctuation, and not a sentence with a pause within it.
             breaks[len(phonemes)] = Break.SENTENCE
         if whole and len(phonemes) <= limit:
             ends = [len(phonemes)]

@@ -15,7 +15,7 @@ from runtime_min.command import paragraphs
 from runtime_min.speech.split import find_breaks, split
 from runtime_min.speech.subtitles import cues
 from runtime_min.speech.timing import Timing
-from runtime_min.text import installed_g2p
+from runtime_min.text import clauses
 
 LENGTH = 4_000
 MOST = 50
@@ -29,7 +29,7 @@ def pieces(text: str) -> None:
 
 
 def tokens(text: str) -> None:
-    list(installed_g2p._TOKEN.finditer(text))
+    list(clauses._TOKEN.finditer(text))
 
 
 def subtitles(text: str) -> None:

@@ -50,7 +50,7 @@ SCALES = {
 }  # fmt: skip
 PERIODS = {
     "s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour", "d": "day", "wk": "week",
-    "mo": "month", "mth": "month", "yr": "year", "y": "year", "a": "year", "day": "day", "week": "week",
+    "mo": "month", "mth": "month", "yr": "year", "y": "year", "day": "day", "week": "week",
     "month": "month", "year": "year", "hour": "hour", "minute": "minute", "night": "night",
 }  # fmt: skip
 """What follows a slash after an amount."""
@@ -122,6 +122,8 @@ def _units() -> dict[str, str]:
 
 UNITS = _units()
 """Names of units, of one of them."""
+AMBIGUOUS_STATES = frozenset("AL CT DE HI ID IN LA MA MD ME MI MO MS OH OK OR PA VA".split(" "))
+"""Other words or titles too; states before a postal code only."""
 STATES = {
     "AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California", "CO": "Colorado",
     "CT": "Connecticut", "DE": "Delaware", "FL": "Florida", "GA": "Georgia", "HI": "Hawaii", "ID": "Idaho",
@@ -155,14 +157,15 @@ BEFORE_NUMBERS = {
     "art": "article", "Ext": "extension", "ext": "extension", "Rm": "room",
     "Tel": "telephone",
     "ed": "edition", "Op": "opus", "op": "opus", "Pt": "part", "Bldg": "building", "ca": "circa",
+    "est": "established",
 }  # fmt: skip
 ANYWHERE = {
     "e.g.": "for example", "i.e.": "that is", "Jr.": "Junior", "Sr.": "Senior", "Inc.": "Incorporated",
     "Ltd.": "Limited", "Corp.": "Corporation", "Bros.": "Brothers", "Dept.": "Department",
     "dept.": "department", "approx.": "approximately", "Ave.": "Avenue", "Blvd.": "Boulevard",
-    "Assn.": "Association", "Univ.": "University", "est.": "established", "w/o": "without", "w/": "with",
+    "Assn.": "Association", "Univ.": "University", "w/o": "without", "w/": "with",
     "c/o": "care of", "Mon.": "Monday", "Tue.": "Tuesday", "Tues.": "Tuesday", "Wed.": "Wednesday",
-    "Thu.": "Thursday", "Thur.": "Thursday", "Thurs.": "Thursday", "Fri.": "Friday", "Sat.": "Saturday",
-    "Sun.": "Sunday", "et al.": "and others", "a.k.a.": "also known as", "viz.": "namely", "cf.": "compare",
+    "Thu.": "Thursday", "Thur.": "Thursday", "Thurs.": "Thursday", "Fri.": "Friday",
+    "et al.": "and others", "a.k.a.": "also known as", "viz.": "namely", "cf.": "compare",
     "Esq.": "Esquire", "Hwy.": "Highway", "Pkwy.": "Parkway", "incl.": "including", "misc.": "miscellaneous",
 }  # fmt: skip

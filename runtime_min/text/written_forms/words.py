@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from ...speech.abbreviations import FIRST_WORDS
 from .amounts import NUMBER, WHOLE
 from .numbers import as_ordinal, cardinal, decimal, digits, ordinal, roman, year
-from .tables import ANYWHERE, BEFORE_NAMES, BEFORE_NUMBERS, STATES, STREETS, one_of
+from .tables import AMBIGUOUS_STATES, ANYWHERE, BEFORE_NAMES, BEFORE_NUMBERS, STATES, STREETS, one_of
 
 
 def _names(table: str) -> frozenset[str]:
@@ -15,14 +16,17 @@ def _names(table: str) -> frozenset[str]:
 
 
 ORDINAL = re.compile(rf"(?<![\w.,])(?P<number>{WHOLE})(?P<suffix>st|nd|rd|th|ST|ND|RD|TH)(?![A-Za-z0-9])")
-PLAIN = re.compile(rf"(?<![\w.])(?P<sign>(?<![\w)\].,])[-−+±](?=[\d.]))?(?P<number>{NUMBER})(?!\d)")
+PLAIN = re.compile(
+    rf"(?<![\w.])(?<![A-Za-z]-)(?P<sign>(?<![\w)\].,])[-−+±](?=[\d.]))?(?P<number>{NUMBER})(?!\d)"
+)
 SAID_OTHERWISE = {
     "24/7": "twenty four seven", "9/11": "nine eleven", "50/50": "fifty fifty", "20/20": "twenty twenty",
     "401(k)": "four oh one k", "403(b)": "four oh three b", "C++": "C plus plus", "C#": "C sharp",
     "F#": "F sharp", "and/or": "and or",
 }  # fmt: skip
 SAID = re.compile(rf"(?<![\w./-])(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-])")
-INNER = re.compile(r"\d+")
+_WORD = re.compile(r" ?([A-Za-z]{1,20})")
+INNER = re.compile(r"\d+(?:\.\d+(?![\w.]))?")
 MATH = re.compile(
     r"(?<=[\w)]) ?(?P<sign>[=≤≥≠≈×÷±]|[-−](?= ?\w{1,3} ?=)|(?<=[\d ])[<>+*](?=[ \d]))"
     r" ?(?=[\w(+−-])"
@@ -92,7 +96,12 @@ def plain(found: re.Match[str], british: bool) -> str:
 
 def inner(found: re.Match[str], british: bool) -> str:
     """Returns what is said for digits within a word such as B747 or COVID-19, as misaki does."""
-    number = found[0]
+    return decimal(found[0]) if "." in found[0] else _within_word(found[0])
+
+
+def _within_word(number: str) -> str:
+    if len(number) == 4 and number[0] != "0":
+        return year(number)
     if number[0] == "0" or len(number) > 3:
         return digits(number)
     if len(number) == 3 and number[1:] != "00":
@@ -105,7 +114,7 @@ def house(found: re.Match[str], british: bool) -> str:
     """Returns what is said for a house's number and its street."""
     directions = {"N": "North", "S": "South", "E": "East", "W": "West"}
     number = found["number"]
-    said = year(number) if len(number) == 4 else inner(found_number(number), british)
+    said = _within_word(number)
     words = []
     for word in found["before"].split():
         ordinal_word = ORDINAL.fullmatch(word)
@@ -115,15 +124,10 @@ def house(found: re.Match[str], british: bool) -> str:
     return " ".join([said, *words, street])
 
 
-def found_number(number: str) -> re.Match[str]:
-    """Returns the match of `INNER` that is the whole of `number`."""
-    found = INNER.fullmatch(number)
-    assert found is not None
-    return found
-
-
-def state(found: re.Match[str], british: bool) -> str:
+def state(found: re.Match[str], british: bool) -> str | None:
     """Returns what is said for a state of the USA and its postal code."""
+    if found["state"] in AMBIGUOUS_STATES and not found["code"]:
+        return None
     codes = [digits(code) for code in (found["code"], found["more"]) if code]
     return " ".join([STATES[found["state"]], *codes])
 
@@ -133,9 +137,12 @@ def street(found: re.Match[str], british: bool) -> str | None:
     return STREETS[found["street"]]
 
 
-def title(found: re.Match[str], british: bool) -> str:
+def title(found: re.Match[str], british: bool) -> str | None:
     """Returns an abbreviation before a name."""
-    return BEFORE_NAMES[found["title"]]
+    following = _WORD.match(found.string, found.end())
+    # The name of a street may end a sentence.
+    street = found["title"] == "St" and following is not None and following[1] in FIRST_WORDS
+    return None if street else BEFORE_NAMES[found["title"]]
 
 
 def numbered(found: re.Match[str], british: bool) -> str:

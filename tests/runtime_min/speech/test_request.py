@@ -149,10 +149,10 @@ def test_headings_and_paragraphs_without_punctuation_are_sentences() -> None:
     words = [*written("Title", "\n"), *written("It is so")]
     (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words), whole=True).sections
     assert section.breaks[section.passage.words[1].first] is Break.SENTENCE
-    segments = [Segment(part) for part in ("ab", "ab,", "ab.", "ab")]
+    segments = [*(Segment(part) for part in ("ab", "ab,", "ab.")), Segment("ab", pause=0.1), Segment("ab")]
     sections = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=segments), whole=True).sections
     kinds = [section.breaks[len(section.passage.phonemes)] for section in sections]
-    assert kinds == [Break.SENTENCE, Break.CLAUSE, Break.SENTENCE, Break.WORD]
+    assert kinds == [Break.SENTENCE, Break.CLAUSE, Break.SENTENCE, Break.WORD, Break.WORD]
 
 
 def test_a_word_that_ends_one_sentence_and_begins_another_is_not_divided() -> None:

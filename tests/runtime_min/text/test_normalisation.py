@@ -25,7 +25,7 @@ ALSO_RIGHT = {
     "1234567890123124": "one quadrillion two hundred thirty four trillion five hundred sixty seven billion "
     "eight hundred ninety million one hundred twenty three thousand one hundred twenty four",
     "111st": "one hundred eleven st",
-    "my pnr is t2000": "my pnr is t two zero zero zero",
+    "your otp is ab9453": "your otp is ab ninety four fifty three",
     # misaki says no slash between words.
     "upgrade/update": "upgrade update",
     "upgrade / update": "upgrade update",
