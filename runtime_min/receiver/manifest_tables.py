@@ -40,7 +40,7 @@ def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> st
 def _wrapped(facts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yields rows of which none is long: a bundle may have many voices."""
     for name, value in facts:
-        for number, line in enumerate(wrap(value, _WIDTH)):
+        for number, line in enumerate(wrap(value, _WIDTH) or [""]):
             yield "" if number else name, line
 
 

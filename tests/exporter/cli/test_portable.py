@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -46,6 +47,8 @@ def test_a_command_needs_nothing_of_linux_nor_the_compiler(sound: Path, shipped:
     arguments = [part.format(bundle=sound, place=shipped) for part in command.split()]
     # filelock has other locks for Windows; without fcntl on Linux it warns that its own are weaker.
     program = [sys.executable, "-W", "ignore:only soft file lock", "-c", PROGRAM]
-    done = subprocess.run([*program, *arguments], capture_output=True, text=True)
+    # Consoles of Windows lack most characters.
+    console = {**os.environ, "PYTHONIOENCODING": "cp1252"}
+    done = subprocess.run([*program, *arguments], env=console, capture_output=True, encoding="cp1252")
     assert (done.returncode, done.stderr.strip()) == (0, "")
     assert done.stdout
