@@ -14,7 +14,8 @@ import pytest
 
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.write import BundleContents, write_bundle
-from runtime_min.errors import DestinationExistsError, NotABundleError, OutputError
+from runtime_min.errors import BusyDestinationError, DestinationExistsError, NotABundleError, OutputError
+from runtime_min.output import staging
 from runtime_min.receiver.unpack import unpack_archive
 from tests.support.paths import ROOT
 from tests.support.written import bytes_of, fail_with
@@ -224,3 +225,23 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new_bundle_whole(
     assert len(found) > 30
     assert found == sorted(found) and set(found) == {1, 2}
     assert os.listdir(place) == ["bundle"]
+
+
+def test_a_lock_whose_file_its_owner_removed_is_taken_anew(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between opening and locking, the last owner ends: another process would lock a file of its own."""
+    file, lock, left = place / ".bundle.lock", staging._lock, [1, 2]
+
+    def lock_after_the_owner_ended(descriptor: int) -> None:
+        if left:
+            left.pop()
+            file.unlink()
+        lock(descriptor)
+
+    monkeypatch.setattr(staging, "_lock", lock_after_the_owner_ended)
+    with staging.locked(place / "bundle"):
+        assert file.exists() and not left
+        with pytest.raises(BusyDestinationError), staging.locked(place / "bundle"):
+            pass
+    assert os.listdir(place) == []
