@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime_min.command import paragraphs
+from runtime_min.speech.sentences import find_sentences
 from runtime_min.speech.split import find_breaks, split
 from runtime_min.speech.subtitles import cues
 from runtime_min.speech.timing import Timing
-from runtime_min.text import clauses
+from runtime_min.text.clauses import read_clauses
+from runtime_min.text.written_forms import find_written_forms
 
 LENGTH = 4_000
 MOST = 50
@@ -28,8 +30,12 @@ def pieces(text: str) -> None:
     split(text, find_breaks(text), limit=510, size=250, growing=True)
 
 
-def tokens(text: str) -> None:
-    list(clauses._TOKEN.finditer(text))
+def clauses(text: str) -> None:
+    read_clauses(text, lambda clause: [])
+
+
+def written_forms(text: str) -> None:
+    find_written_forms(text, british=False)
 
 
 def subtitles(text: str) -> None:
@@ -46,7 +52,7 @@ def seconds(function: Callable[[str], object], text: str, repeats: int = 1) -> f
     return min(times)
 
 
-@pytest.mark.parametrize("function", [paragraphs, pieces, tokens, subtitles])
+@pytest.mark.parametrize("function", [paragraphs, pieces, clauses, subtitles, find_sentences, written_forms])
 def test_no_text_takes_much_longer_than_words_of_its_length(function: Callable[[str], object]) -> None:
     plain = seconds(function, "ab " * (LENGTH // 3), 5)
     for unit in UNITS:
