@@ -5,6 +5,7 @@ The weights are the official ones where the hub can be reached, and otherwise sy
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import time
@@ -15,12 +16,12 @@ from rich.filesize import decimal
 
 from exporter.errors import CheckpointError
 from exporter.model.hub import MODEL_FILES, REPOSITORY, download
-from exporter.reference.utterances import PANGRAM
 from runtime_min.format.manifest import RUNTIME_ARCHIVE, Manifest
 from runtime_min.format.verify import read_manifest
 
 BUNDLE = Path("bundles/demo")
 SPEECH = Path("hello.wav")
+TEXT = "On 3 May 2025 she read it for $4.50: the quick brown fox jumps over the lazy dog."
 
 
 def main() -> None:
@@ -31,8 +32,8 @@ def main() -> None:
     )
     # The bundle's own runtime in a process of its own: what a machine without this project would run.
     speaking = _run(
-        *(str(BUNDLE / RUNTIME_ARCHIVE), str(BUNDLE), "--phonemes", PANGRAM, "--voice", "af_heart"),
-        *("--seed", "0", "--format", "pcm16", "-o", str(SPEECH)),
+        *(str(BUNDLE / RUNTIME_ARCHIVE), str(BUNDLE), "--text", TEXT, "--voice", "af_heart"),
+        *("--seed", "0", "-o", str(SPEECH)),
     )
     with wave.open(str(SPEECH)) as file:
         seconds = file.getnframes() / file.getframerate()
@@ -72,7 +73,7 @@ def _validation(manifest: Manifest) -> str:
 
 def _run(*arguments: str) -> float:
     """Runs Python, shows the command, and returns the seconds that it took."""
-    print("$ python", *arguments, flush=True)
+    print("$ python", shlex.join(arguments), flush=True)
     started = time.perf_counter()
     done = subprocess.run([sys.executable, *arguments])
     if done.returncode != 0:
