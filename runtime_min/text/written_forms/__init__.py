@@ -91,16 +91,17 @@ def find_written_forms(text: str, british: bool) -> list[WrittenForm]:
         british: say dates as the British do.
     """
     forms: list[WrittenForm] = []
+    gaps = [(0, len(text))]
     for pattern, speak in _FORMS:
-        gaps = [0, *(at for form in forms for at in form[:2]), len(text)]
-        found = [
-            form
-            for start, end in zip(gaps[::2], gaps[1::2], strict=True)
-            for form in _found(pattern, speak, text, start, end, british)
-        ]
-        if found:
-            forms = sorted([*forms, *found])
-    return forms
+        rest = []
+        for position, end in gaps:
+            for form in _found(pattern, speak, text, position, end, british):
+                forms.append(form)
+                rest.append((position, form.start))
+                position = form.end
+            rest.append((position, end))
+        gaps = [(start, end) for start, end in rest if end - start > 1 or text[start:end].strip()]
+    return sorted(forms)
 
 
 def _found(
