@@ -118,6 +118,8 @@ def test_every_changed_byte_is_refused(archive: Path, packed: bytes) -> None:
         archive.write_bytes(data)
         with pytest.raises(BundleError):
             unpack_archive(archive, archive.with_name("never"), pinned)
+        with pytest.raises(BundleError):
+            verify_archive(archive, pinned)
         assert not archive.with_name("never").exists()
 
 
