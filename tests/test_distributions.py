@@ -19,7 +19,9 @@ from typing import Any
 import pytest
 import tomllib
 from packaging.metadata import Metadata
+from packaging.specifiers import SpecifierSet
 
+from exporter import PYTHONS
 from runtime_min import __version__
 from tests.support.paths import ROOT
 
@@ -93,10 +95,12 @@ def alone(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python
 
 
-def test_both_have_one_version_and_the_exporter_needs_the_runtime_of_its_own() -> None:
+def test_both_have_one_version_and_the_exporter_says_what_it_needs() -> None:
     project = described(EXPORTER)["project"]
     assert project["version"] == __version__
     assert f"{RUNTIME}=={__version__}" in project["dependencies"]
+    able = SpecifierSet(project["requires-python"])
+    assert [(3, minor) for minor in range(8, 20) if f"3.{minor}" in able] == list(PYTHONS)
 
 
 def test_every_folder_of_the_exporter_is_a_package_of_its_distribution() -> None:
