@@ -31,7 +31,7 @@ def speak(bundle: Bundle, chapter: str, path: Path, options: argparse.Namespace)
     tokens: list[Timing] = []
     with (
         bundle.stream(paragraphs, options.voice, options.speed, g2p=g2p, sentence_pause=0.3) as stream,
-        audio_file(path, bundle.manifest.audio.sample_rate, "pcm16") as file,
+        audio_file(path, bundle.manifest.audio.sample_rate) as file,
     ):
         for piece in stream:
             file.write(piece.samples)

@@ -16,11 +16,11 @@ from typing import Any
 
 import ray
 
-from runtime_min import Bundle, write_wav
+from runtime_min import Bundle
 
 
 class Speaker:
-    """What every worker process makes once: a loaded bundle."""
+    """A loaded bundle, made once in each worker process."""
 
     def __init__(self, bundle: str, output: str) -> None:
         self.bundle = Bundle.load(bundle, threads=1)
@@ -29,7 +29,7 @@ class Speaker:
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Speaks a line."""
         audio = self.bundle.synthesize(row["phonemes"], row["voice"])
-        write_wav(self.output / f"{row['id']}.wav", audio.samples, audio.sample_rate)
+        audio.save(self.output / f"{row['id']}.wav")
         return {"id": row["id"], "seconds": len(audio.samples) / audio.sample_rate, **memory()}
 
 

@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     command = _command()
     parser = Parser(
         prog=command,
-        usage=f"{command} [BUNDLE] [options]   (runtime_min.pyz in a bundle knows BUNDLE)",
+        usage=f"{command} [BUNDLE] [options]   (runtime_min.pyz in a bundle needs no BUNDLE)",
         description="Speak from a bundle that kokoro-export wrote; audio is written as it is produced.",
         epilog=_EPILOG.format(command=command),
     )

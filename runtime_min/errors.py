@@ -500,7 +500,7 @@ class DiskFullError(OutputError):
         self.needed = needed
         self.free = free
         super().__init__(
-            f"Writing {path} needs {needed} bytes and {free} are free: make room or choose another place."
+            f"Writing {path} needs {needed} bytes and {free} are free: make room, or write to another disk."
         )
 
 

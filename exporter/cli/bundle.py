@@ -16,7 +16,7 @@ from runtime_min.output.console import print_line
 def bundle(
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write.")],
     checkpoint: Annotated[
-        str, typer.Option(help="hub (the official weights), synthetic (seeded, babbles), or a .pth file.")
+        str, typer.Option(help="hub (official weights), synthetic (random ones, for tests), or a .pth file.")
     ] = "hub",
     config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a .pth file.")] = None,
     voices: Annotated[
@@ -60,7 +60,7 @@ def bundle(
         Path | None, typer.Option(help="Where compiled libraries are kept; by default the user's cache.")
     ] = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Keep and reuse no compiled libraries, no answers of kokoro.")
+        bool, typer.Option("--no-cache", help="Store and reuse neither libraries nor results of kokoro.")
     ] = False,
     no_validate: Annotated[
         bool,

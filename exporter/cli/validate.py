@@ -38,7 +38,7 @@ UtterancesOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="JSON list of objects with phonemes, voice, speed and perhaps seed."),
 ]
-NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Keep and reuse no answers of kokoro.")]
+NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Neither store nor reuse results of kokoro.")]
 ThreadsOption = Annotated[
     int | None, typer.Option(help="Threads of the bundle and of kokoro; by default all cores.", min=1)
 ]

@@ -278,7 +278,7 @@ class _Interpreter:
             # As a text, because a file can choose numbers that all have one hash.
             name = str(key) if type(key) is int else key
             if not isinstance(name, str) or name in target:
-                raise TorchFileError(f"the key {_cut(key)} of a dict is there twice, or is no name")
+                raise TorchFileError(f"the key {_cut(key)} of a dict occurs twice, or is not a name")
             target[name] = value
 
 

@@ -47,7 +47,7 @@ def as_tables(comparisons: Sequence[Comparison]) -> Iterator[Table]:
 def _row(comparison: Comparison) -> Iterator[Text]:
     said = comparison.utterance
     by_name = {figure.name: figure for figure in comparison.figures}
-    # Text, because what a file brings is no markup; alone among the columns it may be cut off.
+    # Text, because names in a file must not be read as markup; alone among the columns it may be cut off.
     yield Text(said.phonemes, style="" if comparison.holds else _MISSED, no_wrap=True, overflow="ellipsis")
     yield Text(said.voice)
     yield Text(f"{said.speed:g}")

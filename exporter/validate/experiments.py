@@ -187,7 +187,7 @@ def sweep_buckets(runs: UtteranceRuns) -> Table:
     flat = len(bits) == 1
     course = "falls" if last[0] < first[0] else "goes"
     ours = (
-        f"The bundle says the same to the bit in every bucket, {_words(first[2])} from {DYNAMIC}"
+        f"The bundle has the same samples, bit for bit, in every bucket, {_words(first[2])} from {DYNAMIC}"
         if flat
         else f"The bundle changes with the bucket: {len(bits)} different results"
     )

@@ -51,7 +51,7 @@ class UtteranceRuns:
     bundle_trace: Trace
     """The bundle's chain, with pt.dynamic's durations."""
     predicted: NDArray[np.int64]
-    """The bundle's own durations, [n]; zeros where they are no numbers."""
+    """The bundle's own durations, [n]; zeros where they are not numbers."""
     dynamic: ReferenceTrace
     logits: Array
     """Logits of pt.dynamic, [1, n, bins]."""

@@ -131,7 +131,7 @@ def _read_library(files: BundleFiles, library: str, *foreign: bytes) -> bytes:
 
 def _other_kind(files: BundleFiles, library: str) -> LibraryLoadError:
     return LibraryLoadError(
-        f"{files.directory / library} is another kind of library than its place in the manifest says: "
+        f"{files.directory / library} is not the kind of library that the manifest lists it as: "
         "export the bundle again."
     )
 

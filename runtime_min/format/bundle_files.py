@@ -250,7 +250,7 @@ class BundleFiles:
         if extra:
             raise UnexpectedFileError(
                 f"The bundle {self.directory} holds {', '.join(map(ascii, sorted(extra)))}, which its "
-                "manifest does not list: move what does not belong there to another place."
+                "manifest does not list: move it out of the bundle."
             )
 
     def _unlisted(self, prefix: str, parents: Collection[str], ignored: Collection[str]) -> Iterator[str]:

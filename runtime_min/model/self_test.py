@@ -92,7 +92,7 @@ class Check:
     """One comparison; the field names are the keys of the manifest."""
 
     stages: Annotated[tuple[Text, ...], array(0, 2)]
-    """Run one after the other, the first on kokoro's values; `WHOLE_CHAIN` is none."""
+    """Run one after the other, the first on kokoro's values; `WHOLE_CHAIN` is not a stage."""
     output: Text
     """Name of an output of the last stage."""
     reference: Text

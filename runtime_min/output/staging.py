@@ -214,7 +214,7 @@ def write_errors(destination: Path, needed: int = 0) -> Iterator[None]:
             raise DiskFullError(destination, needed, shutil.disk_usage(destination.parent).free) from failure
         raise OutputError(
             f"{destination} cannot be written: {failure.strerror or failure}. What was there is unchanged. "
-            "Choose another place, or correct this one."
+            "Check the path and the permissions, or name another directory."
         ) from failure
 
 

@@ -21,9 +21,9 @@ def encode(samples: NDArray[np.float32], sample_format: str = "pcm16") -> bytes:
 
     Args:
         samples: float32 ``[n]``, full scale is 1.
-        sample_format: ``pcm16`` clips the samples to full scale and rounds them to 16 bits, without dither:
-            the model's own noise is louder than the rounding, and silence stays silent. ``float`` keeps
-            them as they are.
+        sample_format: ``pcm16`` clips the samples to full scale and rounds them to 16 bits. There is no
+            dither: the error is 101 dB below full scale, and silence stays silent. ``float`` keeps the
+            samples as they are.
 
     Raises:
         UsageError: an argument is something else.

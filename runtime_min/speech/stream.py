@@ -75,6 +75,10 @@ class Stream:
         self._closed = self._ahead is not None
         self._thread.stop()
 
+    async def aclose(self) -> None:
+        """Does what `close` does, for `contextlib.aclosing` and others that close asynchronous iterators."""
+        self.close()
+
     def _waiting(self) -> Reply[Audio | None] | None:
         """Returns the piece that is computed ahead, or None after the end."""
         if os.getpid() != self._process:

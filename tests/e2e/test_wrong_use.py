@@ -220,10 +220,10 @@ def test_a_full_disk_stops_an_export_and_leaves_nothing(
 ) -> None:
     arguments = export_arguments(tmp_path / "bundle", *DECODER_ONLY)
     done = run_on_a_small_disk(tmp_path, "exporter", *arguments)
-    assert_one_line(done, 6, "make room or choose another place")
+    assert_one_line(done, 6, "make room, or write to another disk")
 
 
 def test_a_full_disk_stops_the_runtime_and_leaves_no_half_file(directory: Path, tmp_path: Path) -> None:
     output = tmp_path / "x.wav"
     done = run_on_a_small_disk(tmp_path, "runtime_min", directory, "--phonemes", HELLO, "-o", output)
-    assert_one_line(done, 6, "make room or choose another place")
+    assert_one_line(done, 6, "make room, or write to another disk")

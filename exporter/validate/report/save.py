@@ -39,7 +39,7 @@ _LEFT_OUT = ("utterance", "reference", "values", "by_time")
 
 
 class NotAReportError(OutputError):
-    """The destination exists and is no report, so it must not be replaced."""
+    """The destination exists and is not a report, so it must not be replaced."""
 
 
 def save(report: Report, directory: Path) -> None:
@@ -72,8 +72,8 @@ def check_replaceable(directory: Path) -> None:
     if directory.is_dir() and all(map(is_litter, directory.iterdir())):
         return
     raise NotAReportError(
-        f"{directory} exists and is no report (it has no {_JSON} of this program, or other files): "
-        "expected a new place, an empty directory or an earlier report; choose another place or remove it."
+        f"{directory} exists and is not a report (it has no {_JSON} of this program, or other files): "
+        "name a new directory, an empty one or that of an earlier report."
     )
 
 

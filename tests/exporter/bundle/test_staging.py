@@ -166,7 +166,7 @@ def test_a_place_that_cannot_be_written_is_a_typed_error(
         lambda: write_bundle(place / name, made),
         lambda: unpack_archive(archive, place / name),
     ):
-        with pytest.raises(OutputError, match=r"cannot be written: .*Choose another place"):
+        with pytest.raises(OutputError, match=r"cannot be written: .*name another directory"):
             write()
     assert os.listdir(place) == ["file"]
 

@@ -214,7 +214,7 @@ class TestExport:
 class TestFailure:
     def test_a_place_that_cannot_be_written_is_named(self, options, tmp_path):
         (tmp_path / "file").write_text("")
-        with pytest.raises(OutputError, match=r"file/demo cannot be written: File exists.*another place"):
+        with pytest.raises(OutputError, match=r"file/demo cannot be written: File exists.*another directory"):
             run(replace(options, output=tmp_path / "file" / "demo"), die)
 
     def test_a_full_temporary_directory_is_not_called_the_output(self, options, monkeypatch):

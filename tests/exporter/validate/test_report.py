@@ -331,7 +331,7 @@ def test_what_is_no_report_is_refused_and_left_alone(tmp_path: Path, name: str) 
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / name).write_text('{"format": "another"}')
     before = files_of(tmp_path)
-    with pytest.raises(NotAReportError, match="choose another place") as caught:
+    with pytest.raises(NotAReportError, match="name a new directory") as caught:
         save(GOOD, tmp_path / "mine")
     assert caught.value.exit_code == 6
     with pytest.raises(NotAReportError):
@@ -370,6 +370,6 @@ def test_a_failure_leaves_the_earlier_report_and_nothing_else(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(report_module if failing == "page" else staging, failing, fail)
-    with pytest.raises(DiskFullError, match="make room or choose another place"):
+    with pytest.raises(DiskFullError, match="make room, or write to another disk"):
         save(BAD, tmp_path / "report")
     assert files_of(tmp_path) == before

@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import aclosing
 from functools import partial
 
 import numpy as np
@@ -204,6 +205,17 @@ def test_the_loop_of_asyncio_runs_while_a_piece_is_computed() -> None:
             return [found async for found in stream]
 
     assert values(asyncio.run(main())) == [1, 2, 3]
+
+
+def test_an_asynchronous_iterator_is_closed_as_others_are() -> None:
+    async def main() -> list[Audio]:
+        async with aclosing(Stream(Source(3), "")) as stream:
+            found = [await anext(stream)]
+        with pytest.raises(StreamClosedError):
+            await anext(stream)
+        return found
+
+    assert values(asyncio.run(main())) == [1]
 
 
 def test_a_cancelled_task_stops_its_stream(no_threads_left: Callable[[], None]) -> None:
