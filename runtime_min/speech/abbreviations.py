@@ -34,7 +34,7 @@ BEFORE_CAPITALS = _words(
     """
     abbr acad admón aka approx apt assn assoc asst av ave bldg blvd bros btw ca cf cia cie co conf corp ctr
     dept depto dist dpto ee eds encl esq fwy govt hwy ibid inc incl inst intl jnr jr ln ltd ltda mfg mtn
-    natl pt rd reg snr soc sr srl st sta sto sté univ uu viz vs yr
+    natl pt rd reg snr soc sr srl st sta sto sté univ uu v viz vs yr
     एम एन एस एल एच आर बी सी डी एफ ए
     """
 )

@@ -36,7 +36,7 @@ _SHORT_BEGINNING = 3
 _PLACE = re.compile(r"\d{1,3}|[^\W\d_]|[IVX]+")
 _GLUED = re.compile(r"[a-z0-9]{2}[.!?]+[A-Z][a-z]")
 _ADDRESS = re.compile(r"[@/:]|\.[a-z]")
-_NEVER_FIRST = frozenset(",;:).!?…/")
+_NEVER_FIRST = frozenset(",;:).!?…/&=%")
 _FIRST_IDEOGRAPH = "\u2e80"
 _GOES_ON = frozenset("のをはがにへとやもで、，")
 """Japanese particles and commas: a line that ends so goes on, as does a quotation before them."""
@@ -110,6 +110,8 @@ def _ends_at(text: str, found: re.Match[str], start: int, cased: bool) -> bool:
         return False
     if mark != ".":
         return True
+    if after.lstrip()[:1] in ("(", "[") and _shortens(last):
+        return False
     begins = word in FIRST_WORDS and not (len(word) == 1 and next_word["dot"])
     return _ends_after(last, word, before if at - start <= _WINDOW else "", begins)
 

@@ -35,6 +35,7 @@ MORE = [
     "Mr. Jones lives at No. 5 Elm St. near Mrs. Hall.|Really?",
     "The U.S. is large.|It closed at 5 p.m. on Friday.",
     "J. R. R. Tolkien wrote it.|A. A. Milne and P. Smith did not.",
+    "See Kimble v. Marvel, at 5 p.m. (Eastern) & Co. by 6 p.m. & so on.|It ended.",
     "It cost $3.50.|Pi is 3.14.|See Fig. 2 on p. 7.",
     "Wait... what?|No…|Well… yes.",
     "He asked “Why?” and left.|“Stop!” she cried.|(It was late.)|[Then it ended.]",
