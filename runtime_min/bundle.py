@@ -89,7 +89,7 @@ class Bundle:
             threads: number of threads that compute; by default `TVM_NUM_THREADS`, or else all cores.
             level: name of the CPU level to use; by default the best that this processor has.
             verify: compare every listed file's size and SHA-256 first. Without it, libraries
-                and voices are compared when they are needed, and damaged parameters are used as they are.
+                and voices are compared when they are read, and damaged parameters are used as they are.
             manifest_sha256: digest that the manifest must have: pins this very bundle.
             key: Ed25519 public key whose owner must have signed the bundle: 32 bytes, or the bytes of a PEM.
             signature: the signature file; by default `path` with ``.sig`` after its name.

@@ -478,7 +478,7 @@ class G2PMissingError(MachineError):
 
 
 class NotABundleError(OutputError):
-    """The destination exists and is not a whole bundle alone, so it must not be replaced."""
+    """The destination exists and is not a whole bundle without other files, so it must not be replaced."""
 
 
 class DestinationExistsError(OutputError):

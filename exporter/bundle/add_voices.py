@@ -42,7 +42,8 @@ def add_voices(
 
     Raises:
         VoiceError: a pack is unreadable or does not fit the bundle, or a name is taken or impossible.
-        BundleError: the directory does not hold a sound bundle alone, or somebody changes it meanwhile.
+        BundleError: the directory does not hold a sound bundle without other files, or somebody changes it
+            meanwhile.
         BusyDestinationError: another process is writing to the bundle.
         OutputError: the bundle cannot be replaced.
     """

@@ -17,7 +17,7 @@ from .vm import Instrument, Worker, load_function, to_tvm
 
 
 class StageRunner:
-    """A stage of a loaded bundle. Its libraries are loaded when they are first needed."""
+    """A stage of a loaded bundle."""
 
     def __init__(
         self,
@@ -28,10 +28,12 @@ class StageRunner:
         worker: Worker,
         device: Device,
     ) -> None:
-        """Takes the stage, its libraries by ascending bucket, and what is needed to load and call them.
+        """Loads the stage's libraries, which are given by ascending bucket.
 
         Raises:
             DeviceError: the device has no room for the parameters.
+            LibraryLoadError: a library cannot be loaded.
+            BundleError: a library is not the one that was checked.
         """
         self.stage = stage
         self.buckets = tuple(libraries)
@@ -42,7 +44,8 @@ class StageRunner:
         self._device = device
         own_parameters = [parameters[name] for name in stage.parameters]
         self._parameters = worker.call(self._place_parameters, own_parameters)
-        self._functions: dict[int, Callable[..., Any]] = {}
+        # All of them: later, another bundle may be in the place of this one.
+        self._functions = {bucket: worker.call(self._load, bucket) for bucket in libraries}
 
     def run(
         self,
@@ -151,7 +154,7 @@ class StageRunner:
         """Runs on the worker's thread."""
         self._files.check_unchanged()
         tvm_ffi, place = self._worker.tvm_ffi, self._device.place
-        function = self._function(bucket) if instrument is None else self._load(bucket, instrument)
+        function = self._functions[bucket] if instrument is None else self._load(bucket, instrument)
         parameters = self._parameters
         if replaced:
             parameters = [
@@ -174,11 +177,6 @@ class StageRunner:
                 f"The parameters of the stage {self.stage.name!r} could not be moved to {self._device.name}: "
                 f"{failure}. Free memory there, or use a bundle that was exported for the CPU."
             ) from failure
-
-    def _function(self, bucket: int) -> Callable[..., Any]:
-        if bucket not in self._functions:
-            self._functions[bucket] = self._load(bucket)
-        return self._functions[bucket]
 
     def _load(self, bucket: int, instrument: Instrument | None = None) -> Callable[..., Any]:
         library = self._libraries[bucket]

@@ -3,7 +3,7 @@
 Where a file lies, and by how many names and links, does not matter; nor does what else the directory holds,
 because nothing else is opened. While a bundle is loaded, everything is opened relative to its directory, so a
 link that led there may change meanwhile. Libraries and voices are compared with their digests as they are
-read, also when that is later. Parameters are too large for that: their file is the one that stays open, and
+read, which for voices is later. Parameters are too large for that: their file is the one that stays open, and
 `check_unchanged` notices if somebody has written to it.
 
 If the system lacks descriptors, memory or threads, or its disk fails, that is a `ResourceError`, not an error

@@ -52,7 +52,8 @@ def check_replaceable(destination: Path) -> None:
             files.check_nothing_else(LITTER)
     except BundleError as error:
         raise NotABundleError(
-            f"{destination} exists and is not a whole bundle alone; it is {_described(destination)}. {error} "
+            f"{destination} exists and is not a whole bundle without other files: it is "
+            f"{_described(destination)}. {error} "
             "To write here, choose another path, or remove what is there yourself."
         ) from None
 

@@ -304,7 +304,7 @@ for one in [("abc", "af_heart"), ("cba", "af_heart"), ("abcabcabcabc", "af_heart
     except KokoroError as error:
         result.append(type(error).__name__)
 """,
-    ) == ([True] * 4 if how == "exchanged" else [True] * 2 + [ChangedFileError.__name__] * 2)
+    ) == [True, True, True, how == "exchanged" or ChangedFileError.__name__]
 
 
 def test_a_loaded_bundle_keeps_one_file_open(speaking_bundle: Path) -> None:

@@ -95,7 +95,7 @@ def test_what_is_no_whole_bundle_is_named_and_stays(
         lambda: unpack_archive(archive, precious, force=True),
     ):
         with pytest.raises(
-            NotABundleError, match=f"precious exists and is not a whole bundle alone.*{named}"
+            NotABundleError, match=f"precious exists and is not a whole bundle without.*{named}"
         ):
             write()
         assert (bytes_of(place), precious.is_symlink()) == (before, link)
