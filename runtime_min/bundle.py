@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +35,7 @@ from .model.synthesiser import Synthesiser
 from .model.tokens import BOUNDARIES
 from .model.voices import VoiceLike, VoiceName, VoiceTables
 from .output.writer import as_path
-from .speech.request import Capabilities, Request, check_utterance, plan_speech
+from .speech.request import Capabilities, Request, check_utterance, plan_parts
 from .speech.speak import speak
 from .speech.stream import Stream
 from .speech.timing import Audio
@@ -196,11 +198,9 @@ class Bundle:
             MissingStagesError: this is a partial bundle.
             ModelOutputError: the model computed samples or durations that are not finite.
         """
-        if text or ssml:
-            phonemes = self._words(phonemes, voice, speed, language, lexicon, ssml=ssml)
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        pieces, _ = self._speak(request, whole=True)
-        return Audio.join(pieces)
+        parts = self._parts(request, language, lexicon, text=text, ssml=ssml)
+        return Audio.join(self._speak(parts, whole=True)[0])
 
     def stream(
         self,
@@ -227,10 +227,13 @@ class Bundle:
         Arguments and errors are those of `synthesize`. Wrong input is refused here; a later error is raised
         when its piece is taken. Computing starts at once.
         """
-        if text or ssml:
-            phonemes = self._words(phonemes, voice, speed, language, lexicon, ssml=ssml)
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        return Stream(*self._speak(request, whole=False))
+        parts = partial(self._parts, request, language, lexicon, text=text, ssml=ssml)
+        pieces, phonemes = self._speak(parts(), whole=False)
+        if not text:
+            return Stream(pieces, phonemes)
+        plans = partial(plan_parts, self._capabilities(), whole=False)
+        return Stream(pieces, lambda: "".join([plan.phonemes for plan in plans(parts())]))
 
     def pieces(
         self,
@@ -252,10 +255,9 @@ class Bundle:
 
         This is for servers, which decide whose piece is next. Arguments and errors are those of `stream`.
         """
-        if text or ssml:
-            phonemes = self._words(phonemes, voice, speed, language, lexicon, ssml=ssml)
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        return self._speak(request, whole=False)[0]
+        parts = self._parts(request, language, lexicon, text=text, ssml=ssml)
+        return self._speak(parts, whole=False)[0]
 
     def find_g2p(self, language: str, *, lexicon: Words | None = None) -> tuple[str, G2P]:
         """Returns the name of the best G2P for a language, and the G2P.
@@ -337,24 +339,6 @@ class Bundle:
         self._stages = {}
         self._files.close()
 
-    def _words(
-        self,
-        content: SpeechInput,
-        voice: VoiceLike,
-        speed: float,
-        language: str | None,
-        lexicon: Words | None,
-        *,
-        ssml: bool,
-    ) -> SpeechInput:
-        """Returns the words of a text, of segments of text, or of an SSML document."""
-        if ssml:
-            from .text.ssml import read_ssml
-
-            content = read_ssml(content, speed)
-        words: SpeechInput = self._bundled_text().words(content, voice, language, lexicon)
-        return words
-
     def _bundled_text(self) -> BundledText:
         # Whoever gives phonemes need not wait for its import.
         from .text.bundled import BundledText
@@ -362,12 +346,28 @@ class Bundle:
         self._text = self._text or BundledText(self.manifest, self._files)
         return self._text
 
-    def _speak(self, request: Request, *, whole: bool) -> tuple[Iterator[Audio], str]:
-        """Returns the pieces of the speech, each computed when it is taken, and all phonemes."""
+    def _parts(
+        self, request: Request, language: str | None, lexicon: Words | None, *, text: bool, ssml: bool
+    ) -> Iterator[Request]:
+        """Yields the parts of a request, more than one for a long text."""
+        if request.g2p is not None or not (text or ssml):
+            yield request
+            return
+        content: Any = request.phonemes
+        if ssml:
+            from .text.ssml import read_ssml
+
+            content = read_ssml(content, request.speed)
+        for part in self._bundled_text().parts(content, request.voice, language, lexicon):
+            yield replace(request, phonemes=part)
+
+    def _speak(self, parts: Iterator[Request], *, whole: bool) -> tuple[Iterator[Audio], str]:
+        """Returns the pieces of the speech, each computed when it is taken, and the first part's phonemes."""
         # In this order, so that closing in between is found.
         capabilities, synthesiser = self._capabilities(), self._synthesiser()
-        plan = plan_speech(capabilities, request, whole=whole)
-        return speak(plan, synthesiser), plan.phonemes
+        plans = plan_parts(capabilities, parts, whole=whole)
+        first = next(plans)
+        return speak(first, synthesiser, plans), first.phonemes
 
     def _capabilities(self) -> Capabilities:
         return Capabilities(self.voice_tables, self.manifest.vocabulary, self.max_phonemes)

@@ -89,7 +89,7 @@ def speak(options: argparse.Namespace) -> None:
                     progress.warning(f"{word.text!r:.60} cannot be spoken: see character {word.offset}.")
                 progress.piece(file.samples, len(tokens) / count)
         if options.timings is not None:
-            write_timings(options.timings, text, words, tokens)
+            write_timings(options.timings, _shown(text, how), words, tokens)
         progress.done()
 
 
@@ -175,6 +175,15 @@ def _text_arguments(options: argparse.Namespace) -> Mapping[str, Any]:
 def _find_g2p(bundle: Bundle, options: argparse.Namespace, how: Mapping[str, Any]) -> tuple[str, G2P]:
     language = options.language or voice_language(options.voice)
     return bundle.find_g2p(language, lexicon=how["lexicon"])
+
+
+def _shown(text: str, how: Mapping[str, Any]) -> str:
+    """Returns the text as a reader sees it, without pronunciations."""
+    if not how:
+        return text
+    from .text.controls import read_controls
+
+    return read_controls(text)[0]
 
 
 def _content(argument: str | None, path: Path | None) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -27,7 +27,7 @@ from ..model.voices import Style, VoiceLike, style_row
 from .sentences import find_sentences
 from .split import Break, find_breaks, split
 from .text_as_phonemes import looks_like_text
-from .words import G2P, Passage, SpeechInput, WordSpan, read_input
+from .words import G2P, Passage, SpeechInput, Unspoken, WordSpan, read_input
 
 LOWEST_SPEED = 0.25
 HIGHEST_SPEED = 4.0
@@ -95,13 +95,43 @@ class SpeechPlan:
         return "".join(section.passage.phonemes for section in self.sections)
 
 
-def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) -> SpeechPlan:
+def plan_parts(
+    capabilities: Capabilities, requests: Iterable[Request], *, whole: bool
+) -> Iterator[SpeechPlan]:
+    """Yields the plans of a speech whose input comes in parts, each when it is taken; see `plan_speech`.
+
+    Raises:
+        InputError: a part cannot be synthesised; `EmptyInputError` if none has phonemes.
+    """
+    phonemes = text = 0
+    for request in requests:
+        try:
+            plan = plan_speech(capabilities, request, whole=whole, phonemes_before=phonemes, text_before=text)
+        except EmptyInputError:
+            continue
+        yield plan
+        phonemes += len(plan.phonemes)
+        text += sum(len(section.passage.text) for section in plan.sections)
+    if not phonemes:
+        raise EmptyInputError
+
+
+def plan_speech(
+    capabilities: Capabilities,
+    request: Request,
+    *,
+    whole: bool,
+    phonemes_before: int = 0,
+    text_before: int = 0,
+) -> SpeechPlan:
     """Checks all values of a request, and divides it into pieces.
 
     Args:
         capabilities: capabilities of the bundle.
         request: input, voice, speed and seed.
         whole: leave in one piece what fits into one utterance; otherwise begin with a short piece.
+        phonemes_before: phonemes of earlier parts of the speech.
+        text_before: characters of the text of earlier parts.
 
     Raises:
         InputError: the request cannot be synthesised.
@@ -113,26 +143,29 @@ def plan_speech(capabilities: Capabilities, request: Request, *, whole: bool) ->
     check_type("trim", request.trim, (bool, np.bool_), "True or False")
     if request.g2p is not None and not callable(request.g2p):
         raise ArgumentTypeError("g2p", "a function that takes a text", request.g2p)
-    seed, limit, phonemes_before = check_seed(request.seed), capabilities.max_phonemes, 0
+    seed, limit = check_seed(request.seed), capabilities.max_phonemes
     sections: list[Section] = []
     passages = read_input(request.phonemes, request.g2p)
-    for passage in passages:
+    for number, passage in enumerate(passages, 1):
+        if passage.unspoken:
+            shifted = [Unspoken(word, offset + text_before) for word, offset in passage.unspoken]
+            passage = replace(passage, unspoken=tuple(shifted))
         phonemes = passage.phonemes
         check_phonemes(phonemes, capabilities.vocabulary, passage.words)
         check_pause(passage.pause)
         if request.g2p is None and not passage.words and looks_like_text(phonemes):
             # The line that is shown is the caller's of `Bundle.synthesize` or `Bundle.stream`.
-            warnings.warn(TextAsPhonemesWarning(phonemes), stacklevel=4)
+            warnings.warn(TextAsPhonemesWarning(phonemes), stacklevel=5)
         voice = request.voice if passage.voice is None else passage.voice
         breaks = find_breaks(phonemes, _sentence_starts(passage) if passage.words else None)
-        if passage is not passages[-1] and breaks[len(phonemes)] is Break.WORD and not passage.pause:
+        if number < len(passages) and breaks[len(phonemes)] is Break.WORD and not passage.pause:
             # A heading or a paragraph without punctuation, and not a sentence with a pause within it.
             breaks[len(phonemes)] = Break.SENTENCE
         if whole and len(phonemes) <= limit:
             ends = [len(phonemes)]
         else:
             size = min(LARGEST_PIECE, (limit + 1) // 2)
-            ends = split(phonemes, breaks, limit=limit, size=size, growing=not sections)
+            ends = split(phonemes, breaks, limit=limit, size=size, growing=not phonemes_before)
         style = style_row(capabilities.voices, voice, min(len(phonemes), limit))
         speed = check_speed(request.speed if passage.speed is None else passage.speed)
         sections.append(Section(passage, breaks, ends, style, speed, piece_seed(seed, phonemes_before)))

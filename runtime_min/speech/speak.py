@@ -23,7 +23,8 @@ The times that a caller gets are those of the output, earlier by kokoro's lead (
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -70,15 +71,22 @@ class Rendering(NamedTuple):
         return SAMPLES_PER_FRAME * int(self.durations[: self.token(phoneme)].sum())
 
 
-def speak(plan: SpeechPlan, synthesiser: Synthesiser) -> Iterator[Audio]:
+def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan] = ()) -> Iterator[Audio]:
     """Speaks the sections one after another and yields the audio of each piece as soon as it is final.
+
+    Args:
+        plan: the plan of the speech.
+        synthesiser: computes each piece.
+        later: plans of the speech's further parts, each taken while the part before it is spoken.
 
     Raises:
         UtteranceTooLongError: a single phoneme exceeds the largest frame bucket.
         ModelOutputError: the model computed something that is not finite.
     """
     joiner = Joiner(trim=plan.trim)
-    for section in plan.sections:
+    sections = chain(plan.sections, (section for part in later for section in part.sections))
+    for section, after in pairwise(chain(sections, [None])):
+        assert section is not None
         phonemes = section.passage.phonemes
         clock = Clock(phonemes, section.passage.words)
         for rendering in _renderings(section, plan.max_phonemes, synthesiser):
@@ -89,7 +97,7 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser) -> Iterator[Audio]:
             # Parts and their places on the time line; what is trimmed is known after the first `take`.
             placed = [(part, joiner.add(part)) for part in _parts(section, rendering, plan.pauses)]
             output_start = joiner.taken
-            samples = joiner.take(last=at_end and section is plan.sections[-1])
+            samples = joiner.take(last=at_end and after is None)
             for part, place in placed:
                 first = part.phoneme
                 frames = durations[rendering.token(first) : rendering.token(piece.end)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from ..engine.worker_thread import Reply, WorkerThread
@@ -20,16 +20,22 @@ class Stream:
     is being computed then is the last one.
     """
 
-    def __init__(self, pieces: Iterator[Audio], phonemes: str) -> None:
+    def __init__(self, pieces: Iterator[Audio], phonemes: str | Callable[[], str]) -> None:
         """Starts computing; apps call `Bundle.stream`."""
-        self.phonemes = phonemes
-        """All that will be spoken."""
+        self._phonemes = phonemes
         self._pieces = pieces
         self._process = os.getpid()
         self._closed = False
         # Stops with the last reference to it.
         self._thread = WorkerThread()
         self._ahead: Reply[Audio | None] | None = self._thread.ask(next, pieces, None)
+
+    @property
+    def phonemes(self) -> str:
+        """All that will be spoken; a long text is read to its end for it."""
+        if not isinstance(self._phonemes, str):
+            self._phonemes = self._phonemes()
+        return self._phonemes
 
     def __iter__(self) -> Stream:
         return self

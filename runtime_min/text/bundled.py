@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from ..errors import G2PMissingError, ManifestError, NoTextError, SpokenTypeError, TextDataError
@@ -12,7 +13,8 @@ from ..format.bundle_files import BundleFiles
 from ..format.manifest import Manifest
 from ..format.schema import Node, RelativePath, reader_of
 from ..model.voices import VoiceLike, voice_language
-from ..speech.words import Segment, SpeechInput
+from ..speech.sentences import find_sentences
+from ..speech.words import Segment
 from .english import English
 from .installed_g2p import find_g2p, language_code
 from .lexicon import Lexicon, Words
@@ -21,6 +23,8 @@ from .tagger import Tagger
 
 EXTENSION = "text"
 ENGLISH = ("en-us", "en-gb")
+_FIRST_PART, _PART, _WINDOW = 300, 1_000, 3_000
+"""Characters of a text that are read together: at least, for the first part and the others, and at most."""
 
 
 @dataclass(frozen=True)
@@ -80,26 +84,38 @@ class BundledText:
             raise TextDataError("the tagger", failure) from None
         return f"the bundle ({language})", English(lexicon, language == "en-gb", tagger.tag)
 
-    def words(self, text: SpeechInput, voice: VoiceLike, language: str | None, lexicon: Words | None) -> Any:
-        """Returns the words of a text or of segments of text, each in `language` or that of its voice.
+    def parts(
+        self, content: Any, voice: VoiceLike, language: str | None, lexicon: Words | None
+    ) -> Iterator[list[Segment]]:
+        """Yields segments of words for text or segments of text, each in `language` or that of its voice.
+
+        A long text comes in parts, so that its beginning can be spoken before its end is read.
 
         Raises:
+            SpokenTypeError: the content is not text.
             VoiceLanguageError: the language of a voice is not known.
             NoTextError: as `find_g2p` does.
-            SpokenTypeError: `text` is something else.
-            MarkupError: a pause within the text is wrong.
+            MarkupError: a pause is wrong.
         """
-        given: Any = [Segment(text)] if isinstance(text, str) else text
-        if not isinstance(given, Sequence) or not all(isinstance(each, Segment) for each in given):
-            raise SpokenTypeError("text as str, or a sequence of segments of text", text)
-        segments = [part for segment in given for part in read_pauses(segment)]
-        spoken = [replace(each, phonemes=self._segment(each, voice, language, lexicon)) for each in segments]
-        # One segment without settings of its own is the whole text.
-        return spoken[0].phonemes if isinstance(text, str) and len(spoken) == 1 else spoken
+        given = [Segment(content)] if isinstance(content, str) else content
+        segments = isinstance(given, Sequence) and all(isinstance(each, Segment) for each in given)
+        if not segments or not all(isinstance(each.phonemes, str) for each in given):
+            raise SpokenTypeError("text as str, or a sequence of segments of text", content)
+        if isinstance(content, str):
+            for part in _parts(content):
+                yield self._words([Segment(part)], voice, language, lexicon)
+        else:
+            yield self._words(given, voice, language, lexicon)
 
-    def _segment(self, segment: Any, voice: VoiceLike, language: str | None, lexicon: Words | None) -> Any:
-        own = voice if segment.voice is None else segment.voice
-        return self.find_g2p(language or voice_language(own), lexicon)[1](segment.phonemes)
+    def _words(
+        self, segments: Sequence[Segment], voice: VoiceLike, language: str | None, lexicon: Words | None
+    ) -> list[Segment]:
+        spoken = []
+        for segment in chain.from_iterable(map(read_pauses, segments)):
+            own = voice if segment.voice is None else segment.voice
+            _, g2p = self.find_g2p(language or voice_language(own), lexicon)
+            spoken.append(replace(segment, phonemes=g2p(str(segment.phonemes))))
+        return spoken
 
 
 def english_files(manifest: Manifest) -> Mapping[str, EnglishFiles]:
@@ -115,3 +131,16 @@ def english_files(manifest: Manifest) -> Mapping[str, EnglishFiles]:
         if missing := sorted({*vars(files).values()} - listed):
             raise ManifestError(f"{node.path}.{language}", "files of the bundle", ", ".join(missing))
     return found
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yields the parts of a text, which end with sentences; the first is the shortest."""
+    start, wanted = 0, _FIRST_PART
+    while len(text) - start > _WINDOW:
+        window = text[start : start + _WINDOW]
+        # The last one may go on after the window.
+        ends = [end for _, end in find_sentences(window)[:-1]]
+        end = next((end for end in ends if end >= wanted), 0) or window.rfind(" ") + 1 or len(window)
+        yield window[:end]
+        start, wanted = start + end, _PART
+    yield text[start:]

@@ -40,20 +40,32 @@ def text_of(bundle: Path) -> BundledText:
 
 
 def spoken(bundle: Path, text: str, voice: str = "af_heart", lexicon: Words | None = None) -> str:
-    words = text_of(bundle).words(text, voice, None, lexicon)
-    return "".join((word.phonemes or "") + word.whitespace for word in words)
+    ((segment,),) = text_of(bundle).parts(text, voice, None, lexicon)
+    return "".join((word.phonemes or "") + word.whitespace for word in segment.phonemes)  # type: ignore[union-attr]
 
 
 def test_text_is_spoken_in_the_dialect_of_the_voice(bundle: Path) -> None:
     text = "I used to live near the refuse."
     assert spoken(bundle, text) == "ˌI jˈust tə lˈɪv nˌɪɹ ðə ɹˈɛfjˌus."
     assert spoken(bundle, text, "bf_emma*0.5+af_heart*0.5") == "ˌI jˈuːst tə lˈɪv nˌɪə ðə ɹˈɛfjuːs."
-    words = text_of(bundle).words([Segment("box"), Segment("box", voice="bm_fable")], "af_heart", None, None)
-    assert words == [
+    segments = [Segment("box"), Segment("box [pause:1s] box", voice="bm_fable")]
+    assert list(text_of(bundle).parts(segments, "af_heart", None, None)) == [[
         Segment([Word("box", "bˈɑks")]),
-        Segment([Word("box", "bˈɒks")], voice="bm_fable"),
-    ]
-    assert text_of(bundle).words("box", "custom", "en-GB", None) == [Word("box", "bˈɒks")]
+        Segment([Word("box", "bˈɒks", " ")], voice="bm_fable", pause=1.0),
+        Segment([Word("", "", " "), Word("box", "bˈɒks")], voice="bm_fable"),
+    ]]  # fmt: skip
+    british = text_of(bundle).parts("box", "custom", "en-GB", None)
+    assert list(british) == [[Segment([Word("box", "bˈɒks")])]]
+
+
+def test_a_long_text_comes_in_parts_that_end_with_sentences(bundle: Path) -> None:
+    text = " ".join(f"Sentence {number} is here." for number in range(1000)) + " " + "endless " * 1000
+    parts = [segment for part in text_of(bundle).parts(text, "af_heart", None, None) for segment in part]
+    texts = ["".join(word.text + word.whitespace for word in part.phonemes) for part in parts]  # type: ignore[union-attr]
+    assert "".join(texts) == text
+    assert 300 <= len(texts[0]) < 400
+    assert all(1000 <= len(part) <= 3000 for part in texts[1:-1])
+    assert all(part.rstrip().endswith(".") for part in texts[:15])
 
 
 @pytest.mark.parametrize(
@@ -71,18 +83,18 @@ def test_an_apps_own_words_come_first(bundle: Path, lexicon: Words, text: str, p
 
 def test_pauses_and_ssml_are_segments_of_words_in_the_language_of_their_voice(bundle: Path) -> None:
     text = text_of(bundle)
-    assert text.words("a [pause:1s] box", "af_heart", None, None) == [
+    assert list(text.parts("a [pause:1s] box", "af_heart", None, None)) == [[
         Segment([Word("a", "ɐ", " ")], pause=1.0),
         Segment([Word("", "", " "), Word("box", "bˈɑks")]),
-    ]
+    ]]  # fmt: skip
     document = "<speak>a <phoneme ph='ʤˈɪf'>GIF</phoneme> <voice name='ef_dora'>niño</voice></speak>"
-    assert text.words(read_ssml(document), "af_heart", None, None) == [
+    assert list(text.parts(read_ssml(document), "af_heart", None, None)) == [[
         Segment([Word("a", "ɐ", " "), Word("GIF", "ʤˈɪf")], speed=1.0),
         Segment([Word("niño", "nˈiɲo")], voice="ef_dora", speed=1.0),
-    ]
-    for wrong in (None, 5, ["a"], Segment("a"), [Segment([Word("a", "a")])]):
+    ]]  # fmt: skip
+    for wrong in (None, 5, ["a"], Segment("a"), [Segment([Word("a", "a")])], [Word("a", "a")], b"a"):
         with pytest.raises(SpokenTypeError, match="text as str"):
-            text.words(wrong, "af_heart", None, None)  # type: ignore[arg-type]
+            list(text.parts(wrong, "af_heart", None, None))
 
 
 def test_wrong_words_are_refused(bundle: Path) -> None:
@@ -109,7 +121,7 @@ def test_without_data_the_error_names_the_remedy(sound: Path, monkeypatch: pytes
 @pytest.mark.parametrize("voice", ["custom", [], 3, ["custom"]])
 def test_the_language_of_some_voices_is_not_known(bundle: Path, voice: object) -> None:
     with pytest.raises(VoiceLanguageError, match="--language"):
-        text_of(bundle).words("a", voice, None, None)  # type: ignore[arg-type]
+        list(text_of(bundle).parts("a", voice, None, None))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
