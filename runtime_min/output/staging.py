@@ -150,6 +150,8 @@ def locked(destination: Path) -> Iterator[None]:
     """
     lock = destination.with_name(f".{destination.name}.lock")
     with write_errors(destination):
+        if "\0" in str(destination):
+            raise OSError(errno.EINVAL, "a path has no zero byte")
         destination.parent.mkdir(parents=True, exist_ok=True)
         file = _locked_file(lock)
     if file is None:

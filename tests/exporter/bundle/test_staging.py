@@ -157,7 +157,7 @@ def test_an_archive_and_what_was_unpacked_are_replaced_only_by_force(
     assert kept.read_bytes() == archive.read_bytes()
 
 
-@pytest.mark.parametrize("name", ["file/bundle", "x" * 250])
+@pytest.mark.parametrize("name", ["file/bundle", "x" * 250, "zero\0byte"])
 def test_a_place_that_cannot_be_written_is_a_typed_error(
     made: BundleContents, archive: Path, place: Path, name: str
 ) -> None:
