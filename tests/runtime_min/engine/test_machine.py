@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -19,8 +20,9 @@ from runtime_min.engine.machine import (
     choose_level,
     this_machine,
 )
-from runtime_min.errors import CpuLevelError, PlatformError
+from runtime_min.errors import CpuLevelError, PlatformError, UnknownProcessorError
 from runtime_min.format.manifest import CpuLevel, Target
+from tests.support.written import fail_with
 
 LEVELS = (
     CpuLevel("x86-64-v4", ("avx2", "avx512f")),
@@ -117,3 +119,10 @@ def test_other_systems_are_described_in_the_formats_words(
     version = {"macos": "macos 14.1", "windows": "windows 10.0.19045"}[name]
     features = {"macos": frozenset({"one", "FEAT_A"}), "windows": _cpu_features("windows")}[name]
     assert this_machine() == Machine(name, "x86_64", version, features)
+
+
+def test_a_missing_proc_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
+    monkeypatch.setattr(Path, "read_text", fail_with(FileNotFoundError(2, "No such file or directory")))
+    with pytest.raises(UnknownProcessorError, match=r"/proc/cpuinfo .No such file.*mount /proc"):
+        this_machine()

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import socket
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from runtime_min import Bundle
 from runtime_min.errors import (
@@ -124,6 +129,45 @@ def test_how_a_file_is_linked_does_not_matter_but_its_content_does(bundle: Path,
         with pytest.raises(DamagedFileError, match=f"{path} should have SHA-256"):
             verify(bundle)
         (bundle / path).write_bytes(data)
+
+
+def link_twice(source: Path, path: Path) -> None:
+    """Links through another link."""
+    step = source.with_name(f"{source.name}-step")
+    step.symlink_to(source)
+    path.symlink_to(step)
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_any_links_and_other_files_leave_the_listed_contents_as_they_are(
+    sound: Path, data: st.DataObject
+) -> None:
+    """Only a listed file with another content is refused, and exactly the others are named on demand."""
+    with TemporaryDirectory() as place:
+        bundle = Path(shutil.copytree(sound, Path(place, "bundle")))
+        paths = files_of(bundle)
+        links = st.sampled_from([shutil.copyfile, *LINKS.values(), link_twice])
+        link_files(bundle, lambda source, path: data.draw(links)(source, path))
+        names = st.sampled_from(
+            ["x", "lib/x.so", "voices/.DS_Store", "new/deep/x", "LICENSE~", "lib/baseline/x"]
+        )
+        extra = data.draw(st.sets(names))
+        for path in extra:
+            (bundle / path).parent.mkdir(exist_ok=True, parents=True)
+            (bundle / path).touch()
+        verify(bundle)
+        with (
+            nullcontext() if extra <= {"voices/.DS_Store"} else pytest.raises(UnexpectedFileError) as refusal
+        ):
+            check_nothing_else(bundle, ".DS_Store")
+        if refusal:
+            named = set(re.findall(r"'(.*?)'", str(refusal.value)))
+            assert named == {path.replace("deep/x", "") for path in extra - {"voices/.DS_Store"}}
+        changed = bundle / data.draw(st.sampled_from(paths))
+        changed.write_bytes(bytes(changed.stat().st_size))
+        with pytest.raises(DamagedFileError, match=changed.name):
+            verify(bundle)
 
 
 def test_directories_may_be_links(bundle: Path) -> None:
