@@ -13,11 +13,12 @@ BEFORE_NAMES = _words(
     adm arq atty avv brig capt cdr cel cmdr cpl dott dottssa dr dra dras drs exma exmo gob gov hr ilma ilmo
     insp lic ltd.col messrs mgr mlle mlles mme mmes mons mr mrs ms mss mt mx pres prof profa profssa psicol
     revd sgt sigg sig.na sig.ra sigra sra sras sres srta srtas ste supt v.cte
+    e.g i.e cf viz vs p.ex ad.es
     Col Com Dir Dom Eng Esp Fr Gen Hon Ing Lt M MM Maj Me On Rag Rep Rev Rt Sen Sig ing sig
     डॉ प्रो श्री पं कु मि
     """
 )
-"""A name follows."""
+"""A name follows, or something else that belongs to it."""
 BEFORE_NUMBERS = _words(
     """
     abb app art arts cap caps ch cl cra eq ext exts fig figs fn fol n° nº no nos nr nro núm núms num p pp pág
@@ -32,9 +33,9 @@ AT_ENDS = _words("a.m p.m etc ecc km kg cm mm hr hrs min mins seg mph ft oz lb l
 """A sentence ends if a capital letter follows."""
 BEFORE_CAPITALS = _words(
     """
-    abbr acad admón aka approx apt assn assoc asst av ave bldg blvd bros btw ca cf cia cie co conf corp ctr
+    abbr acad admón aka approx apt assn assoc asst av ave bldg blvd bros btw ca cia cie co conf corp ctr
     dept depto dist dpto ee eds encl esq fwy govt hwy ibid inc incl inst intl jnr jr ln ltd ltda mfg mtn
-    natl pt rd reg snr soc sr srl st sta sto sté univ uu v viz vs yr
+    natl pt rd reg snr soc sr srl st sta sto sté univ uu v yr
     एम एन एस एल एच आर बी सी डी एफ ए
     """
 )

@@ -112,7 +112,8 @@ def _ends_at(text: str, found: re.Match[str], start: int, cased: bool) -> bool:
         return True
     if after.lstrip()[:1] in ("(", "[") and _shortens(last):
         return False
-    begins = word in FIRST_WORDS and not (len(word) == 1 and next_word["dot"])
+    shortened = next_word["dot"] and (len(word) == 1 or _shortens(word))
+    begins = word in FIRST_WORDS and not shortened
     return _ends_after(last, word, before if at - start <= _WINDOW else "", begins)
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ...speech.abbreviations import FIRST_WORDS
+from ...speech.abbreviations import BEFORE_NAMES, FIRST_WORDS
 from . import amounts, dates_and_times, electronic, words
 
 Speak = Callable[["re.Match[str]", bool], "str | None"]
@@ -111,7 +111,11 @@ def _found(
         spoken = speak(found, british)
         if spoken:
             written = found[0].rstrip(_SENTENCE_MARKS) if pattern is electronic.ADDRESS else found[0].rstrip()
-            if written.endswith(".") and _ends_sentence(text, found.start() + len(written)):
+            if (
+                written.endswith(".")
+                and written[:-1] not in BEFORE_NAMES
+                and _ends_sentence(text, found.start() + len(written))
+            ):
                 written = written[:-1]
             first = found.start() + len(written) - len(written.lstrip())
             yield WrittenForm(first, found.start() + len(written), spoken)

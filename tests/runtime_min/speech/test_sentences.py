@@ -31,6 +31,7 @@ OTHERWISE = {
 }
 """The golden rules that are not followed, with the reason."""
 MORE = [
+    "It was e.g. No. 5 (see p. 3), i.e. The Hague, in the U.S. No. 7 was not.",
     "Use nuts, e.g. almonds.|Then stir.",
     "Mr. Jones lives at No. 5 Elm St. near Mrs. Hall.|Really?",
     "The U.S. is large.|It closed at 5 p.m. on Friday.",

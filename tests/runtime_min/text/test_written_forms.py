@@ -108,7 +108,7 @@ CASES = {
     "abbreviations": {
         "No. 5, no. 6": "number five, number six",
         "St. John of 5 Main St.": "Saint John of five Main Street.",
-        "e.g. a hat": "for example a hat",
+        "e.g. a hat, e.g. The Hague": "for example a hat, for example The Hague",
         "Acme Inc. The": "Acme Incorporated. The",
         "Say no. Go": "Say no. Go",
         "Mt. Fuji": "Mount Fuji",
