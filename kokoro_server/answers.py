@@ -8,6 +8,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
@@ -58,7 +59,9 @@ class SpeechAnswer:
         finally:
             answer.cancel()
             gone.cancel()
-            await asyncio.gather(answer, gone, return_exceptions=True)
+            # The end of the server may cancel an answer twice.
+            with suppress(asyncio.CancelledError):
+                await asyncio.gather(answer, gone, return_exceptions=True)
 
     async def _send_all(self, send: Send) -> None:
         chunks = _filled(self._chunks)

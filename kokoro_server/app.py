@@ -30,8 +30,8 @@ from .requests import MODELS, SpeechRequest, check_model, default_voice, read_re
 from .speech import speak
 from .turns import Turns
 
-LARGEST_BODY = 256 << 10
-"""Bytes of a request: about a chapter of a book."""
+LARGEST_BODY = 128 << 10
+"""Bytes of a request: chapters of most books are shorter."""
 BODY_SECONDS = 30.0
 _WARM_UP = "Hello."
 _log = logging.getLogger("uvicorn.error")

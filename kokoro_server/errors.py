@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from runtime_min.errors import G2PMissingError, InputError, KokoroError, ResourceError
+from runtime_min.errors import G2PMissingError, InputError, KokoroError, NoTextError, ResourceError
 
 
 class RequestError(Exception):
@@ -37,10 +37,10 @@ class RequestError(Exception):
 
 def refusal(failure: KokoroError) -> RequestError:
     """Returns the runtime's error as the refusal of a request."""
+    if isinstance(failure, (G2PMissingError, NoTextError)):
+        return RequestError(422, str(failure), code="language_not_installed")
     if isinstance(failure, InputError):
         return RequestError(400, str(failure))
-    if isinstance(failure, G2PMissingError):
-        return RequestError(422, str(failure), code="language_not_installed")
     if isinstance(failure, ResourceError):
         return RequestError(503, str(failure), headers={"Retry-After": "5"})
     return RequestError(500, str(failure))

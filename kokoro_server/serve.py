@@ -68,6 +68,8 @@ def serve(load: Callable[[], Bundle], options: Options, settings: Settings) -> N
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
     sockets = [config.bind_socket()]
+    # Clients that come before the bundle is loaded wait for it.
+    sockets[0].listen(config.backlog)
     if settings.workers == 1:
         uvicorn.Server(config).run(sockets)
         return

@@ -244,6 +244,30 @@ def test_a_single_piece_is_the_utterance_that_trace_computes(bundle: Path) -> No
     ) == [True, True, ["female", "female", "male"]]
 
 
+def test_pieces_are_those_of_a_stream_and_are_computed_when_they_are_taken(bundle: Path) -> None:
+    computed, left, equal = run_alone(
+        bundle,
+        """
+        import threading
+        from runtime_min import Bundle
+        spoken = Bundle.load(sys.argv[1])
+        synthesise, calls = type(spoken._synthesiser()).synthesise, []
+        def counted(*arguments):
+            calls.append(threading.get_ident())
+            return synthesise(*arguments)
+        type(spoken._synthesiser()).synthesise = counted
+        pieces = spoken.pieces("abc abc abcab " * 9)
+        before = len(calls)
+        first = next(pieces)
+        computed = [before, len(calls), calls == [threading.get_ident()]]
+        rest = [first, *pieces]
+        same = zip(rest, spoken.stream("abc abc abcab " * 9), strict=True)
+        result = computed, len(rest), [(a.samples == b.samples).all().item() for a, b in same]
+        """,
+    )
+    assert computed == [0, 1, True] and left > 3 and equal == [True] * left
+
+
 def test_a_program_that_leaves_a_stream_behind_ends(bundle: Path) -> None:
     assert run_alone(
         bundle,

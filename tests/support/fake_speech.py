@@ -18,7 +18,6 @@ import numpy as np
 import uvicorn
 
 import kokoro_server.__main__
-from kokoro_server import speech
 from kokoro_server.app import Options
 from kokoro_server.serve import Settings, configured
 from runtime_min import Audio, VoiceName, Word
@@ -35,6 +34,9 @@ class FakeBundle:
     def __init__(self, seconds: float = 0.0) -> None:
         self.seconds = seconds
         """Time to compute a piece."""
+        self.gate = threading.Event()
+        """Nothing is computed while it is not set."""
+        self.gate.set()
         self.computed: list[str] = []
         """Phonemes of every piece."""
         self.voices = tuple(map(VoiceName, VOICES))
@@ -42,9 +44,13 @@ class FakeBundle:
         tables = {name: np.full_like(VOICE, number) for number, name in enumerate(VOICES)}
         self._capabilities = Capabilities(tables, VOCABULARY, 60)
 
+    def find_g2p(self, language: str) -> tuple[str, Any]:
+        return "fake", fake_g2p
+
     def pieces(self, text: str, voice: str, speed: float, *, g2p: Any) -> Iterator[Audio]:
         request = Request(text, voice, speed, 0, g2p, 0.0, 0.0, False)
         for audio in speak(plan_speech(self._capabilities, request, whole=False), Fake()):
+            self.gate.wait()
             time.sleep(self.seconds)
             self.computed.append(audio.phonemes)
             yield audio
@@ -91,9 +97,6 @@ def serving(bundle: FakeBundle, options: Options = Options(), grace: int = 5) ->
         server.should_exit = True
         thread.join()
     assert bundle.closed
-
-
-speech.find_g2p = lambda language: ("fake", fake_g2p)  # type: ignore[attr-defined]
 
 
 def load(seconds: str, threads: int | None) -> FakeBundle:
