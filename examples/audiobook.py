@@ -12,8 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from runtime_min import Bundle, KokoroError, Segment, Timing, VoiceName, audio_file, write_timings
-from runtime_min.text import find_g2p
+from runtime_min import Bundle, KokoroError, Segment, Timing, audio_file, write_timings
 
 
 def chapters_of(text: str, heading: str) -> list[str]:
@@ -25,12 +24,18 @@ def chapters_of(text: str, heading: str) -> list[str]:
 
 def speak(bundle: Bundle, chapter: str, path: Path, options: argparse.Namespace) -> None:
     """Writes a chapter's WAV file and subtitles. The WAV file comes last: if it exists, both are whole."""
-    _, g2p = find_g2p(options.language or VoiceName(options.voice).language or "en-US")
     paragraphs = [Segment(part) for part in re.split(r"\n\s*\n", chapter) if part.strip()]
     words: list[Timing] = []
     tokens: list[Timing] = []
     with (
-        bundle.stream(paragraphs, options.voice, options.speed, g2p=g2p, sentence_pause=0.3) as stream,
+        bundle.stream(
+            paragraphs,
+            options.voice,
+            options.speed,
+            text=True,
+            language=options.language,
+            sentence_pause=0.3,
+        ) as stream,
         audio_file(path, bundle.manifest.audio.sample_rate) as file,
     ):
         for piece in stream:

@@ -1,6 +1,6 @@
 """Plays text while the rest of it is still being computed.
 
-echo "¡Hola! ¿Qué tal?" | python examples/play.py BUNDLE ef_dora
+echo "Hello there! How are you?" | python examples/play.py BUNDLE af_heart
 echo "¡Hola! ¿Qué tal?" | python examples/play.py BUNDLE ef_dora ffplay -nodisp -autoexit -f f32le -ar 24000 -
 """
 
@@ -8,21 +8,19 @@ import subprocess
 import sys
 import time
 
-from runtime_min import Bundle, VoiceName
-from runtime_min.text import find_g2p
+from runtime_min import Bundle
 
 ALSA = ["aplay", "-q", "-t", "raw", "-f", "FLOAT_LE", "-r", "24000", "-"]
 
 
 def main(path: str, voice: str, *player: str) -> None:
     """Speaks standard input to the player's."""
-    _, g2p = find_g2p(VoiceName(voice).language or "en-US")
     text = sys.stdin.read()
     with Bundle.load(path) as bundle:
         started = time.perf_counter()
         with (
             subprocess.Popen(player or ALSA, stdin=subprocess.PIPE) as process,
-            bundle.stream(text, voice, g2p=g2p, sentence_pause=0.2) as stream,
+            bundle.stream(text, voice, text=True, sentence_pause=0.2) as stream,
         ):
             for piece in stream:
                 if piece.start == 0:

@@ -72,6 +72,24 @@ def test_a_text_from_standard_input_is_spoken_with_subtitles(
     assert (tmp_path / "x.pcm").stat().st_size / 48_000 >= found["words"][-1]["end"]
 
 
+def test_english_text_needs_nothing_but_the_bundle(directory: Path, tmp_path: Path) -> None:
+    packages = ("misaki", "spacy", "phonemizer", "espeakng_loader", "torch", "kokoro")
+    script = "import sys; sys.modules.update(dict.fromkeys(sys.argv.pop(1).split())); " + (
+        "from runtime_min.arguments import run; sys.exit(run(sys.argv[1:]))"
+    )
+    text = "On 3 May 2025 [Kokoro](/kˈOkəɹO/) read $4.50. 世界 isn’t."
+    output = ("-o", str(tmp_path / "x.wav"), "--timings", str(tmp_path / "x.json"))
+    done = run_python("-c", script, " ".join(packages), directory, "--text", text, *output)
+    assert done.returncode == 0, done.stderr
+    assert "text to phonemes: the bundle (en-us)" in done.stderr
+    assert "warning: '世界' cannot be spoken" in done.stderr
+    told = json.loads((tmp_path / "x.json").read_text("utf-8"))
+    assert told["text"] == "On 3 May 2025 Kokoro read $4.50. 世界 isn’t."
+    assert [word["text"] for word in told["words"]] == [
+        "On", "3 May 2025", "Kokoro", "read", "$4.50", ".", "isn’t", ".",
+    ]  # fmt: skip
+
+
 def test_the_file_of_a_long_text_is_whole_and_its_header_true(directory: Path, tmp_path: Path) -> None:
     text = phonemes_of(515)
     (tmp_path / "in.txt").write_text(text, encoding="utf-8")
