@@ -21,8 +21,9 @@ import tomllib
 from packaging.metadata import Metadata
 from packaging.specifiers import SpecifierSet
 
-from exporter import PYTHONS
+import exporter
 from runtime_min import __version__
+from tests.e2e.test_clean_machine import PYTHONS, THIS
 from tests.support.paths import ROOT
 
 RUNTIME, EXPORTER = "kokoro-export-runtime", "kokoro-export"
@@ -100,7 +101,7 @@ def test_both_have_one_version_and_the_exporter_says_what_it_needs() -> None:
     assert project["version"] == __version__
     assert f"{RUNTIME}=={__version__}" in project["dependencies"]
     able = SpecifierSet(project["requires-python"])
-    assert [(3, minor) for minor in range(8, 20) if f"3.{minor}" in able] == list(PYTHONS)
+    assert [(3, minor) for minor in range(8, 20) if f"3.{minor}" in able] == list(exporter.PYTHONS)
 
 
 def test_every_folder_of_the_exporter_is_a_package_of_its_distribution() -> None:
@@ -175,12 +176,14 @@ def test_both_together_can_export(built: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("end", ["-*.whl", ".tar.gz"])
+@pytest.mark.parametrize(
+    ("version", "end"), [(THIS, ".tar.gz"), *((version, "-*.whl") for version in PYTHONS)]
+)
 def test_a_registry_has_what_the_runtime_needs(
-    built: Path, speaking_bundle: Path, tmp_path: Path, end: str
+    built: Path, speaking_bundle: Path, tmp_path: Path, version: str, end: str
 ) -> None:
-    run([sys.executable, "-m", "venv", tmp_path / "empty"])
+    run([PYTHONS[version], "-m", "venv", tmp_path / "empty"])
     python = tmp_path / "empty" / "bin" / "python"
-    pins = ["--constraint", ROOT / "constraints.txt"]
+    pins = ["--constraint", ROOT / "constraints.txt"] if version == THIS else []
     run([python, "-m", "pip", "install", "--quiet", *pins, file_of(built, RUNTIME, end)])
     speaks(python, speaking_bundle, tmp_path)
