@@ -17,7 +17,7 @@ from runtime_min.errors import KokoroError
 
 from . import metrics
 from .encoders import FORMATS
-from .errors import refusal
+from .errors import RequestError, refusal
 from .requests import SpeechRequest
 from .speech import FRAMES_PER_SECOND, SpokenPiece
 
@@ -41,7 +41,7 @@ class SpeechAnswer:
         """Sends the answer until its end, or the end of its client.
 
         Raises:
-            RequestError: nothing was sent, because the speech could not be made.
+            RequestError: nothing was sent, because the speech could not be made or must wait.
         """
         answer = asyncio.ensure_future(self._send_all(send))
         gone = asyncio.ensure_future(_disconnected(receive))
@@ -67,7 +67,7 @@ class SpeechAnswer:
         chunks = _filled(self._chunks)
         try:
             first = await anext(chunks)
-        except KokoroError as error:
+        except (KokoroError, RequestError) as error:
             refused = refusal(error)
             metrics.REQUESTS.labels(str(refused.status)).inc()
             raise refused from error

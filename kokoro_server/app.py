@@ -106,14 +106,12 @@ class Service:
     async def _read(self, request: Request) -> SpeechRequest:
         try:
             body = await asyncio.wait_for(_body(request), BODY_SECONDS)
-            asked = read_request(body, self._bundle.voices)
-            self._turns.check_room()
+            return read_request(body, self._bundle.voices)
         except TimeoutError as error:
             raise RequestError(408, f"The body took longer than {BODY_SECONDS:g} s.") from error
         except RequestError as error:
             metrics.REQUESTS.labels(str(error.status)).inc()
             raise
-        return asked
 
     def _answer(self, chunks: AsyncIterator[bytes], media_type: str) -> answers.SpeechAnswer:
         return answers.SpeechAnswer(chunks, media_type, self._options.send_seconds)

@@ -35,8 +35,10 @@ class RequestError(Exception):
         return {"error": error}
 
 
-def refusal(failure: KokoroError) -> RequestError:
-    """Returns the runtime's error as the refusal of a request."""
+def refusal(failure: KokoroError | RequestError) -> RequestError:
+    """Returns an error as the refusal of a request."""
+    if isinstance(failure, RequestError):
+        return failure
     if isinstance(failure, (G2PMissingError, NoTextError)):
         return RequestError(422, str(failure), code="language_not_installed")
     if isinstance(failure, InputError):
@@ -48,11 +50,11 @@ def refusal(failure: KokoroError) -> RequestError:
 
 def answer_error(request: Request, failure: Exception) -> JSONResponse:
     """Answers with an error; starlette calls it for errors that leave an endpoint."""
-    if isinstance(failure, KokoroError):
+    if isinstance(failure, (KokoroError, RequestError)):
         failure = refusal(failure)
     elif isinstance(failure, HTTPException):
         message = f"{failure.detail}: {request.method} {request.url.path}"
         failure = RequestError(failure.status_code, message, headers=dict(failure.headers or {}))
-    elif not isinstance(failure, RequestError):
+    else:
         failure = RequestError(500, "The server failed; its log has the cause.")
     return JSONResponse(failure.content, failure.status, failure.headers)

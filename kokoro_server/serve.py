@@ -95,5 +95,5 @@ def configured(load: Callable[[], Bundle], options: Options, settings: Settings)
         loop="asyncio",
         timeout_graceful_shutdown=settings.grace_seconds,
         # The last resort: new requests are refused long before, and are told when to return.
-        limit_concurrency=4 * options.longest_queue,
+        limit_concurrency=100 + 4 * options.longest_queue,
     )

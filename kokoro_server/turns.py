@@ -35,12 +35,18 @@ class Turns:
         self._seconds = 1.0
         """Time of a piece, as a moving average."""
 
-    def check_room(self) -> None:
-        """Refuses a new request while the queue is full.
+    async def take(self, pieces: Iterator[Piece]) -> AsyncIterator[Piece]:
+        """Yields the pieces of a request, each computed in its turn on a thread of the pool.
 
         Raises:
-            RequestError: it is, with the seconds in which there will be room.
+            RequestError: the queue is full when the first piece is asked for; with the seconds in which there
+                will be room.
         """
+        self._check_room()
+        while (piece := await self._next(pieces)) is not None:
+            yield piece
+
+    def _check_room(self) -> None:
         if self._waiting >= self._longest_queue:
             seconds = min(LONGEST_RETRY, math.ceil(self._waiting * self._seconds / self._slots))
             raise RequestError(
@@ -49,11 +55,6 @@ class Turns:
                 code="overloaded",
                 headers={"Retry-After": str(seconds)},
             )
-
-    async def take(self, pieces: Iterator[Piece]) -> AsyncIterator[Piece]:
-        """Yields the pieces of a request, each computed in its turn on a thread of the pool."""
-        while (piece := await self._next(pieces)) is not None:
-            yield piece
 
     async def _next(self, pieces: Iterator[Piece]) -> Piece | None:
         self._waiting += 1

@@ -59,7 +59,6 @@ class Handler(AsyncEventHandler):
         return True
 
     async def _speak(self, asked: Synthesize) -> None:
-        self._turns.check_room()
         voices = self._bundle.voices
         request = SpeechRequest(asked.text, chosen_voice(asked.voice, voices), format="pcm")
         sound = {"rate": SAMPLE_RATE, "width": 2, "channels": 1}
