@@ -29,8 +29,11 @@ def long_path(path: str | os.PathLike[str]) -> str:
 
 def extended_path(path: str) -> str:
     """Returns a path of Windows, a long one in the form that may have more than 259 characters."""
-    full = ntpath.abspath(path)
-    if len(full) < _LONG or full.startswith("\\\\?\\"):
+    # In the long form a slash is no separator.
+    full = ntpath.abspath(path).replace("/", "\\")
+    if full.startswith("\\\\?\\"):
+        return full
+    if len(full) < _LONG:
         return path
     # The server of a network follows two backslashes, of which UNC keeps one.
     return f"\\\\?\\UNC{full[1:]}" if full.startswith("\\\\") else f"\\\\?\\{full}"

@@ -28,6 +28,7 @@ DEEP = "directory\\" * 25
         (f"C:/{DEEP}a/../x.dll", f"\\\\?\\C:\\{DEEP}x.dll"),
         (f"\\\\server\\share\\{DEEP}x", f"\\\\?\\UNC\\server\\share\\{DEEP}x"),
         (f"\\\\?\\C:\\{DEEP}x", f"\\\\?\\C:\\{DEEP}x"),
+        ("\\\\?\\C:\\short/lib/x.dll", "\\\\?\\C:\\short\\lib\\x.dll"),
     ],
 )
 def test_only_a_long_path_gets_the_form_of_windows(path: str, extended: str) -> None:
