@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from exporter import PYTHONS, directories
-from exporter.cli.terminal import print_tables, reported_errors
+from exporter.cli.terminal import plain_console, reported_errors
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import choose_levels, find_target
 from exporter.errors import ExportError
@@ -58,7 +58,7 @@ def doctor() -> None:
     """Check whether this machine can export: versions, linker, CPU, disk, memory."""
     with reported_errors():
         findings = examine()
-        print_tables(_table(findings))
+        plain_console().print(_table(findings))
     if any(finding.status is Status.FAIL for finding in findings):
         raise typer.Exit(5)
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from exporter.cli import bench, bundle, doctor, inspect, shipped, targets, tune, validate
-from exporter.cli.terminal import EPILOG
+from exporter.cli.terminal import EPILOG, CheckedOutput
 from exporter.compiler.targets import UnknownCpuLevelError, UnknownTargetError
 from runtime_min import __version__
 from runtime_min.command_line import exit_code
@@ -37,8 +38,9 @@ class Commands(TyperGroup):
 
     def _run(self, *arguments: Any, **settings: Any) -> int:
         try:
-            code: int | None = super().main(*arguments, **{**settings, "standalone_mode": False})
-            return code or 0
+            with redirect_stdout(CheckedOutput()):
+                code: int | None = super().main(*arguments, **{**settings, "standalone_mode": False})
+                return code or 0
         except _ClickError as error:
             context = getattr(error, "ctx", None)
             command = context.command_path if context else "kokoro-export"

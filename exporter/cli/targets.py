@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from exporter.cli.terminal import print_tables
+from exporter.cli.terminal import plain_console
 from exporter.compiler.targets import TARGETS, Target
 from runtime_min.engine.machine import Machine, this_machine
 from runtime_min.format.signatures import stage_names
@@ -16,7 +16,7 @@ from runtime_min.format.signatures import stage_names
 
 def targets() -> None:
     """Show the targets that bundles can be exported for, and what has been verified of each."""
-    print_tables(as_tables(this_machine()))
+    plain_console().print(as_tables(this_machine()))
 
 
 def as_tables(machine: Machine) -> Group:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +11,12 @@ from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
 from exporter.errors import PackageMissingError
-from runtime_min.output.console import print_line, tell
+from runtime_min.output.console import checked, tell
 
 EPILOG = (
     "Exit codes: 0 done; 1 unexpected error, with a traceback; 2 wrong usage: an option or its value; "
@@ -50,16 +51,33 @@ def reported_errors(interrupted: str = "interrupted") -> Iterator[None]:
         signal.signal(signal.SIGTERM, earlier)
 
 
-def print_tables(*content: RenderableType) -> None:
-    """Prints tables and text on standard output.
+class CheckedOutput:
+    """Standard output as rich and typer use it; every failure to print is an error of the project."""
 
-    Raises:
-        OutputError: they cannot be written.
-    """
-    console = plain_console()
-    with console.capture() as captured:
-        console.print(*content)
-    print_line(captured.get().rstrip("\n"), styled=True)
+    def __init__(self) -> None:
+        """Stands in for the present standard output, which may be closed."""
+        self._stream = sys.stdout
+
+    def write(self, text: str) -> int:
+        """Prints a text.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        with checked(self._stream) as stream:
+            return stream.write(text)
+
+    def flush(self) -> None:
+        """Prints what is held back.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        with checked(self._stream) as stream:
+            stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def plain_console(**settings: Any) -> Console:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from exporter.cli.terminal import ConsoleProgress, print_tables, reported_errors
+from exporter.cli.terminal import ConsoleProgress, plain_console, reported_errors
 from exporter.compiler.targets import find_target
 from runtime_min.engine.machine import this_machine
 from runtime_min.output.console import print_line
@@ -28,7 +28,7 @@ def tune(
         levels = measurable_levels(find_target("host"), cpu_level, this_machine())
         with ConsoleProgress() as progress:
             choices = tune(levels, progress.step)
-        print_tables(as_tables(choices))
+        plain_console().print(as_tables(choices))
         if write:
             write_table(TABLE, read_table(), choices)
             print_line(TABLE)

@@ -14,7 +14,6 @@ from exporter.cli.terminal import (
     ConsoleProgress,
     parts,
     plain_console,
-    print_tables,
     reported_errors,
 )
 from runtime_min.format.signatures import MINIMUM_LENGTH, STAGE_NAMES
@@ -69,7 +68,7 @@ def e2e(
         options = Options(path, utterances, cpu_level, checkpoint, config, threads, _answers(no_cache))
         with ConsoleProgress() as progress:
             found = compare_end_to_end(options, progress.doing)
-        print_tables(*as_tables(found))
+        plain_console().print(*as_tables(found))
         if json is not None:
             write_json(json, found, path)
         print_line(verdict(found, path))

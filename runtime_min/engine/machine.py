@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import CpuLevelError, PlatformError, UnknownProcessorError
+from ..errors import CpuLevelError, PlatformError, UnknownProcessorError, UsageError
 from ..format.manifest import CpuLevel, Target
 
 _NUMPY_NAMES = {
@@ -93,12 +93,13 @@ def choose_level(levels: Sequence[CpuLevel], features: frozenset[str], forced: s
         forced: name of the only level to consider.
 
     Raises:
-        CpuLevelError: the processor lacks features of every level, or the bundle has none called `forced`.
+        CpuLevelError: the processor lacks features of every level.
+        UsageError: the bundle has no level called `forced`.
     """
     candidates = [level for level in levels if forced is None or level.name == forced]
     if not candidates:
         names = ", ".join(level.name for level in levels)
-        raise CpuLevelError(f"The bundle has no CPU level {forced!r}: it has {names}.")
+        raise UsageError(f"The bundle has no CPU level {forced!r}: it has {names}.")
     for level in candidates:
         if features.issuperset(level.features):
             return level

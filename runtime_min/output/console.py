@@ -4,27 +4,36 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TextIO
 
-from .writer import reported, standard_output
+from .writer import opened, reported
 
 
-def print_line(line: object, *, styled: bool = False) -> None:
-    """Prints a line on standard output at once.
-
-    Args:
-        line: shown as `str` shows it.
-        styled: what a terminal would obey is meant for it, and is not escaped.
+def print_line(line: object) -> None:
+    """Prints a line on standard output at once, with escapes in the place of what a terminal would obey.
 
     Raises:
         OutputError: it cannot be written; `ClosedPipeError` if nobody reads any more.
     """
-    stream = standard_output()
+    with checked(sys.stdout) as stream:
+        print(printable(str(line)), file=stream, flush=True)
+
+
+@contextmanager
+def checked(stream: TextIO | None) -> Iterator[TextIO]:
+    """Yields standard output, which is None if it is closed, and turns its failures into errors.
+
+    Raises:
+        OutputError: it cannot be written; `ClosedPipeError` if nobody reads any more.
+    """
+    output = opened(stream)
     with reported("Standard output"):
         try:
-            print(line if styled else printable(str(line)), file=stream, flush=True)
+            yield output
         except OSError:
-            _discard(stream)
+            _discard(output)
             raise
 
 

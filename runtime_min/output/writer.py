@@ -99,7 +99,7 @@ class Output:
     def _open(self) -> None:
         # Unbuffered: a buffer would try to write its rest once more after a pipe has broken.
         if self._target is None:
-            standard_output()
+            opened(sys.stdout)
             self._file = io.FileIO(_STANDARD_OUTPUT, "wb", closefd=False)
         elif self._target.exists() and not self._target.is_file():
             # A pipe or device takes the data itself; a directory raises here.
@@ -140,15 +140,15 @@ def reported(name: str) -> Iterator[None]:
         ) from None
 
 
-def standard_output() -> TextIO:
+def opened(stream: TextIO | None) -> TextIO:
     """Returns standard output.
 
     Raises:
-        OutputError: this process has none.
+        OutputError: it is None, because it was closed before this process began.
     """
-    if sys.stdout is None:
+    if stream is None:
         raise OutputError("Standard output is closed: connect it to a file or a program.")
-    return sys.stdout
+    return stream
 
 
 def as_path(path: str | os.PathLike[str], argument: str = "path") -> Path:

@@ -58,7 +58,7 @@ def test_the_command_writes_what_the_api_computes(bundle: Path, tmp_path: Path) 
 COMMANDS = {
     "unknown phonemes": (["--phonemes", "abX"], 3, "'X' (U+0058) at 2"),
     "threads": (["--phonemes", "a", "--threads", "0"], 2, "from 1 to 1024"),
-    "level": (["--phonemes", "a", "--level", "v9"], 5, "no CPU level 'v9'"),
+    "level": (["--phonemes", "a", "--level", "v9"], 2, "no CPU level 'v9'"),
     "digest": (["--phonemes", "a", "--manifest-sha256", "0" * 64], 4, "pinned is 0000"),
     "output": (["--phonemes", "a", "-o", "/nowhere/x.wav"], 6, "cannot be written"),
     "usage": ([], 2, "one of the arguments --phonemes"),

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from exporter.export.jobs import StageError
 from exporter.export.plan import ExportOptions, OptionError
 from runtime_min.errors import DiskFullError
 from runtime_min.format.signatures import STAGE_NAMES
+from tests.support.paths import ROOT
 from tests.support.tiny_bundle import dummy_contents, voices, with_entries
 from tests.support.written import bytes_of
 
@@ -216,3 +218,12 @@ def test_only_a_failed_check_of_doctor_ends_with_5(monkeypatch, status, code):
     result = run("doctor")
     assert result.exit_code == code
     assert status in result.stdout and "pip install kokoro-export" in result.stdout
+
+
+@pytest.mark.parametrize("argument", ["targets", "--help", "version"])
+@pytest.mark.parametrize("shell", [">/dev/full", ">&-"])
+def test_a_standard_output_that_takes_nothing_is_an_error_in_a_line(argument, shell):
+    command = ["sh", "-c", f'exec "$@" {shell}', "sh", sys.executable, "-m", "exporter", argument]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 6
+    assert re.fullmatch(r"error: Standard output [^\n]*\n", done.stderr)

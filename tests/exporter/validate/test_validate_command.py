@@ -187,9 +187,9 @@ class TestEndToEnd:
         assert result.exit_code == 3
         assert "--utterances FILE" in result.stderr
 
-    def test_an_unknown_level_ends_with_5(self, fake: Fake, sound: Path) -> None:
+    def test_an_unknown_level_is_wrong_usage(self, fake: Fake, sound: Path) -> None:
         result = run("e2e", sound, "--cpu-level", "x87")
-        assert result.exit_code == 5
+        assert result.exit_code == 2
         assert "'x87'" in result.stderr and fake.loaded == []
 
 
