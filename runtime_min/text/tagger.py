@@ -19,7 +19,8 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-Hashes = npt.NDArray[np.uint64]
+from .hashing import MULTIPLIER, Hashes, factors, upper_half
+
 Rows = npt.NDArray[np.int64]
 
 OUTSIDE = ""
@@ -33,7 +34,6 @@ _CHUNK = 2_000
 _WORD_TYPES = 8_192
 _NAME_BYTES = 8
 _STRAIGHT = str.maketrans("‘’“”–—", '`\'""--')
-_MULTIPLIER = 0x9E3779B97F4A7C15
 # The features of a word that its neighbours see, by their distance: indices into what `_features` returns.
 _SEEN = {-2: (1, 4), -1: (1, 4, 9, 11), 0: tuple(range(14)), 1: (1, 4, 9, 11), 2: (1, 4)}
 
@@ -60,7 +60,7 @@ def word_hashes(words: Sequence[str]) -> Hashes:
 def word_rows(hashes: Hashes, distance: int, rows: int) -> Rows:
     """Returns the rows for the features of words that stand at a distance, of shape (words, features)."""
     seen = hashes[:, list(_SEEN[distance])] + np.uint64((distance + 3) << 32)
-    return _reduce(seen * np.uint64(_MULTIPLIER), rows)
+    return _reduce(seen * np.uint64(MULTIPLIER), rows)
 
 
 def pair_rows(lower: Hashes, rows: int) -> Rows:
@@ -84,19 +84,12 @@ def context_rows(lower: Hashes, tags: npt.NDArray[np.uint8], rows: int) -> Rows:
     return _combine([tags[:-4], tags[1:-3], tags[3:-1], tags[4:], lower[2:-2]], _CONTEXTS, rows)
 
 
-def _factors(combinations: Sequence[str], values: int, first: int) -> Hashes:
-    """Returns the factors of multilinear hashing, of shape (combinations, values + 1)."""
-    factors = np.zeros((len(combinations), values + 1), np.uint64)
-    for index, combination in enumerate(combinations):
-        for position in [*map(int, combination), values]:
-            factors[index, position] = pow(_MULTIPLIER, first + 10 * index + position, 1 << 64)
-    return factors
-
-
 # The values that make a feature together, by their positions: the words and tags that `pair_rows` and
 # `context_rows` list.
-_PAIRS = _factors(["01", "12", "02"], 3, 100)
-_CONTEXTS = _factors(["1", "2", "01", "23", "12", "14", "24", "124", "012"], 5, 200)
+_PAIRS = factors([(0, 1), (1, 2), (0, 2)], 3, 100, 10)
+_CONTEXTS = factors(
+    [(1,), (2,), (0, 1), (2, 3), (1, 2), (1, 4), (2, 4), (1, 2, 4), (0, 1, 2)], 5, 200, 10
+)  # fmt: skip
 
 
 def _combine(values: Sequence[npt.NDArray[Any]], factors: Hashes, rows: int) -> Rows:
@@ -107,7 +100,7 @@ def _combine(values: Sequence[npt.NDArray[Any]], factors: Hashes, rows: int) -> 
 
 
 def _reduce(hashes: Hashes, rows: int) -> Rows:
-    return ((hashes >> np.uint64(32)) % np.uint64(rows)).astype(np.int64)
+    return (upper_half(hashes) % np.uint64(rows)).astype(np.int64)
 
 
 class Tagger:

@@ -1,0 +1,182 @@
+"""Phonemes of a word that no lexicon has: a small network in integers, from left to right.
+
+Each letter becomes none to three phonemes. What decides is the letters around it, the ends of the word and
+the phonemes of the letters before: combinations of them are features, and the frequent ones have an
+embedding. The sum of a letter's embeddings goes through two layers. Integers make the phonemes equal on
+every machine.
+
+The data, little-endian: uint32 counts of features, of an embedding's numbers, of hidden units and of
+classes, and the bits that the hidden units are shifted by; the classes' phonemes in 16 bytes of UTF-8 each;
+the features' hashes in ascending order, uint32; both layers' biases, int32; then int8, the embeddings, with
+zeros as the last, and both layers' weights, of shape (in, out). `training/train_letter_to_sound.py` writes
+it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .hashing import Hashes, factors, upper_half
+
+Values = npt.NDArray[np.uint64]
+
+_NAME_BYTES = 16
+_REACH = 6
+_LETTERS = 2 * _REACH + 1
+# The positions of a letter's values, after those of the letters from _REACH before it to _REACH after it.
+_HERE = _REACH
+(_TO_END, _FROM_START, _THIRD_LAST, _SECOND_LAST, _LAST, _VOWELS_AFTER, _VOWELS_BEFORE, _LENGTH,
+ _BEFORE, _SECOND_BEFORE, _THIRD_BEFORE, _STRESSED, _COUNT) = range(_LETTERS, _LETTERS + 13)  # fmt: skip
+BEFORE = slice(_BEFORE, _STRESSED)
+"""The values for the classes of the three letters before, the nearest first: their numbers + 1."""
+STRESSED = _STRESSED
+"""The value that is 1 after the primary stress."""
+_WINDOWS = [range(_HERE - before, _HERE + after + 1) for before in range(5) for after in range(5)]
+SPELLING = factors(
+    [
+        *_WINDOWS, range(_HERE, _LETTERS - 1), range(_HERE, _LETTERS), range(1, _HERE + 1), range(_HERE + 1),
+        (_HERE, _TO_END, _LAST, _SECOND_LAST, _THIRD_LAST), (_HERE, _TO_END, _LAST, _SECOND_LAST),
+        (_HERE, _TO_END, _LAST), (_HERE - 1, _HERE, _HERE + 1, _TO_END, _VOWELS_AFTER),
+        (_HERE, _FROM_START, _VOWELS_AFTER, _VOWELS_BEFORE),
+        (_HERE, _HERE + 1, _VOWELS_AFTER, _VOWELS_BEFORE, _LAST), (_HERE, _FROM_START, _LENGTH),
+        (_HERE, _VOWELS_AFTER, _LAST, _SECOND_LAST),
+        (_HERE - 2, _HERE - 1, _HERE, _HERE + 1, _HERE + 2, _VOWELS_AFTER), (_HERE, _TO_END, _FROM_START),
+        (_HERE - 1, _HERE, _HERE + 1, _VOWELS_AFTER, _LAST, _SECOND_LAST, _THIRD_LAST),
+    ],
+    _COUNT, 1_000, 40,
+)  # fmt: skip
+"""The features that the spelling decides."""
+HISTORY = factors(
+    [
+        (_BEFORE, _HERE), (_BEFORE, _SECOND_BEFORE, _HERE), (_BEFORE, _SECOND_BEFORE, _THIRD_BEFORE, _HERE),
+        (_BEFORE, _HERE, _HERE + 1), (_BEFORE, _SECOND_BEFORE, _HERE, _HERE + 1, _HERE + 2),
+        (_STRESSED, _HERE, _VOWELS_AFTER), (_STRESSED, _BEFORE, _HERE, _HERE + 1, _VOWELS_AFTER),
+        (_STRESSED, _HERE, _HERE + 1, _VOWELS_AFTER, _VOWELS_BEFORE), (_BEFORE, _HERE - 1, _HERE, _HERE + 1),
+        (_SECOND_BEFORE, _THIRD_BEFORE, _HERE), (_STRESSED, _HERE, _TO_END, _LAST, _SECOND_LAST),
+        (_STRESSED, _HERE - 1, _HERE, _HERE + 1, _VOWELS_AFTER),
+    ],
+    _COUNT, 9_000, 40,
+)  # fmt: skip
+"""The features that the phonemes before decide, too."""
+_PRIMARY, _SECONDARY = "ˈˌ"
+_VOWEL = re.compile("[AIOQWYaiuæɑɒɔəɛɜɪʊʌᵊᵻ]")
+_CACHED = 4_096
+
+
+def letter_values(word: str) -> Values:
+    """Returns the values of each letter, of shape (values + 1, letters); those of HISTORY alone are 0."""
+    count = len(word)
+    codes = np.zeros(count + 2 * _REACH, np.uint64)
+    codes[_REACH : _REACH + count] = np.frombuffer(word.encode("ascii"), np.uint8) - ord("&")
+    values = np.zeros((_COUNT + 1, count), np.uint64)
+    for place in range(_LETTERS):
+        values[place] = codes[place : place + count]
+    letters = [letter in "aeiouy" for letter in word]
+    starts = [vowel and not (index and letters[index - 1]) for index, vowel in enumerate(letters)]
+    vowels, places = np.cumsum(starts), np.arange(count)
+    values[_TO_END], values[_FROM_START] = np.minimum(count - places, 8), np.minimum(places, 8)
+    for index, value in enumerate((_THIRD_LAST, _SECOND_LAST, _LAST), count + _REACH - 3):
+        values[value] = codes[index]
+    values[_VOWELS_AFTER], values[_VOWELS_BEFORE] = np.minimum(vowels[-1] - vowels, 5), np.minimum(vowels, 5)
+    values[_LENGTH], values[_COUNT] = min(count, 12), 1
+    return values
+
+
+def spelling_of(word: str) -> str:
+    """Returns a word in the letters a to z and apostrophes; a letter of another script is named."""
+    letters = "".join(_latin(character) for character in word.lower())
+    return re.sub(r"(.)\1{2,}", r"\1\1", letters)
+
+
+@lru_cache(_CACHED)
+def _latin(character: str) -> str:
+    if character in "'’":
+        return "'"
+    letters = re.findall("[a-z]", unicodedata.normalize("NFKD", character).lower())
+    if not letters and character.isalpha():
+        name = unicodedata.name(character, "letter").rpartition(" ")[2].lower()
+        letters = [name if name.isalpha() and name.isascii() else "letter"]
+    return "".join(letters)
+
+
+class LetterToSound:
+    """Spells words out in one dialect.
+
+    Args:
+        data: The dialect's data, for example a memory map; it is not copied.
+    """
+
+    def __init__(self, data: bytes | memoryview | npt.NDArray[np.uint8]) -> None:
+        features, width, hidden, classes, self._shift = (
+            int(count) for count in np.frombuffer(data, "<u4", 5)
+        )
+        position = 20
+
+        def take(dtype: str, *shape: int) -> npt.NDArray[Any]:
+            nonlocal position
+            array = np.frombuffer(data, dtype, int(np.prod(shape)), position).reshape(shape)
+            position += array.nbytes
+            return array
+
+        self._classes = [name.decode() for name in take(f"S{_NAME_BYTES}", classes).tolist()]
+        self._known = take("<u4", features)
+        self._biases = take("<i4", hidden), take("<i4", classes)
+        self._embeddings = take("i1", features + 1, width)
+        self._layers = (
+            take("i1", width, hidden).astype(np.int64),
+            take("i1", hidden, classes).astype(np.int64),
+        )
+        self.phonemes = lru_cache(_CACHED)(self._phonemes)
+        """Returns a word's phonemes in misaki's alphabet, with stress; not empty if the word has letters."""
+
+    def _phonemes(self, word: str) -> str:
+        spelling = spelling_of(word)
+        if not spelling.strip("'"):
+            return ""
+        return _with_one_stress("".join(self._chunks(spelling)) or "ə")
+
+    def _chunks(self, word: str) -> list[str]:
+        """Returns the phonemes of each letter."""
+        values = letter_values(word)
+        sums = self._embedded(SPELLING @ values)
+        numbers: list[int] = [-1, -1, -1]
+        stressed = False
+        for index in range(len(word)):
+            column = values[:, index]
+            column[BEFORE] = [number + 1 for number in numbers[:-4:-1]]
+            column[STRESSED] = stressed
+            scores = self._scores(sums[index] + self._embedded(HISTORY @ column))
+            numbers.append(int(scores.argmax()))
+            stressed = stressed or _PRIMARY in self._classes[numbers[-1]]
+        return [self._classes[number] for number in numbers[3:]]
+
+    def _embedded(self, hashes: Hashes) -> npt.NDArray[np.int64]:
+        """Returns the sum of the embeddings of features, the first axis of their hashes."""
+        keys = upper_half(hashes).astype(np.uint32)
+        rows = np.searchsorted(self._known, keys)
+        rows[rows == len(self._known)] = 0
+        rows[self._known[rows] != keys] = len(self._known)
+        sums: npt.NDArray[np.int64] = self._embeddings[rows].sum(0, dtype=np.int64)
+        return sums
+
+    def _scores(self, embedded: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        hidden: npt.NDArray[np.int64] = np.maximum(embedded, 0) @ self._layers[0] + self._biases[0]
+        hidden = np.maximum(hidden, 0) >> self._shift
+        scores: npt.NDArray[np.int64] = hidden @ self._layers[1] + self._biases[1]
+        return scores
+
+
+def _with_one_stress(phonemes: str) -> str:
+    """Returns phonemes with one primary stress, the first there is, or that on the first vowel."""
+    first, _, rest = phonemes.partition(_PRIMARY)
+    if rest:
+        return first + _PRIMARY + rest.replace(_PRIMARY, _SECONDARY)
+    if _SECONDARY in phonemes:
+        return phonemes.replace(_SECONDARY, _PRIMARY, 1)
+    return _VOWEL.sub(lambda vowel: _PRIMARY + vowel[0], phonemes, count=1)

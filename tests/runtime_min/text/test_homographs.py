@@ -1,0 +1,41 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime_min.text.homographs import Homographs
+from runtime_min.text.tagger import Tagger
+from tests.support.paths import ROOT
+
+DATA = ROOT / "exporter/text/data"
+homographs = Homographs((DATA / "homographs.bin").read_bytes())
+tagger = Tagger((DATA / "tagger.bin").read_bytes())
+
+
+@given(st.lists(st.text() | st.sampled_from(["read", "Bass", "close", "wound"]), min_size=1), st.data())
+def test_any_words_are_accepted(words: list[str], data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, len(words) - 1))
+    chosen = homographs.choose(words, tagger.tag(words), index)
+
+    assert chosen is None or chosen
+    assert chosen == Homographs((DATA / "homographs.bin").read_bytes()).choose(
+        words, tagger.tag(words), index
+    )
+
+
+@pytest.mark.parametrize(
+    ("sentence", "word", "expected"),
+    [
+        ("He plays the bass guitar in a band .", "bass", "ADJ"),
+        ("A tear ran down her face .", "tear", "DEFAULT"),
+        ("It was a minute amount of dust .", "minute", "ADJ"),
+        ("She waited for a minute .", "minute", "DEFAULT"),
+        ("They refuse to go .", "refuse", "DEFAULT"),
+        ("pipes made of lead and copper", "lead", "lˈɛd"),
+        ("He took the lead in the race .", "lead", "DEFAULT"),
+        ("a word without choice", "word", None),
+    ],
+)
+def test_examples(sentence: str, word: str, expected: str | None) -> None:
+    words = sentence.split()
+
+    assert homographs.choose(words, tagger.tag(words), words.index(word)) == expected

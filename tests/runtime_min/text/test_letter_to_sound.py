@@ -1,0 +1,58 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime_min.text.letter_to_sound import LetterToSound
+from tests.support.paths import ROOT
+
+ALPHABETS = {
+    "en-us": "AIOWYbdfhijklmnpstuvwzæðŋɑɔəɛɜɡɪɹɾʃʊʌʒʔʤʧˈˌθᵊᵻɐ",
+    "en-gb": "AIQWYabdfhijklmnpstuvwzðŋɑɒɔəɛɜɡɪɹʃʊʌʒʤʧˈˌːθᵊɐ",
+}
+MODELS = {
+    language: LetterToSound((ROOT / f"exporter/text/data/{language}.spelling.bin").read_bytes())
+    for language in ALPHABETS
+}
+languages = pytest.mark.parametrize("language", ALPHABETS)
+
+
+@languages
+@given(word=st.text(min_size=1) | st.text("aeio'stréß", min_size=1, max_size=60))
+def test_any_word_is_spelled_in_the_alphabet_with_at_most_one_primary_stress(
+    language: str, word: str
+) -> None:
+    phonemes = MODELS[language].phonemes(word)
+
+    assert set(phonemes) <= set(ALPHABETS[language])
+    assert phonemes.count("ˈ") <= 1
+    assert phonemes or not any(map(str.isalpha, word))
+
+
+@languages
+@pytest.mark.parametrize("word", ["б", "中", "ﬁ", "ŋ", "aaaaaaa", "tsk", "'", "x" * 5_000, "qzxxw" * 500])
+def test_odd_words_do_not_fail(language: str, word: str) -> None:
+    assert bool(MODELS[language].phonemes(word)) == (word != "'")
+
+
+@languages
+def test_a_word_is_spelled_alike_by_a_new_model_and_whatever_its_case(language: str) -> None:
+    data = (ROOT / f"exporter/text/data/{language}.spelling.bin").read_bytes()
+
+    assert len(data) <= 1_500_000
+    assert MODELS[language].phonemes("Snorflé") == LetterToSound(data).phonemes("snorfle")
+
+
+@pytest.mark.parametrize(
+    ("language", "word", "expected"),
+    [
+        ("en-us", "blorp", "blˈɔɹp"),
+        ("en-us", "snarker", "snˈɑɹkəɹ"),
+        ("en-us", "grimbled", "ɡɹˈɪmbᵊld"),
+        ("en-gb", "blorp", "blˈɔːp"),
+        ("en-gb", "snarker", "snˈɑːkə"),
+    ],
+)
+def test_examples(language: str, word: str, expected: str) -> None:
+    assert re.sub("[ˌ]", "", MODELS[language].phonemes(word)) == expected
