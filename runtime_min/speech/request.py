@@ -158,7 +158,8 @@ def plan_speech(
             warnings.warn(TextAsPhonemesWarning(phonemes), stacklevel=5)
         voice = request.voice if passage.voice is None else passage.voice
         breaks = find_breaks(phonemes, _sentence_starts(passage) if passage.words else None)
-        if number < len(passages) and breaks[len(phonemes)] is Break.WORD and not passage.pause:
+        goes_on = number == len(passages) and not passage.text.endswith("\n")
+        if not goes_on and breaks[len(phonemes)] is Break.WORD and not passage.pause:
             # A heading or a paragraph without punctuation, and not a sentence with a pause within it.
             breaks[len(phonemes)] = Break.SENTENCE
         if whole and len(phonemes) <= limit:

@@ -139,7 +139,7 @@ def _parts(text: str) -> Iterator[str]:
     while len(text) - start > _WINDOW:
         window = text[start : start + _WINDOW]
         # The last one may go on after the window.
-        ends = [end for _, end in find_sentences(window)[:-1]]
+        ends = [next_start for next_start, _ in find_sentences(window)[1:]]
         end = next((end for end in ends if end >= wanted), 0) or window.rfind(" ") + 1 or len(window)
         yield window[:end]
         start, wanted = start + end, _PART

@@ -149,6 +149,9 @@ def test_headings_and_paragraphs_without_punctuation_are_sentences() -> None:
     words = [*written("Title", "\n"), *written("It is so")]
     (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words), whole=True).sections
     assert section.breaks[section.passage.words[1].first] is Break.SENTENCE
+    # The first part of a long text.
+    (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words[:1]), whole=True).sections
+    assert section.breaks[len(section.passage.phonemes)] is Break.SENTENCE
     segments = [*(Segment(part) for part in ("ab", "ab,", "ab.")), Segment("ab", pause=0.1), Segment("ab")]
     sections = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=segments), whole=True).sections
     kinds = [section.breaks[len(section.passage.phonemes)] for section in sections]
