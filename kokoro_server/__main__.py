@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
-from runtime_min import Bundle
+from runtime_min import Bundle, __version__
 from runtime_min.errors import KokoroError
 
 try:
@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="kokoro-server",
         description="Serve a bundle as OpenAI's speech API; docs/server.md has the details.",
     )
+    parser.add_argument("--version", action="version", version=__version__)
     parser.add_argument("bundle", help="the bundle's directory")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8880, help="port for HTTP (default: %(default)s)")

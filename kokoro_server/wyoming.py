@@ -15,7 +15,7 @@ from wyoming.info import Attribution, Describe, Info, TtsProgram, TtsVoice
 from wyoming.server import AsyncEventHandler
 from wyoming.tts import Synthesize, SynthesizeVoice
 
-from runtime_min import Bundle, VoiceName
+from runtime_min import Bundle, VoiceName, __version__
 from runtime_min.errors import KokoroError
 
 from .encoders import SAMPLE_RATE
@@ -84,7 +84,7 @@ def described(bundle: Bundle) -> Info:
             attribution=_KOKORO,
             installed=True,
             description=name,
-            version="1.0",
+            version=__version__,
             languages=[name.language or "en-US"],
         )
         for name in bundle.voices
@@ -94,7 +94,7 @@ def described(bundle: Bundle) -> Info:
         attribution=_KOKORO,
         installed=True,
         description="Kokoro-82M, compiled ahead of time",
-        version="1.0",
+        version=__version__,
         voices=voices,
     )
     return Info(tts=[program])
