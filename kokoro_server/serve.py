@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import socket
 import tempfile
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 import uvicorn
+from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
@@ -85,7 +88,7 @@ def configured(load: Callable[[], Bundle], options: Options, settings: Settings)
     address = (settings.host, settings.wyoming_port)
     listener = None if settings.wyoming_port is None else socket.create_server(address)
     return uvicorn.Config(
-        partial(create_app, load, options, listener),
+        partial(_application, load, options, listener),
         factory=True,
         host=settings.host,
         port=settings.port,
@@ -97,3 +100,17 @@ def configured(load: Callable[[], Bundle], options: Options, settings: Settings)
         # The last resort: new requests are refused long before, and are told when to return.
         limit_concurrency=100 + 4 * options.longest_queue,
     )
+
+
+def _application(
+    load: Callable[[], Bundle], options: Options, wyoming_socket: socket.socket | None
+) -> Starlette:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        # A worker process that outlived the one that started it would keep the port.
+        def end_with_parent() -> None:
+            parent.join()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        threading.Thread(target=end_with_parent, daemon=True).start()
+    return create_app(load, options, wyoming_socket)

@@ -105,6 +105,13 @@ def test_several_processes_serve_and_count_together_and_end_together() -> None:
         assert psutil.wait_procs(workers, timeout=10)[1] == []
 
 
+def test_worker_processes_end_with_the_one_that_started_them() -> None:
+    with command("0.01", "--workers", "2") as (process, _):
+        workers = psutil.Process(process.pid).children(recursive=True)
+        process.kill()
+        assert len(workers) >= 2 and psutil.wait_procs(workers, timeout=20)[1] == []
+
+
 async def answers_of(port: int, sentences: list[int]) -> list[tuple[float, int]]:
     """Returns when the answer to each of the texts ended, and its bytes; all are asked for at once."""
     start = time.monotonic()
