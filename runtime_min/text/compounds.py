@@ -11,6 +11,8 @@ from .stress import PRIMARY, VOWELS, restressed, weight
 
 _LONGEST = 13
 """Parts of the longest compound in the lexicon."""
+_MOST_PARTS = 60
+"""Parts of the longest word in which compounds are looked for."""
 _UPPER, _LOWER = "A-ZÀ-ÖØ-Þ", "a-zß-öø-ÿ"
 _CAMEL_CASE = re.compile(rf"[{_UPPER}](?=[{_UPPER}][{_LOWER}])|.*?[{_LOWER}](?=[{_UPPER}])|.+")
 _WORDS = re.compile(r"(?:[^\W\d_]|['\u0300-\u036f])+|.", re.DOTALL)
@@ -97,7 +99,9 @@ def _longest_word(
     parts: Sequence[Part], end: int, context: Context, pronunciation: Pronunciation
 ) -> tuple[int, str | None]:
     """Returns where the longest word that ends at `end` starts, and its phonemes; None if there is none."""
-    for start in range(max(0, end - _LONGEST), end):
+    # Of a run that no word is as long as, only single parts can be words.
+    most = _LONGEST if len(parts) <= _MOST_PARTS else 1
+    for start in range(max(0, end - most), end):
         run = parts[start:end]
         if not any(part.spoken for part in run):
             tag = max(run, key=_prominence).tag
