@@ -25,8 +25,9 @@ def text_files(languages: tuple[str, ...]) -> ExtensionFiles:
     files: dict[str, bytes] = {}
     entries: dict[str, dict[str, str]] = {}
     for language in languages:
-        paths = EnglishFiles(f"text/{language}.lexicon.bin", "text/tagger.bin")
-        files[paths.lexicon] = pack_lexicon(language)
-        files[paths.tagger] = (data / "tagger.bin").read_bytes()
-        entries[language] = asdict(paths)
+        weights = ("tagger.bin", "homographs.bin", f"{language}.spelling.bin")
+        files |= {f"text/{name}": (data / name).read_bytes() for name in weights}
+        lexicon = f"text/{language}.lexicon.bin"
+        files[lexicon] = pack_lexicon(language)
+        entries[language] = asdict(EnglishFiles(lexicon, *(f"text/{name}" for name in weights)))
     return ExtensionFiles({EXTENSION: entries} if entries else {}, files)

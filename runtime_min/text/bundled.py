@@ -16,7 +16,9 @@ from ..model.voices import VoiceLike, voice_language
 from ..speech.sentences import find_sentences
 from ..speech.words import Segment
 from .english import English
+from .homographs import Homographs
 from .installed_g2p import find_g2p, language_code
+from .letter_to_sound import LetterToSound
 from .lexicon import Lexicon, Words
 from .pauses import read_pauses
 from .tagger import Tagger
@@ -33,6 +35,8 @@ class EnglishFiles:
 
     lexicon: RelativePath
     tagger: RelativePath
+    homographs: RelativePath
+    letter_to_sound: RelativePath
 
 
 class BundledText:
@@ -80,9 +84,13 @@ class BundledText:
         lexicon = Lexicon(read(paths.lexicon))
         try:
             tagger = Tagger(read(paths.tagger))
-        except ValueError as failure:
-            raise TextDataError("the tagger", failure) from None
-        return f"the bundle ({language})", English(lexicon, language == "en-gb", tagger.tag)
+            homographs = Homographs(read(paths.homographs))
+            letter_to_sound = LetterToSound(read(paths.letter_to_sound))
+        except (ValueError, TypeError) as failure:
+            raise TextDataError("the weights", failure) from None
+        return f"the bundle ({language})", English(
+            lexicon, language == "en-gb", tagger.tag, homographs.choose, letter_to_sound.phonemes
+        )
 
     def parts(
         self, content: Any, voice: VoiceLike, language: str | None, lexicon: Words | None

@@ -32,14 +32,15 @@ _OUTPUT = str.maketrans("ɾʔ", "Tt")
 _WEAK = {"point": -2, "dot": -0.5}
 """Stress of the words of a written form that have less than in a sentence."""
 _LETTERS_OR_WORD = re.compile(r"(?<!\S)[A-Z](?: [A-Z])*(?!\S)|\S+")
-Tagger = Callable[[Sequence[str]], Sequence[str]]
+Tag = Callable[[Sequence[str]], Sequence[str]]
+Choose = Callable[[Sequence[str], Sequence[str], int], "str | None"]
 
 
 class English:
     """A G2P for one dialect, for ``g2p=``."""
 
     def __init__(
-        self, lexicon: Lexicon, british: bool, tag: Tagger, spell_out: Callable[[str], str] | None = None
+        self, lexicon: Lexicon, british: bool, tag: Tag, choose: Choose, spell_out: Callable[[str], str]
     ) -> None:
         """Takes the parts.
 
@@ -47,13 +48,16 @@ class English:
             lexicon: the words of the dialect.
             british: British, not American.
             tag: returns the Penn Treebank's tag of each token of a sentence.
-            spell_out: returns the phonemes of a word that the lexicon lacks; None spells it.
+            choose: returns which pronunciation of a homograph is meant, from the tokens of a sentence, their
+                tags and its place: a key of its entry, or phonemes; None for any other word.
+            spell_out: returns the phonemes of a word that the lexicon lacks.
         """
         self._lexicon = lexicon
         self._british = british
         self._pronunciation = Pronunciation(lexicon, british)
         self._tag = tag
-        self._spell_out = spell_out or (lambda word: self._pronunciation.spelled(word) or "")
+        self._choose = choose
+        self._spell_out = spell_out
 
     def with_words(self, words: Words) -> English:
         """Returns the same G2P with words of an app; a word in lower case is meant in any case.
@@ -61,7 +65,8 @@ class English:
         Raises:
             SpokenTypeError: a word or its phonemes are no text.
         """
-        return English(self._lexicon.with_words(words), self._british, self._tag, self._spell_out)
+        lexicon = self._lexicon.with_words(words)
+        return English(lexicon, self._british, self._tag, self._choose, self._spell_out)
 
     def __call__(self, text: str) -> list[Word]:
         """Returns the words of a text.
@@ -90,8 +95,7 @@ class English:
         self, sentence: Sequence[Token], stresses: Mapping[int, float | None]
     ) -> Iterator[tuple[int, int, str | None]]:
         """Yields start, end and phonemes of each word, from the last to the first."""
-        tags = self._tag([token.text for token in sentence])
-        tokens = [token._replace(tag=token.tag or tag) for token, tag in zip(sentence, tags, strict=True)]
+        tokens = self._tagged(sentence)
         context = Context()
         for group in reversed(list(_groups(tokens))):
             start, last = group[0].start, group[-1]
@@ -102,6 +106,19 @@ class English:
                 if last is tokens[-1] and last.text.endswith(".") and last.phonemes is None:
                     phonemes += "."
             yield start, last.end, phonemes
+
+    def _tagged(self, sentence: Sequence[Token]) -> list[Token]:
+        """Returns the tokens with their tags; that of a homograph is the key of its pronunciation."""
+        words = [token.text for token in sentence]
+        tags = self._tag(words)
+        tokens: list[Token] = []
+        for place, (token, tag) in enumerate(zip(sentence, tags, strict=True)):
+            key = None if token.phonemes or token.spoken else self._choose(words, tags, place)
+            if key is not None and not key.isascii():
+                tokens.append(token._replace(tag=tag, phonemes=key))
+            else:
+                tokens.append(token._replace(tag=token.tag or key or tag))
+        return tokens
 
     def _phonemes(self, group: Sequence[Token], context: Context) -> tuple[str | None, Context]:
         """Returns the phonemes of a word of one or more tokens, and the context before it."""

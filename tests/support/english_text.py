@@ -26,7 +26,11 @@ def lexicon(language: str) -> Lexicon:
 def english(tags: Sequence[str] | None = None, language: str = "en-us") -> English:
     """Returns a G2P whose tagger knows the tags of one text; unknown words are ``?``."""
     return English(
-        lexicon(language), language == "en-gb", lambda words: tags or ["NN"] * len(words), lambda _: "?"
+        lexicon(language),
+        language == "en-gb",
+        lambda words: tags or ["NN"] * len(words),
+        lambda words, tags, place: None,
+        lambda _: "?",
     )
 
 

@@ -68,6 +68,11 @@ def test_a_long_text_comes_in_parts_that_end_with_sentences(bundle: Path) -> Non
     assert all(part.rstrip().endswith(".") for part in texts[:15])
 
 
+def test_words_that_no_lexicon_has_and_homographs_are_spoken(bundle: Path) -> None:
+    assert spoken(bundle, "The blorptastic snorfs") == "ðə blˈɔɹptˌæstɪk snˈɔɹfs"
+    assert spoken(bundle, "They live near a live studio") == "ðˌA lˈɪv nˌɪɹ ɐ lˈIv stˈudiO"
+
+
 @pytest.mark.parametrize(
     ("lexicon", "text", "phonemes"),
     [
@@ -125,7 +130,12 @@ def test_the_language_of_some_voices_is_not_known(bundle: Path, voice: object) -
 
 
 @pytest.mark.parametrize(
-    "extension", [3, {"en-us": {}}, {"en-us": {"lexicon": "no.bin", "tagger": "parameters.bin"}}]
+    "extension",
+    [
+        3,
+        {"en-us": {}},
+        {"en-us": dict.fromkeys(("lexicon", "tagger", "homographs", "letter_to_sound"), "no.bin")},
+    ],
 )
 def test_a_wrong_extension_is_a_typed_error(tmp_path: Path, extension: object) -> None:
     made = with_entries(dummy_contents(tmp_path), extensions={"text": extension})
@@ -149,6 +159,6 @@ def test_damaged_data_are_typed_errors(bundle: Path, tmp_path: Path) -> None:
 def test_the_data_are_small_and_only_read_for_text(bundle: Path) -> None:
     manifest = read_manifest(bundle)
     verify_files(bundle, manifest)
-    assert sum(entry.bytes for entry in manifest.files if entry.path.startswith("text/")) < 8_000_000
+    assert sum(entry.bytes for entry in manifest.files if entry.path.startswith("text/")) < 11_000_000
     code = "import sys, runtime_min.command; sys.exit('runtime_min.text.english' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
