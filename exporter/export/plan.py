@@ -27,6 +27,7 @@ from runtime_min.format.signatures import (
     signatures,
     stage_names,
 )
+from runtime_min.output.staging import write_errors
 
 if TYPE_CHECKING:
     from exporter.model.checkpoint import Checkpoint
@@ -147,6 +148,9 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
     for directory in (options.cache, options.answers):
         if directory is not None:
             refuse_shared(directory)
+    if options.dump_ir is not None:
+        with write_errors(options.dump_ir):
+            options.dump_ir.mkdir(parents=True, exist_ok=True)
     machine = this_machine()
     target = find_target(options.target, machine)
     _check_lstm_device(options.lstm_device, target)

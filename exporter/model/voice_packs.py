@@ -19,11 +19,10 @@ from exporter.model.synthetic import uniform
 from exporter.model.torch_file import StoredTensor, TorchFile, TorchFileError
 from runtime_min.errors import ManifestError
 from runtime_min.format.schema import Node
+from runtime_min.model.voices import LARGEST_STYLE
 
 ROWS, COLUMNS = 510, 256
 _MOST_BYTES_OUTSIDE_TENSOR = 64 << 10
-# Real voices reach 3.19. Far larger values overflow in the model, and its weights would seem to be the cause.
-_LARGEST = 100.0
 NAMES = tuple(VOICES)
 """The 54 voices of Kokoro-82M v1.0."""
 
@@ -135,9 +134,9 @@ def _read_pack(path: Path) -> NDArray[np.float32]:
         voice = _read_raw(path) if path.suffix == ".bin" else _read_tensor(path)
     except OSError as error:
         raise VoiceError(f"cannot read the voice pack {path}: {error.strerror}") from error
-    if not (np.abs(voice) <= _LARGEST).all():
+    if not (np.abs(voice) <= LARGEST_STYLE).all():
         raise VoiceError(
-            f"{path}: expected finite numbers from -{_LARGEST:g} to {_LARGEST:g}, found others. "
+            f"{path}: expected finite numbers from -{LARGEST_STYLE:g} to {LARGEST_STYLE:g}, found others. "
             "Is it damaged?"
         )
     return voice.astype(np.float32).reshape(ROWS, COLUMNS)

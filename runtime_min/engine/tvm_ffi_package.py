@@ -33,7 +33,7 @@ def import_tvm_ffi() -> Any:
         if any(shortage in str(failure) for shortage in _SHORTAGES):
             raise ResourceError("Importing apache-tvm-ffi", failure) from failure
         raise TvmMissingError(
-            f"The package apache-tvm-ffi is missing ({failure}): pip install numpy apache-tvm-ffi."
+            f"The package apache-tvm-ffi is missing ({failure}): pip install numpy apache-tvm-ffi"
         ) from failure
     finally:
         if without_torch:

@@ -35,7 +35,7 @@ _SEXES = {"f": "female", "m": "male"}
 _SIGNS = "+,*"
 
 LARGEST_STYLE = 100.0
-"""Largest value of a style row. Kokoro's are below 10, and the model's samples overflow beyond 100."""
+"""Largest value of a style row. Kokoro's reach 3.19; far larger ones overflow in the model."""
 
 VoiceLike = str | Sequence[str] | NDArray[Any]
 """A name, a blend such as ``"af_heart*0.7+am_adam*0.3"``, names to average, or an array of style rows."""

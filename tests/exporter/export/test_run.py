@@ -217,6 +217,11 @@ class TestFailure:
         with pytest.raises(OutputError, match=r"file/demo cannot be written: File exists.*another directory"):
             run(replace(options, output=tmp_path / "file" / "demo"), die)
 
+    def test_a_place_for_the_dump_that_cannot_be_written_is_named_at_once(self, options, tmp_path):
+        (tmp_path / "file").touch()
+        with pytest.raises(OutputError, match="file/ir cannot be written: Not a directory"):
+            run(replace(options, dump_ir=tmp_path / "file" / "ir"), die)
+
     def test_a_full_temporary_directory_is_not_called_the_output(self, options, monkeypatch):
         error = OSError(errno.ENOSPC, "No space left on device")
         monkeypatch.setattr("tempfile.mkdtemp", fail_with(error))
