@@ -225,5 +225,6 @@ def test_a_full_disk_stops_an_export_and_leaves_nothing(
 
 def test_a_full_disk_stops_the_runtime_and_leaves_no_half_file(directory: Path, tmp_path: Path) -> None:
     output = tmp_path / "x.wav"
-    done = run_on_a_small_disk(tmp_path, "runtime_min", directory, "--phonemes", HELLO, "-o", output)
+    arguments = ("--phonemes", HELLO, "--format", "float", "-o", output)
+    done = run_on_a_small_disk(tmp_path, "runtime_min", directory, *arguments)
     assert_one_line(done, 6, "make room, or write to another disk")
