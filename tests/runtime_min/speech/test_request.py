@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -27,10 +28,11 @@ from runtime_min.speech.request import (
     check_speed,
     check_utterance,
     piece_seed,
+    plan_parts,
     plan_speech,
 )
 from runtime_min.speech.split import Break
-from runtime_min.speech.words import Segment, Word, read_input
+from runtime_min.speech.words import Segment, Unspoken, Word, read_input
 
 VOCABULARY = {phoneme: 1 + index for index, phoneme in enumerate("abcˈʊᵻ ,.")}
 CAPABILITIES = Capabilities({"af_heart": np.zeros((510, 4), np.float32)}, VOCABULARY, 510)
@@ -162,3 +164,25 @@ def test_a_word_that_ends_one_sentence_and_begins_another_is_not_divided() -> No
     words = [Word("So.", "b.", " "), Word("It is. They are", "bb", " "), Word("here", "b")]
     (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words), whole=True).sections
     assert [at for at, kind in section.breaks.items() if kind is Break.SENTENCE] == [3]
+
+
+def test_parts_are_planned_when_they_are_taken_and_follow_each_other() -> None:
+    taken: list[int] = []
+
+    def requests() -> Iterator[Request]:
+        silent, parts = [Word("世", None)], [[Word("ab", "ab", " "), Word("界", None)], [Word("c", "c")]]
+        for number, words in enumerate([silent, *parts]):
+            taken.append(number)
+            yield replace(REQUEST, phonemes=words, seed=7)
+
+    plans = plan_parts(CAPABILITIES, requests(), whole=False)
+    first = next(plans)
+    assert taken == [0, 1] and first.phonemes == "ab"
+    (second,) = plans
+    assert first.sections[0].passage.unspoken == (Unspoken("界", 3),)
+    assert [plan.sections[0].seed for plan in (first, second)] == [piece_seed(7, 0), piece_seed(7, 2)]
+
+
+def test_parts_without_any_phonemes_are_refused() -> None:
+    with pytest.raises(EmptyInputError):
+        list(plan_parts(CAPABILITIES, [replace(REQUEST, phonemes="")] * 2, whole=True))
