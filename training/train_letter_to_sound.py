@@ -153,8 +153,9 @@ def pack(network: Network, known: npt.NDArray[np.uint32], classes: Sequence[str]
     biases = [np.rint(layers[0][1] * scale)]
     # A hidden unit of 1 keeps 12 bits.
     shift = max(0, int(np.log2(scale)) - _KEPT_BITS)
-    biases.append(np.rint(layers[1][1] * scale / 2**shift * steps[2][1]))
-    counts = np.array([len(known), WIDTH, HIDDEN, len(classes), shift], "<u4")
+    units = scale / 2**shift * steps[2][1]
+    biases.append(np.rint(layers[1][1] * units))
+    counts = np.array([len(known), WIDTH, HIDDEN, len(classes), shift, round(units)], "<u4")
     names = np.array([name.encode() for name in classes], "S16")
     parts = [
         counts,

@@ -1,15 +1,15 @@
 """Phonemes of a word that no lexicon has: a small network in integers, from left to right.
 
-Each letter becomes none to three phonemes. What decides is the letters around it, the ends of the word and
-the phonemes of the letters before: combinations of them are features, and the frequent ones have an
-embedding. The sum of a letter's embeddings goes through two layers. Integers make the phonemes equal on
-every machine.
+Each letter becomes none to three phonemes. What decides is the letters around it, the ends of the word
+and the phonemes of the letters before: combinations of them are features, and the frequent ones have an
+embedding. The sum of a letter's embeddings goes through two layers, and a beam search keeps the likeliest
+phonemes so far. Integers make the phonemes equal on every machine.
 
 The data, little-endian: uint32 counts of features, of an embedding's numbers, of hidden units and of
-classes, and the bits that the hidden units are shifted by; the classes' phonemes in 16 bytes of UTF-8 each;
-the features' hashes in ascending order, uint32; both layers' biases, int32; then int8, the embeddings, with
-zeros as the last, and both layers' weights, of shape (in, out). `training/train_letter_to_sound.py` writes
-it.
+classes, the bits that the hidden units are shifted by, and the units of the scores in a nat; the classes'
+phonemes in 16 bytes of UTF-8 each; the features' hashes in ascending order, uint32; both layers' biases,
+int32; then int8, the embeddings, with zeros as the last, and both layers' weights, of shape (in, out).
+`training/train_letter_to_sound.py` writes it.
 """
 
 from __future__ import annotations
@@ -67,6 +67,9 @@ HISTORY = factors(
 _PRIMARY, _SECONDARY = "ˈˌ"
 _VOWEL = re.compile("[AIOQWYaiuæɑɒɔəɛɜɪʊʌᵊᵻ]")
 _CACHED = 4_096
+_PIECE = 64  # letters of a long word that are read together
+_BEAM = 4
+_COSTS_PER_NAT = 1 << 16
 
 
 def letter_values(word: str) -> Values:
@@ -113,10 +116,8 @@ class LetterToSound:
     """
 
     def __init__(self, data: bytes | memoryview | npt.NDArray[np.uint8]) -> None:
-        features, width, hidden, classes, self._shift = (
-            int(count) for count in np.frombuffer(data, "<u4", 5)
-        )
-        position = 20
+        features, width, hidden, classes, self._shift, self._units = np.frombuffer(data, "<u4", 6).tolist()
+        position = 24
 
         def take(dtype: str, *shape: int) -> npt.NDArray[Any]:
             nonlocal position
@@ -125,6 +126,7 @@ class LetterToSound:
             return array
 
         self._classes = [name.decode() for name in take(f"S{_NAME_BYTES}", classes).tolist()]
+        self._stressing = {number for number, name in enumerate(self._classes) if _PRIMARY in name}
         self._known = take("<u4", features)
         self._biases = take("<i4", hidden), take("<i4", classes)
         self._embeddings = take("i1", features + 1, width)
@@ -139,22 +141,24 @@ class LetterToSound:
         spelling = spelling_of(word)
         if not spelling.strip("'"):
             return ""
-        return _with_one_stress("".join(self._chunks(spelling)) or "ə")
+        pieces = [spelling[start : start + _PIECE] for start in range(0, len(spelling), _PIECE)]
+        return _with_one_stress("".join(map(self._piece, pieces)) or "ə")
 
-    def _chunks(self, word: str) -> list[str]:
-        """Returns the phonemes of each letter."""
-        values = letter_values(word)
+    def _piece(self, letters: str) -> str:
+        """Returns the likeliest phonemes of letters that a beam search finds."""
+        values = letter_values(letters)
         sums = self._embedded(SPELLING @ values)
-        numbers: list[int] = [-1, -1, -1]
-        stressed = False
-        for index in range(len(word)):
-            column = values[:, index]
-            column[BEFORE] = [number + 1 for number in numbers[:-4:-1]]
-            column[STRESSED] = stressed
-            scores = self._scores(sums[index] + self._embedded(HISTORY @ column))
-            numbers.append(int(scores.argmax()))
-            stressed = stressed or _PRIMARY in self._classes[numbers[-1]]
-        return [self._classes[number] for number in numbers[3:]]
+        paths: list[tuple[int, ...]] = [(-1, -1, -1)]
+        costs = np.zeros(1, np.int64)
+        for index in range(len(letters)):
+            columns = np.repeat(values[:, index : index + 1], len(paths), 1)
+            columns[BEFORE] = np.array([path[:-4:-1] for path in paths]).T + 1
+            columns[STRESSED] = [not self._stressing.isdisjoint(path) for path in paths]
+            ways = costs[:, None] + self._costs(sums[index] + self._embedded(HISTORY @ columns))
+            best = np.argsort(ways, axis=None, kind="stable")[:_BEAM]
+            costs = ways.reshape(-1)[best]
+            paths = [(*paths[way // ways.shape[1]], way % ways.shape[1]) for way in best.tolist()]
+        return "".join(self._classes[number] for number in paths[0][3:])
 
     def _embedded(self, hashes: Hashes) -> npt.NDArray[np.int64]:
         """Returns the sum of the embeddings of features, the first axis of their hashes."""
@@ -165,11 +169,17 @@ class LetterToSound:
         sums: npt.NDArray[np.int64] = self._embeddings[rows].sum(0, dtype=np.int64)
         return sums
 
-    def _scores(self, embedded: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        hidden: npt.NDArray[np.int64] = np.maximum(embedded, 0) @ self._layers[0] + self._biases[0]
-        hidden = np.maximum(hidden, 0) >> self._shift
-        scores: npt.NDArray[np.int64] = hidden @ self._layers[1] + self._biases[1]
-        return scores
+    def _costs(self, embedded: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Returns the negative logarithms of the classes' likelihoods, from sums of embeddings.
+
+        They are rounded, because the last bits of exp and log are not the same on every machine.
+        """
+        hidden = np.maximum(embedded, 0) @ self._layers[0] + self._biases[0]
+        scores = ((np.maximum(hidden, 0) >> self._shift) @ self._layers[1] + self._biases[1]) / self._units
+        costs: npt.NDArray[np.float64] = scores.max(-1, keepdims=True) - scores
+        costs += np.log(np.exp(-costs).sum(-1, keepdims=True))
+        rounded: npt.NDArray[np.int64] = np.rint(costs * _COSTS_PER_NAT).astype(np.int64)
+        return rounded
 
 
 def _with_one_stress(phonemes: str) -> str:

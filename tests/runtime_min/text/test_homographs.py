@@ -4,9 +4,11 @@ from hypothesis import strategies as st
 
 from runtime_min.text.homographs import Homographs
 from runtime_min.text.tagger import Tagger
-from tests.support.paths import ROOT
+from tests.support.paths import ROOT, SHARED
+from training.train_homographs import read
 
 DATA = ROOT / "exporter/text/data"
+LABELLED = SHARED / "text/homographs"
 homographs = Homographs((DATA / "homographs.bin").read_bytes())
 tagger = Tagger((DATA / "tagger.bin").read_bytes())
 
@@ -39,3 +41,13 @@ def test_examples(sentence: str, word: str, expected: str | None) -> None:
     words = sentence.split()
 
     assert homographs.choose(words, tagger.tag(words), words.index(word)) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not LABELLED.is_dir(), reason="the labelled sentences are not here")
+def test_labelled_sentences_are_told_apart() -> None:
+    _, examples = read(LABELLED, tagger)
+    some = examples[::10]
+    right = sum(homographs.choose(each.words, each.tags, each.index) == each.key for each in some)
+
+    assert right >= 0.97 * len(some), "these sentences trained the weights; docs/text.md has held-out ones"

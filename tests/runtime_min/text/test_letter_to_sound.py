@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from runtime_min.text.letter_to_sound import LetterToSound
 from tests.support.paths import ROOT
+from training.alignment import phonemes_of
+from training.train_letter_to_sound import distance, held_out, lexicon
 
 ALPHABETS = {
     "en-us": "AIOWYbdfhijklmnpstuvwzæðŋɑɔəɛɜɡɪɹɾʃʊʌʒʔʤʧˈˌθᵊᵻɐ",
@@ -56,3 +58,21 @@ def test_a_word_is_spelled_alike_by_a_new_model_and_whatever_its_case(language: 
 )
 def test_examples(language: str, word: str, expected: str) -> None:
     assert re.sub("[ˌ]", "", MODELS[language].phonemes(word)) == expected
+
+
+@pytest.mark.parametrize(("dialect", "language", "most"), [("us", "en-us", 0.090), ("gb", "en-gb", 0.086)])
+def test_held_out_words_are_mostly_spelled_as_the_lexicon_has_them(
+    dialect: str, language: str, most: float
+) -> None:
+    words = [pair for pair in lexicon(dialect) if held_out(pair[0])][::4]
+    pairs = [
+        (
+            phonemes_of(re.sub("[ˈˌ]", "", right)),
+            phonemes_of(re.sub("[ˈˌ]", "", MODELS[language].phonemes(word))),
+        )
+        for word, right in words
+    ]
+
+    assert sum(distance(right, given) for right, given in pairs) <= most * sum(
+        len(right) for right, _ in pairs
+    )
