@@ -280,7 +280,7 @@ def test_a_stages_library_that_is_another_build_of_the_runtime_is_not_loaded(
             result = str(error)
         """,
     )
-    assert "bert-8.so is another kind of library than its place in the manifest says" in message
+    assert "bert-8.so is not the kind of library that the manifest lists it as" in message
 
 
 def test_a_bundle_without_a_runtime_in_a_process_without_one_says_who_brings_it(tmp_path: Path) -> None:
