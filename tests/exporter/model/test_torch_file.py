@@ -97,8 +97,8 @@ TENSOR = (
         ),
         (b"\x80\x02ccollections\nOrderedDict\nK\x01\x85R.", "a tensor that is not dense, or is damaged"),
         # The hash of a deeply nested tuple overflows the processor's stack.
-        (b"\x80\x02}" + b")" + b"\x85" * 300_000 + b"K\x01s.", "a dict is there twice, or is no name"),
-        (b"\x80\x02}X\x01\x00\x00\x00aK\x01sX\x01\x00\x00\x00aK\x01s.", "'a' of a dict is there twice"),
+        (b"\x80\x02}" + b")" + b"\x85" * 300_000 + b"K\x01s.", "a dict occurs twice, or is not a name"),
+        (b"\x80\x02}X\x01\x00\x00\x00aK\x01sX\x01\x00\x00\x00aK\x01s.", "'a' of a dict occurs twice"),
         # The standard library's unpickler makes a table of this length.
         (b"\x80\x02Nr\xff\xff\xff\xff", "no end|exhausted"),
         (b"\x80\x02" + b"K\x01" * 600_000 + b".", "at most 1,048,576 bytes, found 1,200,003 bytes"),
