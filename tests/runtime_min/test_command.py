@@ -93,7 +93,10 @@ def run(bundle: FakeBundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 # The help, and what is wrong usage.
 
 
-def test_the_help_fits_on_a_screen_and_its_examples_are_valid(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_fits_on_a_screen_and_its_examples_are_valid(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["runtime_min/__main__.py"])
     with pytest.raises(SystemExit, match="0"):
         arguments.run(["--help"])
     shown = capsys.readouterr().out

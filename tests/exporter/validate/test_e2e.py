@@ -18,7 +18,7 @@ from exporter.parity.waveforms import levels_here, verdict
 from exporter.reference.utterances import Utterance
 from exporter.validate import e2e
 from exporter.validate.e2e import as_json, as_tables
-from runtime_min.errors import CpuLevelError, OutputError
+from runtime_min.errors import CpuLevelError, OutputError, UsageError
 from runtime_min.format.manifest import CpuLevel
 from tests.support.kokoro_answers import SAID, waveform
 
@@ -79,7 +79,7 @@ class TestLevels:
         assert levels_here(self.manifest(self.RUNS, other)) == ("runs", "other")
         assert levels_here(self.manifest(self.RUNS, other), "other") == ("other",)
 
-    @pytest.mark.parametrize("only", ["lacks", "unknown"])
-    def test_one_that_it_does_not_run_is_refused(self, only: str) -> None:
-        with pytest.raises(CpuLevelError):
+    @pytest.mark.parametrize(("only", "error"), [("lacks", CpuLevelError), ("unknown", UsageError)])
+    def test_one_that_it_does_not_run_is_refused(self, only: str, error: type[Exception]) -> None:
+        with pytest.raises(error):
             levels_here(self.manifest(self.RUNS, self.LACKS), only)
