@@ -125,7 +125,9 @@ def with_library(directory: Path, stage: str, library: Path) -> Iterator[Bundle]
         files = SimpleNamespace(
             directory=directory, read=lambda _: library.read_bytes(), check_unchanged=lambda: None
         )
-        bundle.stage(stage)._files = files
+        runner = bundle.stage(stage)
+        runner._files = files
+        runner._functions = {bucket: runner._worker.call(runner._load, bucket) for bucket in runner.buckets}
         yield bundle
 
 

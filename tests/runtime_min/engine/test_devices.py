@@ -149,7 +149,7 @@ def test_a_device_whose_runtime_cannot_be_used_is_an_error_that_names_the_way_ou
     for name, content in {"another": bundle / "lib/baseline/bert-8.so", "second": runtime_library}.items():
         copied = tmp_path / f"{name}.so"
         copied.write_bytes(content.read_bytes() + b"\0")
-        assert "is another kind of library" in failing(bundle, copied, tmp_path / name)
+        assert "is not the kind of library" in failing(bundle, copied, tmp_path / name)
     empty = tmp_path / "empty.so"
     subprocess.run(["cc", "-shared", "-xc", os.devnull, "-o", empty], check=True)
     message = failing(bundle, empty, tmp_path / "no runtime")
