@@ -1,5 +1,5 @@
 # make demo           hear something
-# make test           ruff, mypy and the tests: 11 minutes on 2 cores, 16 for the first time
+# make test           ruff, mypy and the tests: at most 25 minutes on 2 cores, with empty caches
 # make test-machines  the tests on emulated processors, systems and GPUs
 # make prove          all tests, with the full matrix of utterances
 # make fuzz           feed the readers what reaches new code, for a minute each

@@ -130,9 +130,16 @@ class English:
             known = self._pronunciation.word(token.text, token.tag, context)
             if known is not None:
                 return known, following(known, token.text, context)
+        if len(group) > 1 and group[-1].text in ("'s", "'S") and not self._is_known(group, context):
+            stem, context = self._phonemes(group[:-1], context)
+            return stem and self._pronunciation.possessive(stem), context
         parts = [part for token in group for part in parts_of(token.text, token.tag, token.spoken)]
         spoken, context = compound(parts, context, self._pronunciation, self._other)
         return (joined(parts, spoken) if any(part is not None for part in spoken) else None), context
+
+    def _is_known(self, group: Sequence[Token], context: Context) -> bool:
+        written = "".join([token.text for token in group])
+        return self._pronunciation.word(written, group[0].tag, context) is not None
 
     def _other(self, part: Part, context: Context) -> str | None:
         """Returns the phonemes of a part that is no word of the lexicon; None if it cannot be spoken."""
@@ -140,7 +147,7 @@ class English:
             return self._spoken(part.spoken, context)
         decomposed = unicodedata.normalize("NFKD", part.text.translate(_BASE))
         letters = "".join([letter for letter in decomposed if letter.isascii()])
-        if not letters.isalpha():
+        if not letters.replace("'", "").isalpha():
             return None
         return self._pronunciation.word(letters, part.tag, context) or self._spell_out(letters)
 

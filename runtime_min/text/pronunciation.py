@@ -211,6 +211,10 @@ class Pronunciation:
                 return self._with_suffix(phonemes, suffix, stem)
         return None
 
+    def possessive(self, phonemes: str) -> str:
+        """Returns the phonemes of a word with 's after it."""
+        return self._with_suffix(phonemes, _Suffix.S, "")
+
     def _with_suffix(self, phonemes: str, suffix: _Suffix, stem: str) -> str:
         last = phonemes[-1]
         if suffix is _Suffix.S:

@@ -48,6 +48,8 @@ def test_words_are_spoken_as_misaki_does(text: str, tags: str, phonemes: str) ->
         ("Ｈｅｌｌｏ", "həlˈO"),
         ("✈", "ˈɛɹplˌAn"),
         ("qzxxw", "?"),
+        ("qzxxw’s", "?z"),
+        ("O'Qzxxw", "?"),
     ],
 )
 def test_what_misaki_loses_is_spoken(text: str, phonemes: str) -> None:
