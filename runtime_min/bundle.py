@@ -118,9 +118,7 @@ class Bundle:
                 check_target(manifest.target, machine)
                 chosen = choose_level(manifest.target.levels, machine.features, level)
                 if verify:
-                    # Text may be spoken after another bundle has taken the place of this one.
-                    text = [entry.path for entry in manifest.files if entry.path.startswith("text/")]
-                    files.verify(keep=[manifest.parameters.file, *text])
+                    files.verify(keep=[manifest.parameters.file])
                 check_memory(sum(tensor.bytes for tensor in manifest.parameters.tensors), count)
                 return cls(files, manifest, chosen, count)
             except BaseException as failure:

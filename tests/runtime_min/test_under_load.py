@@ -14,7 +14,7 @@ from typing import Any
 import msgpack
 import pytest
 
-from exporter.bundle.write import write_bundle
+from exporter.bundle.write import ExtensionFiles, write_bundle
 from runtime_min.errors import ChangedFileError, MachineError, TvmMissingError
 from runtime_min.format.manifest import CpuLevel
 from tests.support.self_tested import extension, give, made_up, stored
@@ -307,10 +307,14 @@ for one in [("abc", "af_heart"), ("cba", "af_heart"), ("abcabcabcabc", "af_heart
     ) == [True, True, True, how == "exchanged" or ChangedFileError.__name__]
 
 
-def test_a_loaded_bundle_keeps_one_file_open(speaking_bundle: Path) -> None:
+def test_a_loaded_bundle_keeps_one_file_open(
+    libraries: dict[str, Path], runtime_library: Path, tmp_path: Path
+) -> None:
     """50 are open at once where a process may have 64 files."""
+    text = ExtensionFiles({}, {f"text/{name}.bin": name.encode() for name in ("lexicon", "tagger")})
+    bundle = write_bundle(tmp_path / "bundle", contents(libraries, runtime_library).extended(text))
     assert run(
-        speaking_bundle,
+        bundle,
         """
 import resource
 Bundle.load(PATH, threads=1).close()
