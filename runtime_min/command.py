@@ -178,12 +178,16 @@ def _find_g2p(bundle: Bundle, options: argparse.Namespace, how: Mapping[str, Any
 
 
 def _shown(text: str, how: Mapping[str, Any]) -> str:
-    """Returns the text as a reader sees it, without pronunciations."""
+    """Returns the text as a reader sees it: without pronunciations, pauses and the elements of SSML."""
     if not how:
         return text
     from .text.controls import read_controls
+    from .text.pauses import read_pauses
+    from .text.ssml import read_ssml
 
-    return read_controls(text)[0]
+    segments = read_ssml(text) if how["ssml"] else [Segment(text)]
+    parts = [str(part.phonemes) for segment in segments for part in read_pauses(segment)]
+    return read_controls(" ".join(parts))[0]
 
 
 def _content(argument: str | None, path: Path | None) -> str:

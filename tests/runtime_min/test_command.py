@@ -262,6 +262,21 @@ def test_timings_are_written_for_what_was_spoken(run: Callable[..., int], tmp_pa
     assert (found["text"], len(found["tokens"])) == ("ab c", 4)
 
 
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        (["--text", "[ab](/a/) c"], "ab c"),
+        (["--text", "ab [pause:1s] c"], "ab   c"),
+        (["--ssml", "--text", "<speak>[ab](/a/) &amp; <break/><p>c</p></speak>"], "ab & c"),
+    ],
+)
+def test_the_text_of_timings_is_what_a_reader_sees(
+    run: Callable[..., int], tmp_path: Path, options: list[str], shown: str
+) -> None:
+    assert run(*options, "--timings", "x.json") == 0
+    assert json.loads((tmp_path / "x.json").read_text(encoding="utf-8"))["text"] == shown
+
+
 @pytest.mark.parametrize("failure", [ModelOutputError("NaN"), KeyboardInterrupt()], ids=repr)
 def test_what_fails_in_the_middle_leaves_the_earlier_file_and_nothing_else(
     run: Callable[..., int], bundle: FakeBundle, tmp_path: Path, failure: BaseException
