@@ -201,7 +201,7 @@ def _middleware(options: Options) -> list[Middleware]:
 
 
 def _warm_up(bundle: Bundle) -> None:
-    """Speaks once, so that the first request need not wait for libraries; says what is missing."""
+    """Speaks once, so that the first request does not wait for what is loaded then; logs a failure."""
     try:
         for _ in speak(bundle, SpeechRequest(_WARM_UP, default_voice(bundle.voices))):
             pass

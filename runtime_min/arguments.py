@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
-from .command import STANDARD, list_voices, print_phonemes, self_test, speak
+from .command import STANDARD, is_text, list_voices, print_phonemes, self_test, speak
 from .command_line import Parser, exit_code
 from .format.manifest import MANIFEST_NAME
 from .output.audio_file import SUFFIXES as AUDIO_SUFFIXES
@@ -53,7 +53,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error("the following arguments are required: BUNDLE")
     if options.print_phonemes and options.ssml:
         parser.error("argument --print-phonemes: not allowed with argument --ssml")
-    if options.text is None and options.text_file is None:
+    if not is_text(options):
         for option in ("--print-phonemes", "--ssml"):
             if getattr(options, option[2:].replace("-", "_")):
                 parser.error(f"argument {option}: expected --text or --text-file")

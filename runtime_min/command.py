@@ -156,14 +156,19 @@ def _pieces(
 
 
 def _input(options: argparse.Namespace) -> str:
-    if options.text is None and options.text_file is None:
-        return _content(options.phonemes, options.phonemes_file)
-    return _content(options.text, options.text_file)
+    if is_text(options):
+        return _content(options.text, options.text_file)
+    return _content(options.phonemes, options.phonemes_file)
+
+
+def is_text(options: argparse.Namespace) -> bool:
+    """Returns True if the input is text, and not phonemes."""
+    return options.text is not None or options.text_file is not None
 
 
 def _text_arguments(options: argparse.Namespace) -> Mapping[str, Any]:
     """Returns the arguments of `Bundle.synthesize` that make a text of its input; none for phonemes."""
-    if options.text is None and options.text_file is None:
+    if not is_text(options):
         return {}
     # Whoever gives phonemes need not wait for its import.
     from .text.lexicon import read_lexicon

@@ -85,7 +85,7 @@ def _as_text(value: Value) -> str:
 
 
 def _compress(texts: list[str]) -> tuple[list[str], list[bytes]]:
-    """Returns what each code stands for, and the texts in codes: of frequent pairs a code of their own."""
+    """Returns the meaning of each code, and the texts as codes; a frequent pair has a code of its own."""
     meanings = sorted(set("".join(texts)))
     if len(meanings) > len(VALUE_CODES):
         raise LexiconError(f"The lexicon should have {len(VALUE_CODES)} phonemes, found {len(meanings)}.")

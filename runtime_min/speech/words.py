@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeGuard
 
@@ -116,8 +116,7 @@ def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
     if isinstance(content, str):
         phonemes = content
     elif _is_list(content) and all(hasattr(item, name) for item in content for name in _WORD_ATTRIBUTES):
-        phonemes, words = _join_words(content)
-        unspoken = tuple(_unspoken(content))
+        phonemes, words, unspoken = _join_words(content)
         text = "".join([word.text + (word.whitespace or "") for word in content])
     else:
         expected = "phonemes as str, a sequence of words (text, phonemes, whitespace)"
@@ -128,13 +127,14 @@ def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
     return Passage(phonemes, words, text, unspoken, segment.voice, segment.speed, segment.pause)
 
 
-def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...]]:
-    """Returns the words' phonemes with the spaces between them, and the span of each word.
+def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...], tuple[Unspoken, ...]]:
+    """Returns the words' phonemes with the spaces between them, the span of each word, and what is left out.
 
     As in kokoro's `KPipeline.tokens_to_ps`, spaces at both ends are not spoken.
     """
     parts: list[str] = []
-    spans = []
+    spans: list[WordSpan] = []
+    unspoken: list[Unspoken] = []
     length = text_offset = 0
     for word in words:
         phonemes = "" if word.phonemes is None else word.phonemes
@@ -146,19 +146,14 @@ def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...]]:
         space = " " if space_after and (length or phonemes) else ""
         if phonemes:
             spans.append(WordSpan(word.text, length, length + len(phonemes), bool(space), text_offset))
+        if word.phonemes is None and word.text.strip():
+            unspoken.append(Unspoken(word.text, text_offset))
         parts.append(phonemes + space)
         length += len(phonemes) + len(space)
         text_offset += len(word.text) + len(space_after)
     joined = "".join(parts).rstrip()
-    return joined, tuple([_within(span, len(joined)) for span in spans if span.first < len(joined)])
-
-
-def _unspoken(words: Sequence[Word]) -> Iterator[Unspoken]:
-    offset = 0
-    for word in words:
-        if word.phonemes is None and word.text.strip():
-            yield Unspoken(word.text, offset)
-        offset += len(word.text) + len(word.whitespace or "")
+    heard = [_within(span, len(joined)) for span in spans if span.first < len(joined)]
+    return joined, tuple(heard), tuple(unspoken)
 
 
 def _within(span: WordSpan, length: int) -> WordSpan:

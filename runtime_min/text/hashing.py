@@ -15,10 +15,10 @@ def factors(combinations: Sequence[Sequence[int]], values: int, first: int, stri
     """Returns a factor for each value of each combination, 0 for those that are not in it.
 
     Args:
-        combinations: The values of each feature, by their positions.
-        values: The number of values.
-        first: Where the powers of the multiplier begin; other features begin elsewhere.
-        stride: How far apart the powers of two combinations begin.
+        combinations: the values of each feature, by their positions.
+        values: the number of values.
+        first: where the powers of the multiplier begin; other features begin elsewhere.
+        stride: how far apart the powers of two combinations begin.
 
     Returns:
         The factors, of shape (combinations, values + 1); the last is for a constant 1.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from ..errors import MarkupError, SpokenTypeError
+from ..errors import MarkupError
 from ..speech.request import LONGEST_PAUSE
 from ..speech.words import Segment
 
@@ -19,12 +19,9 @@ def read_pauses(segment: Segment) -> list[Segment]:
     A pause before all text has no effect.
 
     Raises:
-        SpokenTypeError: the segment is not one of text.
         MarkupError: a pause is not such as ``0.5s`` or ``500ms``, or is longer than a minute.
     """
-    if not isinstance(segment.phonemes, str):
-        raise SpokenTypeError("segments of text as str", segment.phonemes)
-    parts = _PAUSE.split(segment.phonemes)
+    parts = _PAUSE.split(str(segment.phonemes))
     segments: list[Segment] = []
     for text, pause in zip(parts[::2], [*parts[1::2], None], strict=True):
         if text.strip():

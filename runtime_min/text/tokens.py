@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from .pronunciation import SYMBOLS
+from .written_forms.numbers import digits
 
 _LETTER = "[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿﬀ-ﬆ]"
 """A Latin letter."""
@@ -43,7 +44,6 @@ _TOKEN = re.compile(
     r"|(?P<mark>.)",
     re.DOTALL,
 )
-_DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _RUNS = {"dots": "...", "dash": "—"}
 _CONTRACTED = re.compile(r"(?i)(.+?)(n't|'(?:s|ll|re|ve|d|m))")
 _OPENS_AFTER = " \t\n([{—–-“‘\"'/"
@@ -90,7 +90,7 @@ def _add_tokens(tokens: list[Token], text: str, position: int, end: int) -> None
         elif kind == "foreign":
             tokens.append(Token(written, start, found.end(), UNKNOWN, ""))
         elif kind == "to" or kind == "number":
-            spoken = "to" if kind == "to" else _DIGITS[int(written)]
+            spoken = "to" if kind == "to" else digits(written)
             tokens.append(Token(written, start, found.end(), "CD", None, spoken))
         elif kind in _RUNS:
             tokens.append(Token(written, start, found.end(), ":", _RUNS[kind]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 from .numbers import cardinal, decimal, digits, fraction, short_year, year
 from .tables import COUNTRIES, CURRENCIES, CURRENCY_CODES, PERIODS, SCALES, UNITS, one_of, several
@@ -136,9 +137,7 @@ def inches(found: re.Match[str], british: bool) -> str:
 def mixed(found: re.Match[str], british: bool) -> str | None:
     """Returns what is said for a fraction, perhaps with a whole number and a unit."""
     whole, above, below = found["whole"], found["above"], found["below"]
-    spoken = fraction(above, below)
-    if whole:
-        spoken = f"{cardinal(whole)} and {'a' + spoken[3:] if spoken == 'one half' else spoken}"
+    spoken = _mixed_number(whole, above, below)
     unit = UNITS.get(found.groupdict().get("unit") or "")
     if unit:
         # Half a pound, but two and a half pounds.
@@ -148,16 +147,17 @@ def mixed(found: re.Match[str], british: bool) -> str | None:
 
 def vulgar(found: re.Match[str], british: bool) -> str | None:
     """Returns what is said for a fraction in one character."""
-    import unicodedata
-
     above, slash, below = unicodedata.normalize("NFKC", found["fraction"]).partition("⁄")
     if not slash or not below:
         return None
+    return _mixed_number((found["whole"] or "").strip(), above, below)
+
+
+def _mixed_number(whole: str | None, above: str, below: str) -> str:
     spoken = fraction(above, below)
-    whole = (found["whole"] or "").strip()
-    return (
-        f"{cardinal(whole)} and {'a' + spoken[3:] if spoken == 'one half' else spoken}" if whole else spoken
-    )
+    if not whole:
+        return spoken
+    return f"{cardinal(whole)} and {'a half' if spoken == 'one half' else spoken}"
 
 
 def number_range(found: re.Match[str], british: bool) -> str | None:
