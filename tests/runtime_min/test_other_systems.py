@@ -13,8 +13,7 @@ import pytest
 
 from exporter.bundle.pack import pack_bundle
 from tests.exporter.bundle.test_sign import make_key
-from tests.runtime_min.model.test_self_test import tensors_of
-from tests.support.self_tested import extension, give, stored
+from tests.support.self_tested import give_its_own
 from tests.support.speaking import ROOT, environment
 from tests.support.without_linux import PROGRAM
 from tests.support.written import bytes_of
@@ -31,9 +30,7 @@ WITHOUT_LINUX = "import sys\nsys.modules['torch'] = None\nimport tvm_ffi\n" + PR
 def received(speaking_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A place with a bundle that has a self-test, that bundle packed, and a key that did not sign it."""
     place = tmp_path_factory.mktemp("received")
-    bundle = Path(shutil.copytree(speaking_bundle, place / "bundle"))
-    tensors, frames = tensors_of(bundle, place)
-    give(bundle, extension(tensors, frames), stored(tensors))
+    bundle = give_its_own(Path(shutil.copytree(speaking_bundle, place / "bundle")), place)
     pack_bundle(bundle, place / "bundle.tar")
     make_key(place, "stranger")
     return place

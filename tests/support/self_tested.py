@@ -15,6 +15,7 @@ from runtime_min.format.manifest import MANIFEST_NAME, Manifest
 from runtime_min.format.signatures import SAMPLES_PER_FRAME, signatures
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, Check
+from tests.support.speaking import run_alone
 from tests.support.tiny_bundle import HIDDEN, STYLE
 
 PHONEMES = "abc a"
@@ -65,6 +66,34 @@ def made_up(frames: list[int]) -> dict[str, np.ndarray]:
     }
     random = np.random.default_rng(5)
     return {name: random.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+
+
+def give_its_own(bundle: Path, directory: Path, source_apart: bool = False) -> Path:
+    """Puts what a bundle itself computes into it as its self-test, and returns the bundle."""
+    tensors, frames = tensors_of(bundle, directory)
+    give(bundle, extension(tensors, frames, source_apart), stored(tensors))
+    return bundle
+
+
+def tensors_of(bundle: Path, directory: Path) -> tuple[dict[str, np.ndarray], list[int]]:
+    """What the bundle itself computes, which stands for kokoro: tensors, and frames."""
+    run_alone(
+        bundle,
+        f"""
+        import numpy as np
+        from runtime_min import Bundle
+        trace = Bundle.load(sys.argv[1]).trace({PHONEMES!r}, seed=3)
+        found = {{name: getattr(trace, name) for name in "hidden encoding text f0 energy audio".split()}}
+        if trace.spectrum is not None:
+            found["spectrum"] = trace.spectrum
+        style = np.concatenate(trace.style, axis=1)
+        np.savez({str(directory / "trace.npz")!r}, style=style, durations=trace.predicted_durations, **found)
+        result = trace.durations.tolist()
+        np.save({str(directory / "frames.npy")!r}, trace.durations)
+        """,
+    )
+    frames: list[int] = np.load(directory / "frames.npy").tolist()
+    return dict(np.load(directory / "trace.npz")), frames
 
 
 def stored(tensors: Tensors) -> bytes:

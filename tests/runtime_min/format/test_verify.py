@@ -57,13 +57,17 @@ def test_every_file_is_missed(bundle: Path) -> None:
         aside.rename(bundle / path)
 
 
-def test_every_file_is_compared_with_its_digest(bundle: Path) -> None:
+def assert_every_digest_counts(bundle: Path) -> None:
     for path in files_of(bundle):
         data = (bundle / path).read_bytes()
         (bundle / path).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
         with pytest.raises(DamagedFileError, match=f"{path} should have SHA-256"):
             verify(bundle)
         (bundle / path).write_bytes(data)
+
+
+def test_every_file_is_compared_with_its_digest(bundle: Path) -> None:
+    assert_every_digest_counts(bundle)
 
 
 def test_a_file_of_another_size_is_named_with_both_sizes(bundle: Path) -> None:
@@ -123,12 +127,7 @@ def test_how_a_file_is_linked_does_not_matter_but_its_content_does(bundle: Path,
     link_files(bundle, LINKS[kind])
     verify(bundle)
     check_nothing_else(bundle)
-    for path in files_of(bundle):
-        data = (bundle / path).read_bytes()
-        (bundle / path).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
-        with pytest.raises(DamagedFileError, match=f"{path} should have SHA-256"):
-            verify(bundle)
-        (bundle / path).write_bytes(data)
+    assert_every_digest_counts(bundle)
 
 
 def link_twice(source: Path, path: Path) -> None:

@@ -22,7 +22,7 @@ from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, NoSelfTestError, SelfTestFailedError, read_self_test
 from tests.support.attacking import Change, assign
 from tests.support.fuzzing import damaged_document
-from tests.support.self_tested import PHONEMES, extension, give, made_up, rewrite, stored
+from tests.support.self_tested import extension, give, give_its_own, made_up, rewrite, stored
 from tests.support.speaking import compiled_libraries, environment, run_alone
 from tests.support.tiny_bundle import MAX_PHONEMES, contents, dummy_contents
 
@@ -113,35 +113,11 @@ def test_a_bundle_without_one_says_why(manifest: Manifest) -> None:
 # Speaking.
 
 
-def tensors_of(bundle: Path, directory: Path) -> tuple[dict[str, np.ndarray], list[int]]:
-    """What the bundle itself computes, which stands for kokoro: tensors, and frames."""
-    run_alone(
-        bundle,
-        f"""
-        import numpy as np
-        from runtime_min import Bundle
-        trace = Bundle.load(sys.argv[1]).trace({PHONEMES!r}, seed=3)
-        found = {{name: getattr(trace, name) for name in "hidden encoding text f0 energy audio".split()}}
-        if trace.spectrum is not None:
-            found["spectrum"] = trace.spectrum
-        style = np.concatenate(trace.style, axis=1)
-        np.savez({str(directory / "trace.npz")!r}, style=style, durations=trace.predicted_durations, **found)
-        result = trace.durations.tolist()
-        np.save({str(directory / "frames.npy")!r}, trace.durations)
-        """,
-    )
-    frames: list[int] = np.load(directory / "frames.npy").tolist()
-    return dict(np.load(directory / "trace.npz")), frames
-
-
 @pytest.fixture(scope="module")
 def tested(speaking_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle that speaks and has a self-test; never to be written to."""
     directory = tmp_path_factory.mktemp("tested")
-    bundle = Path(shutil.copytree(speaking_bundle, directory / "bundle"))
-    tensors, frames = tensors_of(bundle, directory)
-    give(bundle, extension(tensors, frames), stored(tensors))
-    return bundle
+    return give_its_own(Path(shutil.copytree(speaking_bundle, directory / "bundle")), directory)
 
 
 @pytest.fixture(scope="module")
@@ -151,9 +127,7 @@ def apart(tmp_path_factory: pytest.TempPathFactory, speaking_bundle: Path) -> Pa
     libraries = compiled_libraries(directory, "no-stage=metal")
     runtime = speaking_bundle / read_manifest(speaking_bundle).runtime_library
     bundle = write_bundle(directory / "bundle", contents(libraries, runtime, device_libraries={}))
-    tensors, frames = tensors_of(bundle, directory)
-    give(bundle, extension(tensors, frames, source_apart=True), stored(tensors))
-    return bundle
+    return give_its_own(bundle, directory, source_apart=True)
 
 
 RUN = """
