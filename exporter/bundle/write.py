@@ -24,9 +24,11 @@ from runtime_min.format.manifest import (
     ALIGNMENT,
     FORMAT,
     FORMAT_VERSION,
-    ITEM_SIZES,
     MANIFEST_NAME,
+    PARAMETER_SIZES,
+    PRECISION_REQUIRED,
     RUNTIME_ARCHIVE,
+    STORED_SIZES,
     FileEntry,
     Manifest,
     Parameters,
@@ -151,7 +153,13 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     for path, data in contents.extension_files.items():
         (staging / path).parent.mkdir(exist_ok=True)
         (staging / path).write_bytes(data)
-    return replace(manifest, files=list_files(staging))
+    return replace(manifest, requires=_requirements(manifest), files=list_files(staging))
+
+
+def _requirements(manifest: Manifest) -> tuple[str, ...]:
+    """Returns all that the manifest requires of its reader, in ascending order."""
+    stored = {tensor.dtype for tensor in manifest.parameters.tensors} & set(STORED_SIZES)
+    return tuple(sorted({*manifest.requires, *([PRECISION_REQUIRED] if stored else [])}))
 
 
 def _write_parameters(staging: Path, sources: Sequence[Weight]) -> Parameters:
@@ -160,9 +168,9 @@ def _write_parameters(staging: Path, sources: Sequence[Weight]) -> Parameters:
     with (staging / PARAMETER_FILE).open("wb") as file:
         for source in sources:
             values = np.ascontiguousarray(source.values).reshape(source.values.shape)
-            if values.dtype.name not in ITEM_SIZES or values.dtype.byteorder == ">":
+            if values.dtype.name not in PARAMETER_SIZES or values.dtype.byteorder == ">":
                 raise ValueError(
-                    f"{source.name}: expected one of {', '.join(ITEM_SIZES)}, found {values.dtype}"
+                    f"{source.name}: expected one of {', '.join(PARAMETER_SIZES)}, found {values.dtype}"
                 )
             file.write(bytes(-file.tell() % ALIGNMENT))
             tensors.append(

@@ -12,6 +12,8 @@ from .manifest import (
     DEVICES,
     ITEM_SIZES,
     MANIFEST_NAME,
+    PARAMETER_SIZES,
+    PRECISION_REQUIRED,
     TOKEN_IDS,
     AudioFormat,
     FileEntry,
@@ -41,6 +43,7 @@ def check_consistency(manifest: Manifest) -> None:
     _expect(sum(sizes.values()) <= _MOST_BYTES, "files", most, sum(sizes.values()))
     _check_runtimes(manifest, sizes)
     _check_unique("target.levels", (level.name for level in manifest.target.levels))
+    _check_precision(manifest)
     _check_parameters(manifest.parameters, sizes)
     _check_stages(manifest, sizes)
     _check_devices(manifest)
@@ -137,7 +140,7 @@ def _check_parameters(parameters: Parameters, sizes: Mapping[str, int]) -> None:
     end = 0
     for index, tensor in enumerate(parameters.tensors):
         place = f"parameters.tensors[{index}]"
-        size = math.prod(tensor.shape) * ITEM_SIZES[tensor.dtype]
+        size = math.prod(tensor.shape) * PARAMETER_SIZES[tensor.dtype]
         _expect(
             tensor.bytes == size, f"{place}.bytes", f"{size} for {tensor.dtype} {tensor.shape}", tensor.bytes
         )
@@ -149,6 +152,15 @@ def _check_parameters(parameters: Parameters, sizes: Mapping[str, int]) -> None:
         end = tensor.offset + tensor.bytes
     expected = f"tensors that fill the {sizes[parameters.file]} bytes of {parameters.file}"
     _expect(end == sizes[parameters.file], "parameters.tensors", expected, f"a last one that ends at {end}")
+
+
+def _check_precision(manifest: Manifest) -> None:
+    """Checks that no parameter has a type that readers without `PRECISION_REQUIRED` do not know."""
+    if PRECISION_REQUIRED in manifest.requires:
+        return
+    expected = f"one of {', '.join(ITEM_SIZES)} without the requirement {PRECISION_REQUIRED!r}"
+    for index, tensor in enumerate(manifest.parameters.tensors):
+        _expect(tensor.dtype in ITEM_SIZES, f"parameters.tensors[{index}].dtype", expected, tensor.dtype)
 
 
 def _check_voices(manifest: Manifest, sizes: Mapping[str, int]) -> None:

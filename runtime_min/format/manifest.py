@@ -29,7 +29,12 @@ DEVICES = ("metal", "cuda")
 """Devices other than the CPU on which a stage may compute."""
 DEVICES_REQUIRED = "devices"
 """Required by bundles that compute on other devices than the CPU, with the harmonic source as a stage."""
-REQUIREMENTS: Mapping[str, tuple[str, ...]] = {DEVICES_REQUIRED: ("device_libraries",)}
+PRECISION_REQUIRED = "precision"
+"""Required by bundles with parameters of the types `STORED_SIZES`."""
+REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
+    DEVICES_REQUIRED: ("device_libraries",),
+    PRECISION_REQUIRED: (),
+}
 """Requirements that a manifest of this version may have of its reader, and the keys that come with each."""
 MANIFEST_NAME = "manifest.msgpack"
 RUNTIME_ARCHIVE = "runtime_min.pyz"
@@ -39,12 +44,15 @@ ALIGNMENT = 64
 TOKEN_IDS = "token_ids"
 """Input whose values are rows of the first parameter of the stages that take it."""
 ITEM_SIZES = {"float32": 4, "int64": 8, "int32": 4}
-"""Bytes of one element of every type that a tensor may have."""
+"""Bytes of one element of every type that the stages' inputs, outputs and parameters may have."""
+STORED_SIZES = {"float16": 2, "int8": 1}
+"""Bytes of one element of the types that only parameters may have, and only with `PRECISION_REQUIRED`."""
+PARAMETER_SIZES = {**ITEM_SIZES, **STORED_SIZES}
 
 
 _Rate = Annotated[int, integer(1, 1 << 20)]
 _Size = Annotated[int, integer(1, 1 << 31)]
-_Type = Annotated[str, one_of(ITEM_SIZES)]
+_ParameterType = Annotated[str, one_of(PARAMETER_SIZES)]
 _Names = Annotated[tuple[Text, ...], array(0, 8_192)]
 _Scalar = Annotated[str | int | float | bool, Node.scalar]
 
@@ -192,7 +200,7 @@ class Tensor:
     """A parameter's place in the parameter file."""
 
     name: Text
-    dtype: _Type
+    dtype: _ParameterType
     shape: Annotated[tuple[_Size, ...], array(0, 8)]
     offset: Offset
     bytes: Annotated[int, integer(1, (1 << 63) - 1)]

@@ -139,6 +139,8 @@ REPLACED: list[tuple[str, Any, str]] = [
     ("stages[0].libraries[0].bucket", 1 << 62, "an integer from 1"),
     ("parameters.file", "weights.bin", "a file of the list"),
     ("parameters.tensors[0].bytes", 84, "80"),
+    ("parameters.tensors[0].dtype", "bfloat16", "one of float32, int64, int32, float16, int8, found"),
+    ("parameters.tensors[0].dtype", "int8", "one of float32, int64, int32 without the requirement 'prec"),
     ("parameters.tensors[0].shape[0]", 0, "an integer from 1"),
     # Tensors without alignment, that overlap, that are the same, and that leave a hole.
     *(
