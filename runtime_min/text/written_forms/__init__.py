@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from ...speech.abbreviations import BEFORE_NAMES, FIRST_WORDS
 from . import amounts, dates_and_times, electronic, words
+from .tables import CURRENCIES
 
 Speak = Callable[["re.Match[str]", bool], "str | None"]
 
@@ -27,60 +29,63 @@ class WrittenForm(NamedTuple):
 
 _SENTENCE_MARKS = ".,:;!?"
 _NEXT = re.compile(r"[\"”’)\]]{0,3}(?:\s*(?:\Z|\n)|\s+[\"“‘(\[]?(?P<word>[A-Za-z]{1,20}))")
-_TELEPHONE = re.compile(
+_TELEPHONE = (
     r"(?<![\w.,/-])(?:\+?\d{1,3}[ .-]?)?(?:\(\d{3}\)[ .-]?|\d{3}[ .-])\d{3}[ .-]\d{4}(?:-\d{1,4})?"
     r"(?![\w-]|\.\d)"
     r"|(?<![\w.,/-])(?:\+?1-)?800-[A-Z0-9]{1,7}(?:-[A-Z0-9]{1,7}){0,3}(?!\w)"
     r"|(?<![\w.,/-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,/-])0\d{2,4}[ -]\d{3}[ -]\d{3,4}(?![\w-])"
     r"|(?<![\w.,/-])\d{1,7}(?:-\d{1,7}){3,6}(?![\w-])|(?<![\w.,/-])\+\d{1,3}(?: \d{2,4}){2,4}(?![\w-])"
 )
-_FORMS: list[tuple[re.Pattern[str], Speak]] = [
-    (words.SAID, words.said),
-    (electronic.ADDRESS, electronic.address),
-    (_TELEPHONE, amounts.digit_groups),
-    (words.HOUSE, words.house),
-    (words.STATE, words.state),
-    (dates_and_times.DECADES, dates_and_times.decades),
-    (dates_and_times.DAY_MONTH, dates_and_times.day_month),
-    (dates_and_times.MONTH_DAY, dates_and_times.month_day),
-    (dates_and_times.MONTH_YEAR, dates_and_times.month_year),
-    (dates_and_times.MONTH_ALONE, dates_and_times.month_alone),
-    (dates_and_times.NUMERIC, dates_and_times.numeric),
-    (dates_and_times.QUARTER, dates_and_times.quarter),
-    (dates_and_times.ERA, dates_and_times.era),
-    (dates_and_times.CLOCK, dates_and_times.clock),
-    (dates_and_times.HOUR, dates_and_times.clock),
-    (electronic.VERSION, electronic.version),
-    (amounts.MONEY, amounts.money),
-    (amounts.MONEY_AFTER, amounts.coded_money),
-    (amounts.CODED, amounts.coded_money),
-    (dates_and_times.DECADE, dates_and_times.decade),
-    (dates_and_times.YEAR_PLURAL, dates_and_times.year_plural),
-    (amounts.MIXED_MEASURE, amounts.mixed),
-    (amounts.MEASURE, amounts.measure),
-    (amounts.PER, amounts.per),
-    (amounts.FEET, amounts.feet),
-    (amounts.INCHES, amounts.inches),
-    (amounts.YEARS, amounts.years),
-    (amounts.FRACTION, amounts.mixed),
-    (amounts.VULGAR, amounts.vulgar),
-    (words.ORDINAL, words.ordinal_number),
-    (amounts.RANGE, amounts.number_range),
-    (amounts.RATIO, amounts.ratio),
-    (amounts.BY, amounts.by),
-    (words.NUMBERED, words.numbered),
-    (words.MATH, words.math),
-    (words.PLAIN, words.plain),
-    (words.INNER, words.inner),
-    (words.ROMAN_AFTER_WORD, words.roman_after_word),
-    (words.ROMAN_AFTER_NAME, words.roman_after_name),
-    (words.TITLE, words.title),
-    (words.ABBREVIATION, words.abbreviation),
-    (words.STREET, words.street),
-    (words.SIGN, words.sign),
-    (words.EMOJI, words.emoji),
+_DIGIT = "0"
+"""Stands for any digit."""
+_FORMS: list[tuple[Collection[str], str, Speak]] = [
+    ("/(+#", words.SAID, words.said),
+    (".:@", electronic.ADDRESS, electronic.address),
+    (_DIGIT, _TELEPHONE, amounts.digit_groups),
+    (_DIGIT, words.HOUSE, words.house),
+    (",", words.STATE, words.state),
+    (_DIGIT, dates_and_times.DECADES, dates_and_times.decades),
+    (_DIGIT, dates_and_times.DAY_MONTH, dates_and_times.day_month),
+    (_DIGIT, dates_and_times.MONTH_DAY, dates_and_times.month_day),
+    (_DIGIT, dates_and_times.MONTH_YEAR, dates_and_times.month_year),
+    (".", dates_and_times.MONTH_ALONE, dates_and_times.month_alone),
+    (_DIGIT, dates_and_times.NUMERIC, dates_and_times.numeric),
+    (_DIGIT, dates_and_times.QUARTER, dates_and_times.quarter),
+    (_DIGIT, dates_and_times.ERA, dates_and_times.era),
+    (_DIGIT, dates_and_times.CLOCK, dates_and_times.clock),
+    (_DIGIT, dates_and_times.HOUR, dates_and_times.clock),
+    (_DIGIT, electronic.VERSION, electronic.version),
+    (CURRENCIES, amounts.MONEY, amounts.money),
+    (_DIGIT, amounts.MONEY_AFTER, amounts.coded_money),
+    (_DIGIT, amounts.CODED, amounts.coded_money),
+    (_DIGIT, dates_and_times.DECADE, dates_and_times.decade),
+    (_DIGIT, dates_and_times.YEAR_PLURAL, dates_and_times.year_plural),
+    ("/⁄", amounts.MIXED_MEASURE, amounts.mixed),
+    (_DIGIT, amounts.MEASURE, amounts.measure),
+    ("/", amounts.PER, amounts.per),
+    (_DIGIT, amounts.FEET, amounts.feet),
+    (_DIGIT, amounts.INCHES, amounts.inches),
+    (_DIGIT, amounts.YEARS, amounts.years),
+    ("/⁄", amounts.FRACTION, amounts.mixed),
+    ("", amounts.VULGAR, amounts.vulgar),
+    (_DIGIT, words.ORDINAL, words.ordinal_number),
+    (_DIGIT, amounts.RANGE, amounts.number_range),
+    (_DIGIT, amounts.RATIO, amounts.ratio),
+    (_DIGIT, amounts.BY, amounts.by),
+    (_DIGIT, words.NUMBERED, words.numbered),
+    ("=≤≥≠≈×÷±-−<>+*", words.MATH, words.math),
+    (_DIGIT, words.PLAIN, words.plain),
+    (_DIGIT, words.INNER, words.inner),
+    ("IVXLCDM", words.ROMAN_AFTER_WORD, words.roman_after_word),
+    ("IVX", words.ROMAN_AFTER_NAME, words.roman_after_name),
+    (".", words.TITLE, words.title),
+    ("./", words.ABBREVIATION, words.abbreviation),
+    (".", words.STREET, words.street),
+    (words.SIGNS, words.SIGN, words.sign),
+    ("", words.EMOJI, words.emoji),
 ]
-"""All forms, the first that fits before the others."""
+"""All forms, the first that fits before the others: the characters of which a text with the form has one
+at least (none: any text may have it), the pattern, and what is said."""
 
 
 def find_written_forms(text: str, british: bool) -> list[WrittenForm]:
@@ -92,7 +97,10 @@ def find_written_forms(text: str, british: bool) -> list[WrittenForm]:
     """
     forms: list[WrittenForm] = []
     gaps = [(0, len(text))]
-    for pattern, speak in _FORMS:
+    present = {_DIGIT if character.isdecimal() else character for character in set(text)}
+    for needed, pattern, speak in _FORMS:
+        if needed and present.isdisjoint(needed):
+            continue
         rest = []
         for position, end in gaps:
             for form in _found(pattern, speak, text, position, end, british):
@@ -104,10 +112,16 @@ def find_written_forms(text: str, british: bool) -> list[WrittenForm]:
     return sorted(forms)
 
 
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    # Compiling all of them takes longer than most texts, which need few.
+    return re.compile(pattern)
+
+
 def _found(
-    pattern: re.Pattern[str], speak: Speak, text: str, start: int, end: int, british: bool
+    pattern: str, speak: Speak, text: str, start: int, end: int, british: bool
 ) -> Iterator[WrittenForm]:
-    for found in pattern.finditer(text, start, end):
+    for found in _compiled(pattern).finditer(text, start, end):
         spoken = speak(found, british)
         if spoken:
             written = found[0].rstrip(_SENTENCE_MARKS) if pattern is electronic.ADDRESS else found[0].rstrip()

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from .numbers import cardinal, decimal, digits, fraction, short_year, year
-from .tables import COUNTRIES, CURRENCIES, CURRENCY_CODES, PERIODS, SCALES, UNITS, one_of, several
+from .tables import COUNTRIES, CURRENCIES, CURRENCY_CODES, PERIODS, SCALES, UNIT, UNITS, one_of, several
 
 WHOLE = r"(?:\d{1,3}(?:,\d{3}){1,11}(?!\d)|\d{1,36})"
 NUMBER = rf"(?:{WHOLE}(?:\.\d{{1,36}})?|\.\d{{1,36}})"
@@ -18,37 +18,37 @@ _SIGNS = "".join(CURRENCIES)
 _SCALE = rf"(?: ?(?P<scale>(?:{one_of(SCALES)}))(?![A-Za-z]))?"
 _PERIOD = rf"(?:/(?P<period>{one_of(PERIODS)})(?!\w))?"
 _PREFIX = rf"(?:(?<!\w)(?P<country>{one_of(COUNTRIES)}) ?)?(?P<sign>[{_SIGNS}]) ?"
-_UNIT = rf"(?P<unit>{one_of(UNITS)})(?:/(?P<per>{one_of(UNITS | PERIODS)}))?(?![\w²³])"
-_PER_UNIT = one_of(unit for unit in UNITS | PERIODS if unit[0].isalpha())
+_PER = rf"(?P<per>{UNIT}|{one_of(PERIODS)})"
+_UNIT = rf"(?P<unit>{UNIT})(?:/{_PER})?(?![\w²³])"
 _MIXED = r"(?<!-)(?:(?P<whole>\d{1,6}) )?(?P<above>\d{1,6}) ?[/⁄] ?(?P<below>\d{1,6})"
 
-MONEY = re.compile(
+MONEY = (
     rf"(?P<minus>(?<![\w.)\]])[-−])?{_PREFIX}(?P<amount>{NUMBER})(?!\d)"
     rf"{_SCALE}{_PERIOD}(?P<dash>{_DASH}(?=[{_SIGNS}]?\d))?(?![-–]\d)"
 )
-MONEY_AFTER = re.compile(
+MONEY_AFTER = (
     rf"(?<![\w.,])(?P<amount>{NUMBER}){_SCALE} ?"
     rf"(?:(?P<sign>[{_SIGNS}])(?!\d)|(?P<code>{one_of(CURRENCY_CODES)})(?!\w))"
 )
-CODED = re.compile(rf"(?<!\w)(?P<code>{one_of(CURRENCY_CODES)}) ?(?P<amount>{NUMBER}){_SCALE}(?![\w])")
-MEASURE = re.compile(
+CODED = rf"(?<!\w)(?P<code>{one_of(CURRENCY_CODES)}) ?(?P<amount>{NUMBER}){_SCALE}(?![\w])"
+MEASURE = (
     rf"(?P<number>(?<![\w.,-]){_SIGN}{NUMBER})(?:(?P<dash>{_DASH})(?P<end>{NUMBER})| ?[x×] ?(?P<by>{NUMBER})"
     rf"(?: ?[x×] ?(?P<and_by>{NUMBER}))?)?(?: (?P<scale>hundred|thousand|million|billion|trillion))?"
     rf"(?P<hyphen>[ \u00a0-]?)(?!(?<=\d)s\b){_UNIT}"
 )
-MIXED_MEASURE = re.compile(rf"(?<![\w.,/]){_MIXED}[ -]?(?:{_UNIT})")
-PER = re.compile(rf"(?<![\w.,])(?P<number>{NUMBER})/(?P<per>{_PER_UNIT})(?!\w)")
-FEET = re.compile(r"(?<![\w.,])(?P<feet>\d{1,3})(?:'|′) ?(?P<inches>\d{1,2})(?:\"|″|'')")
-INCHES = re.compile(r"(?<![\w.,\"])(?P<inches>\d{1,3}(?:\.\d{1,3})?)(?:″|\"(?=[ -](?:[a-z]|$)))")
-FRACTION = re.compile(rf"(?<![\w.,/]){_MIXED}(?:th|rd|nd|TH|RD|ND|ths)?(?![\w/⁄]|\.\d)")
-VULGAR = re.compile(r"(?P<whole>(?<![\w.,])\d{1,6} ?)?(?P<fraction>[¼½¾⅐-⅞↉])")
-RANGE = re.compile(
+MIXED_MEASURE = rf"(?<![\w.,/]){_MIXED}[ -]?(?:{_UNIT})"
+PER = rf"(?<![\w.,])(?P<number>{NUMBER})/(?=[^\W\d_]){_PER}(?!\w)"
+FEET = r"(?<![\w.,])(?P<feet>\d{1,3})(?:'|′) ?(?P<inches>\d{1,2})(?:\"|″|'')"
+INCHES = r"(?<![\w.,\"])(?P<inches>\d{1,3}(?:\.\d{1,3})?)(?:″|\"(?=[ -](?:[a-z]|$)))"
+FRACTION = rf"(?<![\w.,/]){_MIXED}(?:th|rd|nd|TH|RD|ND|ths)?(?![\w/⁄]|\.\d)"
+VULGAR = r"(?P<whole>(?<![\w.,])\d{1,6} ?)?(?P<fraction>[¼½¾⅐-⅞↉])"
+RANGE = (
     rf"(?<![\w.,/-])(?P<start>{WHOLE}(?:\.\d{{1,36}})?){_DASH}(?P<end>{WHOLE}(?:\.\d{{1,36}})?)"
     r"(?![\w/-]|\.\d| ?=)"
 )
-YEARS = re.compile(r"(?<![\w.,/-])(?P<start>1\d{3}|20\d\d)/(?P<end>\d\d|1\d{3}|20\d\d)(?![\w/⁄-]|\.\d)")
-RATIO = re.compile(r"(?<![\w.,:])(?P<start>\d{1,4}):(?P<end>\d{1,4})(?![\w:]|\.\d)")
-BY = re.compile(
+YEARS = r"(?<![\w.,/-])(?P<start>1\d{3}|20\d\d)/(?P<end>\d\d|1\d{3}|20\d\d)(?![\w/⁄-]|\.\d)"
+RATIO = r"(?<![\w.,:])(?P<start>\d{1,4}):(?P<end>\d{1,4})(?![\w:]|\.\d)"
+BY = (
     rf"(?<![\w.,])(?P<start>{NUMBER}) ?[x×] ?(?P<end>{NUMBER})(?: ?[x×] ?(?P<third>{NUMBER}))?(?!\w)"
     r"(?P<equals>(?= ?=))?"
 )

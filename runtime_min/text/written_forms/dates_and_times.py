@@ -17,32 +17,30 @@ _END = r"(?![\w]|[.,:/-]\d)"
 _HOUR = r"(?P<hour>[01]?\d|2[0-4])"
 _SUFFIX = r"(?:st|nd|rd|th)"
 
-DAY_MONTH = re.compile(
+DAY_MONTH = (
     rf"(?i)(?<![\w.,/-])(?P<the>the )?{_DAY}{_SUFFIX}?(?: of)?[ -]{_MONTH}\b"
     rf"(?:\.(?= ?[\d,]|$))?(?:,? ?-?{_YEAR}{_END})?"
 )
-MONTH_DAY = re.compile(
+MONTH_DAY = (
     rf"(?i)\b{_MONTH}\b\.?[ -](?P<the>the )?{_DAY}(?P<suffix>{_SUFFIX})?"
     rf"(?!\w|[.:/]\d|,\d| ?(?:%|[ap]\.?m\b))(?:(?:, ?| |-){_YEAR}{_END})?"
 )
-MONTH_YEAR = re.compile(rf"(?i)\b{_MONTH}\b\.?,? (?P<of>of )?{_YEAR}{_END}")
-MONTH_ALONE = re.compile(r"\b(?P<month>Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.(?![\w])")
-NUMERIC = re.compile(
+MONTH_YEAR = rf"(?i)\b{_MONTH}\b\.?,? (?P<of>of )?{_YEAR}{_END}"
+MONTH_ALONE = r"\b(?P<month>Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.(?![\w])"
+NUMERIC = (
     r"(?<![\w.,/:-])(?:(?P<year>[12]\d{3})(?P<sign>[-/.])(?P<month>0?[1-9]|1[0-2])(?P=sign)"
     r"(?P<day>0?[1-9]|[12]\d|3[01])"
     r"|(?P<first>0?[1-9]|[12]\d|3[01])(?P<mark>[-/.])(?P<second>0?[1-9]|[12]\d|3[01])(?P=mark)"
     r"(?P<last>[12]\d{3}|\d\d))(?![\w/-]|[.,:]\d)"
 )
-DECADE = re.compile(
-    r"(?<![\w.,/])(?:(?P<century>1\d|20)(?P<decade>\d)0 ?|['’]?(?P<short>[2-9]0))['’]?s\b(?!/)"
-)
-YEAR_PLURAL = re.compile(r"(?<![\w.,/])(?P<year>1\d{3}|20\d\d)s\b")
-DECADES = re.compile(
+DECADE = r"(?<![\w.,/])(?:(?P<century>1\d|20)(?P<decade>\d)0 ?|['’]?(?P<short>[2-9]0))['’]?s\b(?!/)"
+YEAR_PLURAL = r"(?<![\w.,/])(?P<year>1\d{3}|20\d\d)s\b"
+DECADES = (
     r"(?<![\w.,/])(?P<century>1\d|20)(?P<decade>\d)0s?[-–]"
     r"(?:(?P<other>1\d|20)(?P<tens>\d)0|['’]?(?P<short>\d)0)s\b"
 )
-QUARTER = re.compile(r"\b(?P<quarter>[1-4])Q(?P<year>\d\d|\d{4})\b")
-ERA = re.compile(r"(?<![\w.,/])(?P<year>\d{1,4}) (?=A\.?D\b|B\.?C\b|C\.?E\b|B\.?C\.?E\b)")
+QUARTER = r"\b(?P<quarter>[1-4])Q(?P<year>\d\d|\d{4})\b"
+ERA = r"(?<![\w.,/])(?P<year>\d{1,4}) (?=A\.?D\b|B\.?C\b|C\.?E\b|B\.?C\.?E\b)"
 
 _ZONE = (
     r"(?: ?(?P<zone>(?:[ECMP][SD]T|GMT|UTC|CET|CEST|BST|IST|JST|est|pst|cst|mst|gmt|utc|e\.s\.t|p\.s\.t)\b))?"
@@ -50,11 +48,11 @@ _ZONE = (
 _UNTIL = r"(?P<dash> ?[-–—] ?(?=\d))?"
 _MERIDIEM = r"(?P<meridiem>[ap]\.? ?m\b\.?|[AP]\.? ?M\b\.?)"
 _FROM = r"(?<![\w.,:/])(?:(?P<from>[01]?\d|2[0-4])(?::(?P<from_minute>[0-5]\d))?[-–])?"
-CLOCK = re.compile(
+CLOCK = (
     rf"{_FROM}{_HOUR}(?::(?P<minute>[0-5]\d)(?::(?P<second>[0-5]\d))?)(?![\d:]|[.,]\d)"
     rf"(?P<half> ?{_MERIDIEM})?{_ZONE}{_UNTIL}"
 )
-HOUR = re.compile(rf"{_FROM}{_HOUR}(?:\.(?P<minute>[0-5]\d))?(?P<half> ?{_MERIDIEM}){_ZONE}{_UNTIL}")
+HOUR = rf"{_FROM}{_HOUR}(?:\.(?P<minute>[0-5]\d))?(?P<half> ?{_MERIDIEM}){_ZONE}{_UNTIL}"
 
 
 def day_month(found: re.Match[str], british: bool) -> str | None:

@@ -18,13 +18,13 @@ _TOP = (
 )
 _HOST = r"[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,8}"
 _PATH = r"(?:[/?#][A-Za-z0-9._~:/?#@!$&*+=%-]{0,2000})?"
-ADDRESS = re.compile(
+ADDRESS = (
     rf"(?<![\w@/.-])(?:(?P<scheme>(?:https?|ftp|file)://)/?{_HOST}(?::\d{{1,5}})?{_PATH}"
     rf"|www\.{_HOST}{_PATH}"
     rf"|[A-Za-z0-9._%+&-]{{1,64}}@{_HOST}{_PATH}"
     rf"|[A-Za-z0-9_-]{{1,63}}(?:\.[A-Za-z0-9_-]{{2,63}}){{0,3}}\.(?:{_TOP})(?![\w@])(?!\.\w){_PATH})"
 )
-VERSION = re.compile(r"(?<![\w.,])[vV]?\d{1,6}(?:\.\d{1,6}){2,8}(?![\w]|\.\d)")
+VERSION = r"(?<![\w.,])[vV]?\d{1,6}(?:\.\d{1,6}){2,8}(?![\w]|\.\d)"
 _PART = re.compile(r"\d+|[A-Z]?[a-z]+|[A-Z]+(?![a-z])|.")
 _VOWEL = re.compile(r"[aeiouyAEIOUY]")
 

@@ -107,21 +107,31 @@ def several(unit: str) -> str:
     return before + space + _SEVERAL.get(last, last if last.endswith("hertz") else f"{last}s") + per + rest
 
 
+_SQUARE_AND_CUBIC = {"²": "square", "2": "square", "³": "cubic", "3": "cubic"}
+_LENGTHS = [
+    unit
+    for unit, name in (_METRIC | _NAMES).items()
+    if name.endswith(("meter", "foot", "inch", "yard", "mile")) and unit[-1] != "."
+] + [f"{prefix}m" for prefix in _PREFIXES]
+
+
 def _units() -> dict[str, str]:
     metric = {
         letter + unit: prefix + name for letter, prefix in _PREFIXES.items() for unit, name in _METRIC.items()
     }
     found = metric | _NAMES
-    lengths = [
-        unit for unit, name in found.items() if name.endswith(("meter", "foot", "inch", "yard", "mile"))
-    ]
-    for sign, power in {"²": "square", "2": "square", "³": "cubic", "3": "cubic"}.items():
-        found |= {unit + sign: f"{power} {found[unit]}" for unit in lengths if unit[-1] != "."}
+    for sign, power in _SQUARE_AND_CUBIC.items():
+        found |= {unit + sign: f"{power} {found[unit]}" for unit in _LENGTHS}
     return found
 
 
 UNITS = _units()
 """Names of units, of one of them."""
+UNIT = (
+    rf"(?:{one_of(_LENGTHS)})[{''.join(_SQUARE_AND_CUBIC)}]|{one_of(_NAMES)}|"
+    rf"[{''.join(_PREFIXES)}](?:{one_of(_METRIC)})"
+)
+"""A pattern of all of `UNITS`, much shorter than `one_of` them, which takes long to compile."""
 AMBIGUOUS_STATES = frozenset("AL CT DE HI ID IN LA MA MD ME MI MO MS OH OK OR PA VA".split(" "))
 """Other words or titles too; states before a postal code only."""
 STATES = {

@@ -15,38 +15,34 @@ def _names(table: str) -> frozenset[str]:
     return frozenset(table.split())
 
 
-ORDINAL = re.compile(rf"(?<![\w.,])(?P<number>{WHOLE})(?P<suffix>st|nd|rd|th|ST|ND|RD|TH)(?![A-Za-z0-9])")
-PLAIN = re.compile(
-    rf"(?<![\w.])(?<![A-Za-z]-)(?P<sign>(?<![\w)\].,])[-−+±](?=[\d.]))?(?P<number>{NUMBER})(?!\d)"
-)
+ORDINAL = rf"(?<![\w.,])(?P<number>{WHOLE})(?P<suffix>st|nd|rd|th|ST|ND|RD|TH)(?![A-Za-z0-9])"
+PLAIN = rf"(?<![\w.])(?<![A-Za-z]-)(?P<sign>(?<![\w)\].,])[-−+±](?=[\d.]))?(?P<number>{NUMBER})(?!\d)"
 SAID_OTHERWISE = {
     "24/7": "twenty four seven", "9/11": "nine eleven", "50/50": "fifty fifty", "20/20": "twenty twenty",
     "401(k)": "four oh one k", "403(b)": "four oh three b", "C++": "C plus plus", "C#": "C sharp",
     "F#": "F sharp", "and/or": "and or",
 }  # fmt: skip
-SAID = re.compile(rf"(?<![\w./-])(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-])")
+SAID = rf"(?<![\w./-])(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-])"
 _WORD = re.compile(r" ?([A-Za-z]{1,20})")
-INNER = re.compile(r"\d+(?:\.\d+(?![\w.]))?")
-MATH = re.compile(
+INNER = r"\d+(?:\.\d+(?![\w.]))?"
+MATH = (
     r"(?<=[\w)]) ?(?P<sign>[=≤≥≠≈×÷±]|[-−](?= ?\w{1,3} ?=)|(?<=[\d ])[<>+*](?=[ \d]))"
     r" ?(?=[\w(+−-])"
 )
-HOUSE = re.compile(
+HOUSE = (
     rf"(?<![\w.,/])(?P<number>\d{{1,5}}) (?P<before>(?:[NSEW]\.? )?(?:[A-Z0-9][\w'’]{{0,20}} ){{1,3}})"
     rf"(?P<street>{one_of(STREETS)}|hwy|st|ave|rd)\b(?P<dot>\.?)"
 )
-STATE = re.compile(
-    rf"(?<=, )(?P<state>{one_of(STATES)})\b(?:,? (?P<code>\d{{5}})(?:-(?P<more>\d{{4}}))?)?(?![\w-])"
-)
-STREET = re.compile(rf"(?<=[A-Za-z0-9] )(?P<street>{one_of(STREETS)})\.")
-TITLE = re.compile(rf"(?<!\w)(?P<title>{one_of(BEFORE_NAMES)})\.(?= ?[A-Z])")
-NUMBERED = re.compile(
+STATE = rf"(?<=, )(?P<state>{one_of(STATES)})\b(?:,? (?P<code>\d{{5}})(?:-(?P<more>\d{{4}}))?)?(?![\w-])"
+STREET = rf"(?<=[A-Za-z0-9] )(?P<street>{one_of(STREETS)})\."
+TITLE = rf"(?<!\w)(?P<title>{one_of(BEFORE_NAMES)})\.(?= ?[A-Z])"
+NUMBERED = (
     rf"(?<![\w.])(?:(?P<word>{one_of(BEFORE_NUMBERS)})\. ?(?=\d)"
     r"|N[°º]\.? ?(?=\d)|№ ?(?=\d)|§ ?(?=\d)|#(?=\d))"
 )
-ABBREVIATION = re.compile(rf"(?<![\w.])(?P<word>{one_of(ANYWHERE)})(?!\w)")
-ROMAN_AFTER_NAME = re.compile(r"(?<=[a-z] )(?P<roman>(?!I\b(?! (?:of|the)))(?:[IVX]{1,6}))\b(?!['’.-]\w)")
-ROMAN_AFTER_WORD = re.compile(
+ABBREVIATION = rf"(?<![\w.])(?P<word>{one_of(ANYWHERE)})(?!\w)"
+ROMAN_AFTER_NAME = r"(?<=[a-z] )(?P<roman>(?!I\b(?! (?:of|the)))(?:[IVX]{1,6}))\b(?!['’.-]\w)"
+ROMAN_AFTER_WORD = (
     r"(?i:\b(?P<word>chapter|part|volume|book|act|scene|section|article|phase|type|class|level|stage|"
     r"appendix|war|grade|title|tier|mark|episode|version|psalm|step|unit|super bowl|world war)) "
     r"(?P<roman>[IVXLCDM]{1,8})\b"
@@ -72,7 +68,7 @@ SIGNS = _MATH | {
     "†": "dagger", "¶": "paragraph", "→": "to", "‰": "per mille",
 }  # fmt: skip
 """Names of signs that stand alone."""
-SIGN = re.compile(
+SIGN = (
     r"(?P<hashtag>#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢])"
     r"|(?P<apart>(?<!\S)[#<>](?!\S))"
 )
@@ -117,7 +113,7 @@ def house(found: re.Match[str], british: bool) -> str:
     said = _within_word(number)
     words = []
     for word in found["before"].split():
-        ordinal_word = ORDINAL.fullmatch(word)
+        ordinal_word = re.fullmatch(ORDINAL, word)
         name = directions.get(word.rstrip("."), word)
         words.append((ordinal_number(ordinal_word, british) if ordinal_word else None) or name)
     street = STREETS[found["street"].capitalize()]
@@ -191,8 +187,9 @@ def sign(found: re.Match[str], british: bool) -> str:
 
 _PICTURE = "[\u2190-\u21ff\u2300-\u23ff\u2460-\u27bf\u2900-\u2bff\U0001f000-\U0001f1e5\U0001f200-\U0001faff]"
 # A picture with its variants, such as colours of the skin, is one; two letters are the flag of a country.
-EMOJI = re.compile(
-    rf"(?P<flag>[\U0001f1e6-\U0001f1ff]{{2}})|{_PICTURE}(?:[\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d{_PICTURE})*"
+EMOJI = (
+    rf"(?P<flag>[\U0001f1e6-\U0001f1ff]{{2}})|"
+    rf"{_PICTURE}(?:[\ufe0f\u20e3\U0001f3fb-\U0001f3ff]|\u200d{_PICTURE})*"
 )
 _FIRST_FLAG_LETTER = 0x1F1E6
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import time
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime_min.text import written_forms
 from runtime_min.text.written_forms import find_written_forms
+from runtime_min.text.written_forms.tables import UNIT, UNITS
 from tests.support.spoken import said
 
 CASES = {
@@ -165,6 +168,18 @@ def test_forms_are_in_order_and_their_words_are_letters(text: str) -> None:
         assert all(before.end <= after.start for before, after in pairwise(forms))
         assert all(0 <= form.start < form.end <= len(text) for form in forms)
         assert all(form.spoken == " ".join(form.spoken.split()) != "" for form in forms)
+
+
+@given(st.sampled_from([*chain(*CASES.values())]) | st.text("01٣/⁄(+#.:@,$-−×=IVXkgMay½ ", max_size=20))
+def test_a_text_with_a_form_has_one_of_its_characters(text: str) -> None:
+    present = {"0" if character.isdecimal() else character for character in text}
+    for needed, pattern, _ in written_forms._FORMS:
+        assert not needed or present & {*needed} or not re.search(pattern, text)
+
+
+def test_the_pattern_of_units_fits_all_units() -> None:
+    assert all(re.fullmatch(UNIT, unit) for unit in UNITS)
+    assert not any(re.fullmatch(UNIT, word) for word in ("A", "kx", "kg²", "dollars", ""))
 
 
 @given(st.integers(0, 10**40))
