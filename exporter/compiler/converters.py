@@ -84,6 +84,11 @@ def _fixed(tensor: Any, axis: int) -> int:
     return int(tensor.ty.shape[axis])
 
 
+def _dtype(tensor: Any) -> str:
+    """Returns the type of a tensor's elements."""
+    return str(tensor.ty.dtype)
+
+
 def _length(tensor: Any) -> Any:
     """Returns the last dimension, symbolic."""
     return tensor.ty.shape[len(tensor.ty.shape) - 1]
@@ -108,6 +113,7 @@ def _conv1d(
         scale=scale,
         reads_channels_last=reads_channels_last,
         writes_channels_last=writes_channels_last,
+        weight_dtype=_dtype(weight),
     )
     return emit.call(
         f"conv1d_{spec.in_channels}_{spec.out_channels}_{spec.taps}",
@@ -142,6 +148,7 @@ def _winograd_conv1d(
         reads_channels_last=True,
         writes_channels_last=True,
         in_place=in_place,
+        weight_dtype=_dtype(weight),
     )
     return emit.call(
         f"winograd_{spec.in_channels}_{taps}_{dilation}", winograd.convolution, (spec, *emit.sizes),
@@ -156,7 +163,7 @@ def _adain_affine(
     *weights, epsilon = rest
     family, channels = emit.kernels.adain, _fixed(weights[-1], 0)
     make = family.adain_affine_channels_last if channels_last else family.adain_affine
-    sizes = (channels, _fixed(style, 1), epsilon)
+    sizes = (channels, _fixed(style, 1), epsilon, _dtype(weights[0]))
     return emit.call("adain_affine", make, sizes, [x, style, *weights], [3, channels])
 
 
@@ -197,7 +204,7 @@ def _embedding(emit: KernelEmitter, token_ids: Any, table: Any, positions: Any =
 
 def _bidirectional_lstm(emit: KernelEmitter, gates: Any, recurrent: Any) -> relax.Var:
     hidden = _fixed(recurrent, 2)
-    sizes, shape = (hidden, *emit.sizes), [1, 2 * hidden, _length(gates)]
+    sizes, shape = (hidden, *emit.sizes, _dtype(recurrent)), [1, 2 * hidden, _length(gates)]
     return emit.call("lstm", emit.kernels.lstm.bidirectional_lstm, sizes, [gates, recurrent], shape)
 
 

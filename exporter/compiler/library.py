@@ -28,6 +28,8 @@ class Job:
     level: CpuLevel
     device: str = "cpu"
     """Device of the stage: ``cpu``, ``metal`` or ``cuda``."""
+    precision: str = "float32"
+    """Precision of the stored weights, one of `exporter.compiler.precision.PRECISIONS`."""
 
     @property
     def stage(self) -> str:

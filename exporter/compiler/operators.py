@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable
 from typing import Any, Optional
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -19,8 +18,8 @@ from torch import Tensor
 from exporter.compiler.kernels.harmonic_source import SAMPLES_PER_F0
 from exporter.compiler.kernels.lstm import UNITS
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK
-from exporter.compiler.kernels.toom_cook import SCHEMES
 from exporter.compiler.kernels.winograd import BLOCK
+from exporter.compiler.toom_cook_convolution import toom_cook_convolution
 from runtime_min.format.signatures import SAMPLE_RATE, SPECTRUM_CHANNELS
 
 NAMESPACE = "kokoro_export"
@@ -45,7 +44,7 @@ def _operator(
 
 def _unpack(weight: Tensor) -> Tensor:
     """Returns a weight [out/8, in, taps, 8] as [out, in, taps]."""
-    return weight.permute(0, 3, 1, 2).flatten(0, 1)
+    return weight.float().permute(0, 3, 1, 2).flatten(0, 1)
 
 
 def _activate(x: Tensor, affine: Tensor | None, alpha: Tensor | None, slope: float | None) -> Tensor:
@@ -119,10 +118,9 @@ def winograd_conv1d(
     in_place: bool = False,
 ) -> Tensor:
     """See `kernels.winograd.convolution`; channels are last. `in_place` is for the kernel alone."""
-    back = torch.from_numpy(np.linalg.pinv(SCHEMES[taps].filter_transform))
-    filters = torch.einsum("bpco,tp->boct", weight.double(), back).flatten(0, 1)
+    factors = weight.permute(1, 0, 3, 2).flatten(1, 2)
     activated = _activate(x.transpose(1, 2), affine, alpha, slope)
-    y = F.conv1d(activated, filters.float(), bias, 1, padding, dilation).transpose(1, 2).contiguous()
+    y = toom_cook_convolution(activated, factors, taps, padding, dilation).mT.float() + bias
     for addend in (residual, other):
         y = y if addend is None else y + addend
     return y * scale
@@ -141,7 +139,7 @@ def adain_affine(
     channels_last: bool = False,
 ) -> Tensor:
     """See `kernels.adain`."""
-    gamma, beta = F.linear(style, fc_weight, fc_bias)[0].chunk(2)
+    gamma, beta = F.linear(style, fc_weight.float(), fc_bias)[0].chunk(2)
     variance, mean = torch.var_mean(x[0], dim=0 if channels_last else 1, correction=0)
     scale = (1 + gamma) * weight * torch.rsqrt(variance + epsilon)
     return torch.stack([mean, scale, (1 + gamma) * bias + beta])
@@ -190,7 +188,7 @@ def token_embedding(token_ids: Tensor, table: Tensor, positions: Optional[Tensor
 def bidirectional_lstm(gates: Tensor, recurrent: Tensor) -> Tensor:
     """See `kernels.lstm.bidirectional_lstm`."""
     hidden = recurrent.shape[2]
-    blocks = recurrent.reshape(2, hidden // UNITS, hidden, 4, UNITS)
+    blocks = recurrent.float().reshape(2, hidden // UNITS, hidden, 4, UNITS)
     weights = blocks.permute(0, 3, 1, 4, 2).reshape(2, 4 * hidden, hidden)
     directions = []
     for direction, weight in enumerate(weights):

@@ -72,9 +72,11 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
     return BundleContents(contents, tensors, plan.voices, copies)
 
 
-def stage_parameters(checkpoint: Checkpoint, stage: str, source_apart: bool) -> list[Weight]:
+def stage_parameters(
+    checkpoint: Checkpoint, stage: str, source_apart: bool, precision: str = "float32"
+) -> list[Weight]:
     """Returns the parameters of a stage in call order; its name before theirs keeps them apart."""
-    weights = stage_weights(make_stage(stage, checkpoint.model, source_apart))
+    weights = stage_weights(make_stage(stage, checkpoint.model, source_apart, precision))
     return [replace(weight, name=f"{stage}.{weight.name}") for weight in weights]
 
 

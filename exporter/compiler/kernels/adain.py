@@ -40,11 +40,12 @@ class Arguments(NamedTuple):
 
 
 def adain_function(
-    channels: int, style_size: int, channels_last: bool, body: Callable[[Arguments, Any], None]
-) -> PrimFunc:
+    channels: int, style_size: int, channels_last: bool, body: Callable[[Arguments, Any], None],
+    weight_dtype: str = "float32",
+) -> PrimFunc:  # fmt: skip
     """Returns a kernel that declares AdaIN's arguments and runs the macro `body(arguments, n)`.
 
-    Arguments, float32: x [1, channels, n], or [1, n, channels] with the channels last;
+    Arguments, float32 but `fc_weight`: x [1, channels, n], or [1, n, channels] with the channels last;
     styles [1, style_size]; fc_weight [2 * channels, style_size]; fc_bias [2 * channels]; weight [channels];
     bias [channels]; the output [3, channels]: mean, scale and shift.
     """
@@ -58,7 +59,9 @@ def adain_function(
         bias=(channels,),
         affine=(3, channels),
     )
-    return kernel_function(lambda **buffers: body(Arguments(**buffers), n), shapes._asdict())
+    return kernel_function(
+        lambda **buffers: body(Arguments(**buffers), n), shapes._asdict(), {"fc_weight": weight_dtype}
+    )
 
 
 def store_affine(
@@ -86,10 +89,8 @@ def _write_affine(channels: int, style: int, epsilon: float) -> Any:
                 product[lane] = T.float32(0)
             for vector in T.serial(style // _LANES):
                 for lane in T.vectorized(_LANES):
-                    product[lane] = (
-                        product[lane]
-                        + arguments.styles[0, vector * _LANES + lane]
-                        * arguments.fc_weight[part * channels + channel, vector * _LANES + lane]
+                    product[lane] = product[lane] + arguments.styles[0, vector * _LANES + lane] * T.cast(
+                        arguments.fc_weight[part * channels + channel, vector * _LANES + lane], "float32"
                     )
             linear[part] = arguments.fc_bias[part * channels + channel]
             for lane in T.serial(_LANES):
@@ -99,7 +100,7 @@ def _write_affine(channels: int, style: int, epsilon: float) -> Any:
     return write
 
 
-def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
+def adain_affine(channels: int, style: int, epsilon: float, weight_dtype: str = "float32") -> PrimFunc:
     """Returns the kernel for channels first; its arguments are those of `adain_function`."""
     write_affine = _write_affine(channels, style, epsilon)
 
@@ -147,7 +148,7 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
             total[1] = total[1] / T.cast(n, "float32") - total[2] * total[2]
             write_affine(arguments, total[0], total[1], channel)
 
-    return adain_function(channels, style, False, reduce_to_affine)
+    return adain_function(channels, style, False, reduce_to_affine, weight_dtype)
 
 
 def _sum_block(lanes: int) -> Any:
@@ -203,7 +204,9 @@ def _merge(lanes: int) -> Any:
     return merge
 
 
-def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> PrimFunc:
+def adain_affine_channels_last(
+    channels: int, style: int, epsilon: float, weight_dtype: str = "float32"
+) -> PrimFunc:
     """Returns the kernel for channels last, which reads x from memory once.
 
     The time axis is divided into `_SEGMENTS` segments, and each into blocks that stay in the cache. Their
@@ -257,4 +260,4 @@ def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> Pri
                     group * _LANES + lane,
                 )
 
-    return adain_function(channels, style, True, reduce_to_affine)
+    return adain_function(channels, style, True, reduce_to_affine, weight_dtype)

@@ -123,7 +123,7 @@ def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
         partial: Any, weight: Any, tile: Any, block: Any, source: Any, tap: Any, first_row: Any, column: Any
     ) -> None:
         with shape.each() as (row, vector, lane):
-            factor = weight[block, source, tap, first_row + row]
+            factor = T.cast(weight[block, source, tap, first_row + row], "float32")
             sample = tile[source, column + vector * shape.lanes + lane + tap * spec.dilation]
             T.buffer_store(partial, partial[row, vector, lane] + factor * sample, [row, vector, lane])
 

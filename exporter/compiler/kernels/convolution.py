@@ -34,6 +34,7 @@ class Convolution:
         reads_channels_last: the input is [1, time, channels] instead of [1, channels, time].
         writes_channels_last: the same for the output and the residuals.
         in_place: the output overwrites the first residual, so the two share one argument.
+        weight_dtype: type of the stored weight.
     """
 
     out_channels: int
@@ -49,6 +50,7 @@ class Convolution:
     reads_channels_last: bool = False
     writes_channels_last: bool = False
     in_place: bool = False
+    weight_dtype: str = "float32"
 
     @property
     def growth(self) -> int:
@@ -97,10 +99,10 @@ def convolution_function(
 ) -> PrimFunc:
     """Returns a kernel that declares the arguments of a convolution and runs the macro `body(buffers, n)`.
 
-    Arguments, float32: x [1, in, n]; weight `weight_shape`; bias [out]; affine [3, in] (mean, scale, shift)
-    with AdaIN, else [1]; alpha [2, in] (alpha, 1/alpha) with Snake, else [1]; residual and other
-    [1, out, n + growth] where used, else [1]; the output [1, out, n + growth]. Where `spec` has the channels
-    last, the last two axes change places. With `spec.in_place` there is no argument residual.
+    Arguments, float32 but the weight: x [1, in, n]; weight `weight_shape`; bias [out]; affine [3, in]
+    (mean, scale, shift) with AdaIN, else [1]; alpha [2, in] (alpha, 1/alpha) with Snake, else [1]; residual
+    and other [1, out, n + growth] where used, else [1]; the output [1, out, n + growth]. Where `spec` has
+    the channels last, the last two axes change places. With `spec.in_place` there is no argument residual.
     """
     n = length()
     output = spec.output_shape(n + spec.growth)
@@ -117,7 +119,9 @@ def convolution_function(
     if spec.in_place:
         del shapes["residual"]
     return kernel_function(
-        lambda **buffers: body(Buffers(**{"residual": buffers["y"], **buffers}), n), shapes
+        lambda **buffers: body(Buffers(**{"residual": buffers["y"], **buffers}), n),
+        shapes,
+        {"weight": spec.weight_dtype},
     )
 
 

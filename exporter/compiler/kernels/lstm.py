@@ -71,9 +71,8 @@ def _multiply(weight: Any, state: Any, total: Any, hidden: Any, chains: Any, whe
     for group in T.serial(hidden // chains):
         for chain in T.unroll(chains):
             for row in T.vectorized(ROWS):
-                total[chain, row] += (
-                    state[where[2], group * chains + chain]
-                    * weight[where[0], where[1], group * chains + chain, row]
+                total[chain, row] += state[where[2], group * chains + chain] * T.cast(
+                    weight[where[0], where[1], group * chains + chain, row], "float32"
                 )
     for chain in T.unroll(1, chains):
         for row in T.vectorized(ROWS):
@@ -94,7 +93,7 @@ def _update(total: Any, cell: Any, state: Any, block: Any, step: Any) -> None:
         ) * vector_math.tanh(cell[block * UNITS + unit])
 
 
-def bidirectional_lstm(hidden: int, tiles: Tiles) -> PrimFunc:
+def bidirectional_lstm(hidden: int, tiles: Tiles, weight_dtype: str = "float32") -> PrimFunc:
     """Both directions of an LSTM, one thread each, over exactly the n time steps of the input.
 
     Buffers, float32: gates [1, 8 * hidden, n], which is W_ih x + b_ih + b_hh of the forward direction (input,
@@ -105,6 +104,7 @@ def bidirectional_lstm(hidden: int, tiles: Tiles) -> PrimFunc:
     Args:
         hidden: hidden units of a direction, a multiple of 16.
         tiles: the CPU level's.
+        weight_dtype: type of the stored weights.
 
     Raises:
         ValueError: `hidden` is not a multiple of 16.
@@ -115,7 +115,10 @@ def bidirectional_lstm(hidden: int, tiles: Tiles) -> PrimFunc:
 
     n = length()
 
-    @kernel(gates=(1, 8 * hidden, n), weight=(2, blocks, hidden, ROWS), output=(1, 2 * hidden, n))
+    @kernel(
+        {"weight": weight_dtype},
+        gates=(1, 8 * hidden, n), weight=(2, blocks, hidden, ROWS), output=(1, 2 * hidden, n),
+    )  # fmt: skip
     def lstm(gates: Any, weight: Any, output: Any) -> None:
         for direction in T.parallel(2):
             rows = T.alloc_buffer((blocks, STEPS, ROWS), "float32")

@@ -21,7 +21,9 @@ class Scheme:
     """F(outputs, taps) at real points, infinity, and pairs of conjugate points of the unit circle.
 
     Samples are mapped to as many *values*: one for each real point, real and imaginary part for each pair.
-    Products are made of sums of values.
+    Products are made of sums of values. Each product's factors are multiplied by a power of two and its
+    values divided by it, which changes no digit. It keeps factors as large as the taps: without it they reach
+    down to 2**-11 of them, where float16 has lost its digits.
 
     Attributes:
         outputs: samples that one transform gives.
@@ -65,11 +67,22 @@ class Scheme:
         return np.where(np.abs(values) < 1e-12, 0, values)
 
     @cached_property
+    def _scales(self) -> Matrix:
+        """The power of two of each value's products, [samples]."""
+        sizes = np.linalg.norm(self._unscaled_factors, axis=1)
+        count = len(self.real) + 1
+        pairs = np.repeat(sizes[count:].reshape(-1, 3).max(axis=1), 2)
+        # Opposite points have equal sizes but for rounding.
+        exponents = np.round(np.round(np.log2([*sizes[:count], *pairs]), 6))
+        return np.asarray(2.0**-exponents, np.float64)
+
+    @cached_property
     def analysis(self) -> Matrix:
         """Values of samples, [samples, samples]."""
         rows = [np.append(self._interpolation(point), 0) for point in self._points]
         roots = [*self._points, *(root.conjugate() for root in self._points[len(self.real) :])]
-        return self._values_of(rows, np.asarray(np.poly(roots)[::-1].real, np.float64))
+        values = self._values_of(rows, np.asarray(np.poly(roots)[::-1].real, np.float64))
+        return values / self._scales[:, None]
 
     @cached_property
     def spread(self) -> Matrix:
@@ -85,6 +98,12 @@ class Scheme:
     @cached_property
     def filter_transform(self) -> Matrix:
         """Factors of the products from taps, [products, taps]: for a pair c, d - c and c + d."""
+        count = len(self.real) + 1
+        pairs = np.repeat(self._scales[count::2], 3)
+        return self._unscaled_factors * np.append(self._scales[:count], pairs)[:, None]
+
+    @cached_property
+    def _unscaled_factors(self) -> Matrix:
         powers = np.arange(self.taps)
         rows = []
         for point in self._points:
@@ -153,3 +172,9 @@ SCHEMES: dict[int, Scheme] = {
     11: Scheme(14, 11, _opposite(1, 2, 1 / 2, 3 / 2, 3 / 4), _unit(14)),
 }
 """By the taps of a convolution."""
+
+
+def transform_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Returns the factors [out, in, products] of a weight [out, in, taps], in float64 and rounded once."""
+    factors = weight.astype(np.float64) @ SCHEMES[weight.shape[2]].filter_transform.T
+    return np.asarray(factors, np.float32)

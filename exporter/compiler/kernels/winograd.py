@@ -23,7 +23,7 @@ from exporter.compiler.kernels.convolution import (
 )
 from exporter.compiler.kernels.register_tile import RegisterTile
 from exporter.compiler.kernels.tiles import Sizes, Tiles
-from exporter.compiler.kernels.toom_cook import SCHEMES, Matrix, Scheme, opposites
+from exporter.compiler.kernels.toom_cook import SCHEMES, Matrix, Scheme, opposites, transform_weight
 
 BLOCK = 32
 """Output channels that lie together in packed weights; one packing serves every CPU level."""
@@ -54,11 +54,9 @@ def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
 
 def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
     """Returns [out, in, taps] transformed to [out/32, products, in, 32], in float64 and rounded once."""
-    out, channels, taps = weight.shape
-    scheme = SCHEMES[taps]
-    factors = weight.astype(np.float64) @ scheme.filter_transform.T
-    blocks = factors.reshape(out // BLOCK, BLOCK, channels, scheme.products)
-    return np.ascontiguousarray(blocks.transpose(0, 3, 2, 1), dtype=np.float32)
+    factors = transform_weight(weight)
+    blocks = factors.reshape(-1, BLOCK, *factors.shape[1:])
+    return np.ascontiguousarray(blocks.transpose(0, 3, 2, 1))
 
 
 def _combine(row: NDArray[np.float64], sample: Sample) -> Any:
@@ -187,7 +185,9 @@ def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
         block, point, channel, group, part = place
         with tile.each() as (row, vector, lane):
             sample = transformed[point, group * tile.rows + row, channel]
-            factor = weight[block, point, channel, (part * tile.vectors + vector) * tile.lanes + lane]
+            factor = T.cast(
+                weight[block, point, channel, (part * tile.vectors + vector) * tile.lanes + lane], "float32"
+            )
             T.buffer_store(total, total[row, vector, lane] + sample * factor, [row, vector, lane])
 
     def store_all(product: Any, total: Any, point: Any, group: Any, part: Any) -> None:

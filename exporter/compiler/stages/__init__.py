@@ -8,7 +8,9 @@ from typing import Any
 
 from torch import nn
 
+from exporter.compiler.precision import rounded
 from exporter.compiler.stages.audio import F0N, Decoder, HarmonicSource, SpectrumDecoder
+from exporter.compiler.stages.layers import is_large
 from exporter.compiler.stages.text import Bert, Duration, TextEncoder
 
 STAGE_MODULES: dict[str, Callable[[Any], nn.Module]] = {
@@ -25,10 +27,23 @@ _SOURCE_APART: dict[str, Callable[[Any], nn.Module]] = {
 }
 
 
-def make_stage(name: str, model: nn.Module, source_apart: bool = False) -> nn.Module:
+def make_stage(
+    name: str, model: nn.Module, source_apart: bool = False, precision: str = "float32"
+) -> nn.Module:
     """Returns the stage `name` with the weights of `model` (a `kokoro.KModel`).
 
-    With `source_apart` the harmonic source is a stage of its own, and the decoder is one for a GPU.
+    Args:
+        name: of the stage.
+        model: the model.
+        source_apart: the harmonic source is a stage of its own, and the decoder is one for a GPU.
+        precision: one of `PRECISIONS`, in which the large weights are stored.
+
+    Raises:
+        PrecisionError: a weight is too large for the precision.
     """
     modules = STAGE_MODULES | _SOURCE_APART if source_apart else STAGE_MODULES
-    return modules[name](model).eval()
+    stage = modules[name](model).eval()
+    for name, value in stage.named_parameters():
+        if is_large(value):
+            value.data = rounded(value.data, precision, name)
+    return stage

@@ -15,6 +15,7 @@ from exporter.compiler.stages.layers import (
     effective_weight,
     parameter,
 )
+from exporter.compiler.toom_cook_convolution import phases_of
 
 
 class F0N(nn.Module):
@@ -89,16 +90,13 @@ class Upsampler(nn.Module):
         self, conv: nn.ConvTranspose1d, reflect: bool, reads_channels_last: bool, winograd: bool = False
     ) -> None:
         super().__init__()
-        inputs, outputs, taps = conv.weight.shape
+        taps = conv.weight.shape[2]
         self.stride, self.padding, self.reflect = conv.stride[0], int(conv.padding[0]), reflect
         if taps != 2 * self.stride or conv.output_padding != (0,) or self.stride != 2 * self.padding:
             raise ValueError(
                 f"unsupported upsampler {conv}: expected a kernel of twice the stride, no padding of output"
             )
-        weight = effective_weight(conv).permute(2, 1, 0)  # taps, out, in
-        # Tap 0 of the dense convolution reads the sample before, tap 1 the sample itself.
-        phases = torch.stack([weight[self.stride :], weight[: self.stride]], dim=-1)
-        dense = phases.reshape(self.stride * outputs, inputs, 2)
+        dense = phases_of(effective_weight(conv), self.stride)
         assert conv.bias is not None
         bias = conv.bias.repeat(self.stride)
         self.conv: Conv | WinogradConv

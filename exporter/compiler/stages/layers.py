@@ -16,25 +16,33 @@ ROW_MAJOR = "row-major"
 LSTM_LAYOUT = f"lstm[direction,hidden/{lstm.UNITS},hidden,4*{lstm.UNITS}]"
 
 
-def parameter(value: Tensor, layout: str = ROW_MAJOR) -> nn.Parameter:
-    """Returns a contiguous float32 copy of `value`, marked with the name of its layout for the manifest."""
+def parameter(value: Tensor, layout: str = ROW_MAJOR, *, large: bool = False) -> nn.Parameter:
+    """Returns a contiguous float32 copy of `value`, marked with the name of its layout for the manifest.
+
+    A large one is stored in the bundle's precision.
+    """
     made = nn.Parameter(value.detach().to(torch.float32).contiguous().clone(), requires_grad=False)
-    made.weight_layout = layout  # type: ignore[attr-defined]
+    made.weight_layout, made.large = layout, large  # type: ignore[attr-defined]
     return made
 
 
 def packed(pack: Callable[..., NDArray[np.float32]], layout: str, *weights: Tensor) -> nn.Parameter:
-    """Returns weights in a kernel's layout; weights on the device ``meta`` give a parameter there."""
+    """Returns large weights in a kernel's layout; weights on the device ``meta`` give a parameter there."""
     arrays = [
         (torch.zeros_like(weight, device="cpu") if weight.is_meta else weight.detach()).numpy()
         for weight in weights
     ]
-    return parameter(torch.from_numpy(pack(*arrays)).to(weights[0].device), layout)
+    return parameter(torch.from_numpy(pack(*arrays)).to(weights[0].device), layout, large=True)
 
 
 def layout_of(value: nn.Parameter) -> str:
     """Returns the name of a parameter's layout."""
     return str(getattr(value, "weight_layout", ROW_MAJOR))
+
+
+def is_large(value: nn.Parameter) -> bool:
+    """True if a parameter is stored in the bundle's precision."""
+    return bool(getattr(value, "large", False))
 
 
 def effective_weight(module: Any) -> Tensor:
@@ -146,7 +154,7 @@ class AdaIN(nn.Module):
     def __init__(self, module: Any, channels_last: bool = False) -> None:
         super().__init__()
         self.channels_last = channels_last
-        self.fc_weight, self.fc_bias = parameter(module.fc.weight), parameter(module.fc.bias)
+        self.fc_weight, self.fc_bias = parameter(module.fc.weight, large=True), parameter(module.fc.bias)
         self.weight, self.bias = parameter(module.norm.weight), parameter(module.norm.bias)
         self.epsilon = float(module.norm.eps)
 

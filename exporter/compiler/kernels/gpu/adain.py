@@ -45,10 +45,8 @@ def _write_affine(channels: int, style: int, epsilon: float, threads: int) -> An
             linear[part] = T.float32(0)
             for turn in T.serial(-(-style // threads)):
                 if turn * threads + thread < style:
-                    linear[part] = (
-                        linear[part]
-                        + arguments.styles[0, turn * threads + thread]
-                        * arguments.fc_weight[part * channels + channel, turn * threads + thread]
+                    linear[part] = linear[part] + arguments.styles[0, turn * threads + thread] * T.cast(
+                        arguments.fc_weight[part * channels + channel, turn * threads + thread], "float32"
                     )
         reduce(linear, thread)
         if thread == 0:
@@ -59,7 +57,7 @@ def _write_affine(channels: int, style: int, epsilon: float, threads: int) -> An
     return write
 
 
-def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
+def adain_affine(channels: int, style: int, epsilon: float, weight_dtype: str = "float32") -> PrimFunc:
     """Returns the kernel for channels first, a block of threads for each channel."""
     reduce, write_affine = _sum(THREADS), _write_affine(channels, style, epsilon, THREADS)
 
@@ -92,7 +90,7 @@ def adain_affine(channels: int, style: int, epsilon: float) -> PrimFunc:
                 sums[1] = sums[1] / T.cast(length, "float32") - sums[0] * sums[0]
                 write_affine(arguments, mean[0] + sums[0], sums[1], channel, thread)
 
-    return adain_function(channels, style, False, reduce_to_affine)
+    return adain_function(channels, style, False, reduce_to_affine, weight_dtype)
 
 
 _sum_rows = sum_rows(2)
@@ -125,7 +123,9 @@ def _sum_segment(
     sums[1] = sums[1] - sums[0] * mean[1]
 
 
-def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> PrimFunc:
+def adain_affine_channels_last(
+    channels: int, style: int, epsilon: float, weight_dtype: str = "float32"
+) -> PrimFunc:
     """Returns the kernel for channels last: a launch for each segment's statistics, one that merges them."""
     if channels % LANES:
         raise ValueError(f"{channels} channels are not a multiple of {LANES}")
@@ -177,4 +177,4 @@ def adain_affine_channels_last(channels: int, style: int, epsilon: float) -> Pri
                     arguments, mean[0], (sums[0] + sums[1]) / T.cast(total, "float32"), channel, segment
                 )
 
-    return adain_function(channels, style, True, reduce_to_affine)
+    return adain_function(channels, style, True, reduce_to_affine, weight_dtype)

@@ -89,7 +89,10 @@ def _load_weights(spec: Convolution, channels: int) -> Any:
             if index < size:
                 weights[block, product, index % CHANNEL_BLOCK] = T.if_then_else(
                     first_block + block < spec.out_channels // CHANNEL_BLOCK and channel < spec.in_channels,
-                    weight[first_block + block, channel, product % spec.taps, index % CHANNEL_BLOCK],
+                    T.cast(
+                        weight[first_block + block, channel, product % spec.taps, index % CHANNEL_BLOCK],
+                        "float32",
+                    ),
                     T.float32(0),
                 )
 

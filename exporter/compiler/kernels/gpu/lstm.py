@@ -18,7 +18,7 @@ CHUNK = 16
 """Products that are summed before the sum is added to the total, because long sums round more."""
 
 
-def bidirectional_lstm(hidden: int) -> PrimFunc:
+def bidirectional_lstm(hidden: int, weight_dtype: str = "float32") -> PrimFunc:
     """Both directions of an LSTM; buffers as those of `kernels.lstm.bidirectional_lstm`.
 
     Raises:
@@ -33,7 +33,10 @@ def bidirectional_lstm(hidden: int) -> PrimFunc:
 
     n = length()
 
-    @kernel(gates=(1, 8 * hidden, n), weight=(2, blocks, hidden, ROWS), output=(1, 2 * hidden, n))
+    @kernel(
+        {"weight": weight_dtype},
+        gates=(1, 8 * hidden, n), weight=(2, blocks, hidden, ROWS), output=(1, 2 * hidden, n),
+    )  # fmt: skip
     def lstm(gates: Any, weight: Any, output: Any) -> None:
         for direction in T.thread_binding(2, thread="blockIdx.x"):
             for unit in T.thread_binding(hidden, thread="threadIdx.x"):
@@ -55,15 +58,14 @@ def bidirectional_lstm(hidden: int) -> PrimFunc:
                             partial[gate] = T.float32(0)
                         for source in T.serial(CHUNK):
                             for gate in T.unroll(4):
-                                partial[gate] = (
-                                    partial[gate]
-                                    + state[chunk * CHUNK + source]
-                                    * weight[
+                                partial[gate] = partial[gate] + state[chunk * CHUNK + source] * T.cast(
+                                    weight[
                                         direction,
                                         T.floordiv(unit, UNITS),
                                         chunk * CHUNK + source,
                                         gate * UNITS + unit % UNITS,
-                                    ]
+                                    ],
+                                    "float32",
                                 )
                         for gate in T.unroll(4):
                             total[gate] = total[gate] + partial[gate]

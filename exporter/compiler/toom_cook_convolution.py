@@ -1,0 +1,86 @@
+"""What `kernels.winograd` computes, in float64 and in kokoro's own modules, from transformed weights.
+
+A convolution of rounded transformed weights is no convolution: an output depends on its place in its block
+of time. So a reference needs the blocks too. Nothing here imports TVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from exporter.compiler.kernels.toom_cook import SCHEMES, transform_weight
+
+Round = Callable[[Tensor], Tensor]
+
+
+def stored_factors(weight: Tensor, rounded: Round) -> Tensor:
+    """Returns a weight [out, in, taps] transformed and rounded as it is stored, [products, out, in]."""
+    factors = torch.from_numpy(transform_weight(weight.detach().float().numpy()))
+    return rounded(factors).permute(2, 0, 1).double()
+
+
+def toom_cook_convolution(x: Tensor, factors: Tensor, taps: int, padding: int, dilation: int) -> Tensor:
+    """Returns the convolution of x [1, in, n] by factors [products, out, in], in float64.
+
+    It has `kernels.winograd`'s blocks of time, and n + 2 * padding - dilation * (taps - 1) steps.
+    """
+    scheme = SCHEMES[taps]
+    length = x.shape[2] + 2 * padding - dilation * (taps - 1)
+    stride, span = scheme.outputs * dilation, scheme.samples * dilation
+    blocks = -(-length // stride)
+    padded = F.pad(x[0].double(), (padding, (blocks - 1) * stride + span - padding - x.shape[2]))
+    windows = padded.unfold(1, span, stride).reshape(-1, blocks, scheme.samples, dilation)
+    spread, gather = (
+        torch.from_numpy(matrix)
+        for matrix in (scheme.spread @ scheme.analysis, scheme.synthesis @ scheme.gather)
+    )
+    samples = torch.einsum("ps,cbsd->pcbd", spread, windows)
+    products = factors.double() @ samples.flatten(2)
+    outputs = torch.einsum("sp,pox->osx", gather, products)
+    steps = outputs.reshape(-1, scheme.outputs, blocks, dilation).transpose(1, 2)
+    return steps.flatten(1)[None, :, :length]
+
+
+class ToomCookConv1d(nn.Module):
+    """kokoro's `Conv1d` with a bias and without a stride, of weights that are rounded after the transform."""
+
+    def __init__(self, conv: nn.Conv1d, rounded: Round) -> None:
+        super().__init__()
+        self.taps, self.padding, self.dilation = conv.kernel_size[0], int(conv.padding[0]), conv.dilation[0]
+        assert conv.bias is not None
+        self.factors, self.bias = stored_factors(conv.weight, rounded), conv.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Maps [1, in, n] to [1, out, n + growth]."""
+        y = toom_cook_convolution(x, self.factors, self.taps, self.padding, self.dilation)
+        return (y + self.bias[:, None]).to(x.dtype)
+
+
+class ToomCookConvTranspose1d(nn.Module):
+    """kokoro's `ConvTranspose1d` whose kernel is twice its stride, of phases that are rounded likewise."""
+
+    def __init__(self, conv: nn.ConvTranspose1d, rounded: Round) -> None:
+        super().__init__()
+        assert conv.bias is not None
+        self.stride, self.padding, self.bias = conv.stride[0], int(conv.padding[0]), conv.bias
+        self.factors = stored_factors(phases_of(conv.weight, self.stride), rounded)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Maps [1, in, n] to [1, out, stride * n]."""
+        phases = toom_cook_convolution(x, self.factors, 2, 1, 1)
+        signal = phases.reshape(self.stride, -1, x.shape[2] + 1).permute(1, 2, 0).flatten(1)
+        y = signal[None, :, self.padding : self.padding + self.stride * x.shape[2]] + self.bias[:, None]
+        return y.to(x.dtype)
+
+
+def phases_of(weight: Tensor, stride: int) -> Tensor:
+    """Returns a transposed convolution's weight [in, out, 2 * stride] as one of two taps to all phases.
+
+    Tap 0 of the dense convolution [stride * out, in, 2] reads the sample before, tap 1 the sample itself.
+    """
+    taps_first = weight.permute(2, 1, 0)  # taps, out, in
+    return torch.stack([taps_first[stride:], taps_first[:stride]], dim=-1).flatten(0, 1)

@@ -1,0 +1,153 @@
+"""Weights are stored in a bundle's precision, and kokoro itself can compute with the same numbers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from exporter.compiler.kernels import winograd
+from exporter.compiler.kernels.toom_cook import SCHEMES
+from exporter.compiler.kokoro_model import build_model, model_without_weights
+from exporter.compiler.precision import PRECISIONS, PrecisionError, round_as_stored, rounded
+from exporter.compiler.stages import make_stage
+from exporter.compiler.stages.audio import Upsampler
+from exporter.compiler.stages.layers import WinogradConv, is_large
+from exporter.compiler.toom_cook_convolution import (
+    ToomCookConv1d,
+    ToomCookConvTranspose1d,
+    stored_factors,
+    toom_cook_convolution,
+)
+from exporter.model.config import OFFICIAL_CONFIG
+from runtime_min.format.signatures import STAGE_NAMES, stage_names
+from runtime_min.model.distances import snr
+from tests.support.small_checkpoint import small_config
+
+
+def half(value: torch.Tensor) -> torch.Tensor:
+    return rounded(value, "float16", "of a test")
+
+
+CONFIG = small_config()
+CONFIG["istftnet"]["upsample_initial_channel"] = 128
+"""A model of few layers, with as few channels as Toom-Cook's kernels compute."""
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return build_model(CONFIG)
+
+
+def rounded_kokoro(model: Any, precision: str, source_apart: bool = False) -> Any:
+    """A copy of kokoro with rounded weights."""
+    reference = build_model(CONFIG)
+    reference.load_state_dict(model.state_dict())
+    round_as_stored(reference, precision, source_apart)
+    return reference
+
+
+def test_a_stage_stores_what_rounded_kokoro_computes_with(model: Any) -> None:
+    reference = rounded_kokoro(model, "float16", source_apart=True)
+    for stage in stage_names(source_apart=True):
+        found = make_stage(stage, model, True, "float16").named_parameters()
+        expected = dict(make_stage(stage, reference, True).named_parameters())
+        for name, value in found:
+            assert value.dtype == (torch.float16 if is_large(value) else torch.float32), name
+            torch.testing.assert_close(value.float(), expected[name].data, rtol=0, atol=0, msg=name)
+
+
+def test_transformed_weights_are_those_of_kokoros_replaced_modules(model: Any) -> None:
+    reference = rounded_kokoro(model, "float16")
+    stage = make_stage("decoder", model, precision="float16")
+    stored = [
+        module.weight.permute(1, 0, 3, 2).flatten(1, 2).double()
+        for module in stage.modules()
+        if isinstance(module, WinogradConv)
+    ]
+    computed = [
+        module.factors
+        for module in reference.modules()
+        if isinstance(module, ToomCookConv1d | ToomCookConvTranspose1d)
+    ]
+    assert len(stored) == len(computed) > 0
+    by_bytes = sorted(value.contiguous().numpy().tobytes() for value in stored)
+    assert by_bytes == sorted(value.contiguous().numpy().tobytes() for value in computed)
+
+
+def test_nearly_all_bytes_are_stored_small() -> None:
+    shapes = model_without_weights(OFFICIAL_CONFIG.read_text(encoding="utf-8"))
+    single, half = (
+        sum(
+            value.nbytes
+            for stage in STAGE_NAMES
+            for value in make_stage(stage, shapes, precision=precision).parameters()
+        )
+        for precision in PRECISIONS
+    )
+    assert half <= 0.503 * single
+
+
+def test_float32_leaves_kokoro_as_it_is(model: Any) -> None:
+    expected = model.state_dict()
+    for name, value in rounded_kokoro(model, "float32").state_dict().items():
+        assert value.equal(expected[name]), name
+
+
+def test_weights_too_large_for_a_precision_are_refused() -> None:
+    weight = torch.tensor([1.0, -7e4])
+    assert rounded(weight, "float32", "x").equal(weight)
+    with pytest.raises(PrecisionError, match=r"weights x reach 70000: float16 stores at most 65504"):
+        rounded(weight, "float16", "x")
+
+
+@settings(max_examples=30)
+@given(
+    taps=st.sampled_from([3, 7, 11]), dilation=st.integers(1, 5), length=st.integers(1, 200),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+def test_exact_factors_compute_torchs_convolution(taps: int, dilation: int, length: int, seed: int) -> None:
+    random = torch.Generator().manual_seed(seed)
+    conv = nn.Conv1d(3, 5, taps, padding=dilation * (taps - 1) // 2, dilation=dilation)
+    x = torch.randn(1, 3, length, generator=random)
+    found = ToomCookConv1d(conv, lambda value: value)(x)
+    # The factors are rounded to float32.
+    torch.testing.assert_close(found, conv(x).detach(), rtol=0, atol=3e-5)
+
+
+@settings(max_examples=20)
+@given(stride=st.sampled_from([2, 6, 10]), length=st.integers(1, 60))
+def test_exact_phases_compute_torchs_transposed_convolution(stride: int, length: int) -> None:
+    conv = nn.ConvTranspose1d(4, 3, 2 * stride, stride=stride, padding=stride // 2)
+    x = torch.randn(1, 4, length, generator=torch.Generator().manual_seed(length))
+    found = ToomCookConvTranspose1d(conv, lambda value: value)(x)
+    torch.testing.assert_close(found, conv(x).detach(), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("taps", SCHEMES)
+def test_half_precision_factors_keep_the_digits_of_float16(taps: int) -> None:
+    # Without the powers of two, factors of 11 taps would fall among the subnormal numbers.
+    random = np.random.default_rng(taps)
+    weight = torch.from_numpy(random.standard_normal((32, 16, taps)) * 0.01).float()
+    x = torch.from_numpy(random.standard_normal((1, 16, 500)))
+    exact, found = (
+        toom_cook_convolution(x, stored_factors(weight, how), taps, 0, 1) for how in (lambda each: each, half)
+    )
+    assert snr(found.numpy(), exact.numpy()) >= 40
+
+
+def test_kokoros_replaced_modules_compute_what_the_layers_of_a_stage_do() -> None:
+    conv = nn.Conv1d(32, 32, 7, padding=9, dilation=3)
+    up = nn.ConvTranspose1d(32, 32, 4, stride=2, padding=1)
+    layer, upsampler = WinogradConv.of(conv), Upsampler(up, False, True, winograd=True)
+    for module in (layer, upsampler.conv):
+        module.weight.data = module.weight.data.half()
+    x = torch.randn(1, 32, 100, generator=torch.Generator().manual_seed(0))
+    found = layer(x.mT).mT
+    torch.testing.assert_close(found, ToomCookConv1d(conv, half)(x).detach(), rtol=0, atol=1e-6)
+    found = upsampler(x.mT, torch.zeros(1, 200, 32), 1.0).mT
+    torch.testing.assert_close(found, ToomCookConvTranspose1d(up, half)(x).detach(), rtol=0, atol=1e-6)
+    assert layer.weight.shape == winograd.pack_weight(conv.weight.detach().numpy()).shape
