@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from exporter.errors import ExportError
-from runtime_min.text.lexicon import BLOCK, HEADER, MAGIC, SILVER, VALUE_CODES, shared_letters
+from runtime_min.text.lexicon import BLOCK, FIRST_CODE, HEADER, MAGIC, SILVER
 
 LEXICONS = {"en-us": "us", "en-gb": "gb"}
 """misaki's names of the lexicons by language."""
-_AT_ONCE = 8
-"""Pairs that are replaced before pairs are counted again."""
+_MOST_PHONEMES = 256 - FIRST_CODE
 Value = str | Mapping[str, str | None]
 
 
@@ -45,22 +45,28 @@ def pack(gold: Mapping[str, Value], silver: Mapping[str, Value]) -> bytes:
     """
     entries = {**silver, **gold}
     try:
-        words = {word.encode("ascii"): word for word in sorted(entries)}
+        words = [word.encode("ascii") for word in sorted(entries)]
     except UnicodeEncodeError as error:
         raise LexiconError(f"The lexicon's words should be ASCII, found {error.object!r}.") from None
-    codes, values = _compress([_as_text(entries[word]) for word in words.values()])
-    firsts: list[bytes] = []
-    blocks: list[bytes] = []
-    for number, (key, value) in enumerate(zip(words, values, strict=True)):
-        if number % BLOCK == 0:
-            firsts.append(key)
-            blocks.append(b"")
-        shared = shared_letters(firsts[-1], key)
-        marker = shared if words[key] in gold else shared | SILVER
-        blocks[-1] += bytes([marker]) + key[shared:] + value
+    texts = [("" if word in gold else SILVER) + _as_text(entries[word]) for word in sorted(entries)]
+    alphabet = sorted(set("".join(texts)))
+    if len(alphabet) > _MOST_PHONEMES:
+        raise LexiconError(f"The lexicon should have {_MOST_PHONEMES} phonemes, found {len(alphabet)}.")
+    codes = {ord(phoneme): code for code, phoneme in enumerate(alphabet, FIRST_CODE)}
+    values = [text.translate(codes).encode("latin-1") for text in texts]
+    starts = range(0, len(words), BLOCK)
+    blocks = [_block(words[start : start + BLOCK], values[start : start + BLOCK]) for start in starts]
     ends = np.cumsum([len(block) for block in blocks], dtype="<u4")
-    parts = ["\n".join(codes).encode(), b"\n".join(firsts), ends.tobytes(), b"".join(blocks)]
+    firsts = b"\n".join(words[start] for start in starts)
+    parts = ["".join(alphabet).encode(), firsts, ends.tobytes(), b"".join(blocks)]
     return HEADER.pack(MAGIC, *map(len, parts)) + b"".join(parts)
+
+
+def _block(words: list[bytes], values: list[bytes]) -> bytes:
+    """Returns words and values compressed, each with a Huffman code of their own."""
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9)
+    first = deflate.compress(b"\n".join(words)) + deflate.flush(zlib.Z_BLOCK)
+    return first + deflate.compress(b"\n\n" + b"\n".join(values)) + deflate.flush()
 
 
 def _read(name: str) -> dict[str, Value]:
@@ -82,26 +88,3 @@ def _as_text(value: Value) -> str:
         return value
     others = [f"|{tag}:{phonemes or ''}" for tag, phonemes in sorted(value.items()) if tag != "DEFAULT"]
     return (value["DEFAULT"] or "") + "".join(others)
-
-
-def _compress(texts: list[str]) -> tuple[list[str], list[bytes]]:
-    """Returns the meaning of each code, and the texts as codes; a frequent pair has a code of its own."""
-    meanings = sorted(set("".join(texts)))
-    if len(meanings) > len(VALUE_CODES):
-        raise LexiconError(f"The lexicon should have {len(VALUE_CODES)} phonemes, found {len(meanings)}.")
-    numbers = dict(zip(meanings, VALUE_CODES, strict=False))
-    data = b"\0".join(bytes(numbers[letter] for letter in text) for text in texts)
-    while pairs := _frequent_pairs(data)[: len(VALUE_CODES) - len(meanings)]:
-        for pair in pairs:
-            data = data.replace(pair, bytes([VALUE_CODES[len(meanings)]]))
-            meanings.append("".join(meanings[VALUE_CODES.index(each)] for each in pair))
-    return meanings, data.split(b"\0")
-
-
-def _frequent_pairs(data: bytes) -> list[bytes]:
-    """Returns the most frequent pairs of codes, of equally frequent ones the lowest first."""
-    codes = np.frombuffer(data, np.uint8)
-    left, right = codes[:-1].astype(np.int64), codes[1:]
-    counts = np.bincount((left * 256 + right)[(left != 0) & (right != 0)], minlength=_AT_ONCE)
-    best = np.argsort(-counts, kind="stable")[:_AT_ONCE]
-    return [int(pair).to_bytes(2, "big") for pair in best if counts[pair] > 1]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import struct
+import zlib
 from bisect import bisect_right
 from collections.abc import Mapping
 from copy import copy
@@ -14,20 +14,15 @@ import numpy as np
 
 from ..errors import InputError, SpokenTypeError, TextDataError, TextEncodingError
 
-MAGIC = b"KLX1"
+MAGIC = b"KLX2"
 HEADER = struct.Struct("<4s4I")
-"""`MAGIC`, and the bytes of the four parts: meanings of codes, first words, ends of blocks, blocks."""
-BLOCK = 16
+"""`MAGIC`, and the bytes of the four parts: phonemes, first words, ends of blocks, blocks."""
+BLOCK = 128
 """Words of a block."""
-MOST_SHARED = 15
-"""Most letters that a word shares with the first one of its block."""
-SILVER = 16
-"""Flag in the byte before a word: the word was not checked by hand."""
-_WORD = b"'-.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_FIRST_CODE = 32
-VALUE_CODES = [code for code in range(_FIRST_CODE, 256) if code not in _WORD]
-"""Bytes of phonemes, of which no word consists."""
-_VALUE = re.compile(b"[^\0-\x1f]*")
+FIRST_CODE = 32
+"""The code of the first phoneme, above those of line feeds."""
+SILVER = "?"
+"""Begins the phonemes of a word that was not checked by hand."""
 
 
 Words = Mapping[str, str | Mapping[str, str]]
@@ -56,19 +51,18 @@ class Lexicon:
         """
         try:
             magic, *sizes = HEADER.unpack_from(data)
-            meanings, firsts, ends, start = np.cumsum([HEADER.size, *sizes[:3]]).tolist()
-            values = str(data[meanings:firsts], "utf-8").split("\n")
+            alphabet, firsts, ends, start = np.cumsum([HEADER.size, *sizes[:3]]).tolist()
+            self._phonemes = dict(enumerate(str(data[alphabet:firsts], "utf-8"), FIRST_CODE))
             self._first_words = data[firsts:ends].split(b"\n")
             self._ends = np.frombuffer(data[ends:start], "<u4")
         except (struct.error, UnicodeDecodeError, ValueError) as failure:
             raise TextDataError("the lexicon", failure) from None
         whole = magic == MAGIC and start + sizes[3] == len(data)
-        if not whole or len(values) > len(VALUE_CODES) or len(self._first_words) != len(self._ends):
+        if not whole or len(self._first_words) != len(self._ends):
             raise TextDataError("the lexicon", "its parts do not fit")
-        self._meanings = [""] * 256
-        for code, value in zip(VALUE_CODES, values, strict=False):
-            self._meanings[code] = value
         self._data, self._start = data, start
+        self._blocks: dict[int, tuple[bytes, bytes]] = {}
+        """The words and the phonemes of the blocks that were needed."""
         self._found: dict[str, Entry | None] = {}
         self._own: dict[str, Entry] = {}
 
@@ -101,29 +95,44 @@ class Lexicon:
         return self._found[word]
 
     def _find(self, word: str) -> Entry | None:
-        if not word.isascii():
+        if not word.isascii() or "\n" in word:
             return None
         key = word.encode()
         number = bisect_right(self._first_words, key) - 1
-        if number < 0 or key.translate(None, _WORD):
+        if number < 0:
             return None
-        begin = int(self._ends[number - 1]) if number else 0
-        block = self._data[self._start + begin : self._start + int(self._ends[number])]
-        first = self._first_words[number]
-        shared = shared_letters(first, key)
-        for flag in (0, SILVER):
-            head = bytes([shared | flag]) + key[shared:]
-            place = block.find(head) + len(head)
-            # Shorter words come first, so that the word itself is found before those that it begins.
-            if place >= len(head) and (place == len(block) or block[place] not in _WORD):
-                return self._entry(block, place, gold=not flag)
-        return None
+        words, values = self._block(number)
+        place = words.find(b"\n" + key + b"\n")
+        if place < 0:
+            return None
+        line = words.count(b"\n", 0, place)
+        return self._entry(values.split(b"\n", line + 1)[line])
 
-    def _entry(self, block: bytes, place: int, gold: bool) -> Entry:
-        found = _VALUE.match(block, place)
-        codes = found[0] if found else b""
-        phonemes, *others = "".join([self._meanings[code] for code in codes]).split("|")
-        return Entry(gold, phonemes, {tag: own for tag, _, own in (other.partition(":") for other in others)})
+    def _block(self, number: int) -> tuple[bytes, bytes]:
+        """Returns the words of a block between line feeds, and their phonemes in codes.
+
+        Raises:
+            TextDataError: the block is damaged.
+        """
+        if number not in self._blocks:
+            first = self._start + (int(self._ends[number - 1]) if number else 0)
+            try:
+                block = zlib.decompress(
+                    self._data[first : self._start + int(self._ends[number])], -zlib.MAX_WBITS
+                )
+            except zlib.error as failure:
+                raise TextDataError("the lexicon", failure) from None
+            words, _, values = block.partition(b"\n\n")
+            if words.count(b"\n") != values.count(b"\n"):
+                raise TextDataError("the lexicon", "a block has more words than phonemes, or fewer")
+            self._blocks[number] = b"\n" + words + b"\n", values
+        return self._blocks[number]
+
+    def _entry(self, codes: bytes) -> Entry:
+        text = codes.decode("latin-1").translate(self._phonemes)
+        phonemes, *others = text.removeprefix(SILVER).split("|")
+        tags = {tag: own for tag, _, own in (other.partition(":") for other in others)}
+        return Entry(not text.startswith(SILVER), phonemes, tags)
 
 
 def read_lexicon(path: Path) -> dict[str, str | dict[str, str]]:
@@ -153,12 +162,6 @@ def read_lexicon(path: Path) -> dict[str, str | dict[str, str]]:
         tag = fields[1] if len(fields) == 3 else "DEFAULT"
         words.setdefault(fields[0], {})[tag] = fields[-1]
     return {**words}
-
-
-def shared_letters(first: bytes, word: bytes) -> int:
-    """Returns how many letters a word shares with the first one of its block, at most `MOST_SHARED`."""
-    most = min(MOST_SHARED, len(first), len(word))
-    return next((place for place in range(most) if first[place] != word[place]), most)
 
 
 def _own_entry(word: object, value: object) -> Entry:

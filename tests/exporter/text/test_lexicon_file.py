@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import zlib
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.text import lexicon_file
-from exporter.text.lexicon_file import LexiconError, pack
+from exporter.text.lexicon_file import LexiconError, _block, pack
 from runtime_min.errors import TextDataError
-from runtime_min.text.lexicon import Entry, Lexicon
+from runtime_min.text.lexicon import BLOCK, HEADER, Entry, Lexicon
 from tests.support.english_text import lexicon, packed
 
 WORDS = st.text("abcAB'-.", min_size=1, max_size=30)
@@ -43,6 +45,13 @@ def test_every_word_is_found_and_no_other(
         )
 
 
+def test_words_of_many_blocks_are_found() -> None:
+    words = {f"{number}": "a" if number % 3 else "b" for number in range(3 * BLOCK + 1)}
+    found = Lexicon(pack(words, {}))
+    assert {word: entry.phonemes for word in words if (entry := found.find(word))} == words
+    assert found.find("0a") is found.find("") is found.find(f"{3 * BLOCK + 1}") is None
+
+
 @pytest.mark.parametrize("word", ["", "\0", "a\n", "é", "a b", "\x01a", "~"])
 def test_what_is_no_word_is_not_found(word: str) -> None:
     assert Lexicon(pack({"a": "A", "ab": "Ab"}, {})).find(word) is None
@@ -55,11 +64,21 @@ def test_a_damaged_file_is_refused() -> None:
         data[:10],
         data[:-1],
         data + b"x",
-        b"KLX2" + data[4:],
+        b"KLX1" + data[4:],
         data.replace(b"A", b"\xff", 1),
     ):
         with pytest.raises(TextDataError, match="lexicon"):
             Lexicon(damaged)
+
+
+def test_damaged_words_are_refused_when_they_are_needed() -> None:
+    start = HEADER.size + sum(HEADER.unpack_from(data := pack({"a": "A"}, {}))[1:4])
+    for block in (b"", b"\xff", _block([b"a", b"b"], [b"A"]), zlib.compress(b"a")):
+        header = HEADER.pack(*HEADER.unpack_from(data)[:4], len(block))
+        ends = len(block).to_bytes(4, "little")
+        damaged = Lexicon(header + data[HEADER.size : start - 4] + ends + block)
+        with pytest.raises(TextDataError, match="lexicon"):
+            damaged.find("a")
 
 
 @pytest.mark.parametrize(("language", "phonemes"), [("en-us", "təmˈATO"), ("en-gb", "təmˈɑːtQ")])
@@ -69,14 +88,14 @@ def test_the_lexicons_of_misaki(language: str, phonemes: str) -> None:
     assert lexicon(language).find("qzxxw") is None
     desert = lexicon(language).find("desert")
     assert desert is not None and desert.others["VERB"] != desert.phonemes
-    assert len(packed(language)) < 2_500_000
+    assert len(packed(language)) < 1_400_000
 
 
 def test_a_lexicon_that_the_file_cannot_hold_is_refused() -> None:
     with pytest.raises(LexiconError, match="ASCII"):
         pack({"é": "A"}, {})
     with pytest.raises(LexiconError, match="phonemes"):
-        pack({"a": "".join(map(chr, range(0x3000, 0x3100)))}, {})
+        pack({"a": "".join(map(chr, range(0x3000, 0x30E1)))}, {})
 
 
 def test_without_misaki_the_error_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
