@@ -9,6 +9,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 from ..speech.sentences import find_sentences
@@ -31,6 +32,8 @@ _OUTPUT = str.maketrans("ɾʔ", "Tt")
 """Phonemes as Kokoro has them."""
 _WEAK = {"point": -2, "dot": -0.5}
 """Stress of the words of a written form that have less than in a sentence."""
+_LONG_RUN = re.compile(r"\S{250,}")
+"""What is too long for a word or an address: in it, what the lexicon lacks is spelled."""
 _LETTERS_OR_WORD = re.compile(r"(?<!\S)[A-Z](?: [A-Z])*(?!\S)|\S+")
 Tag = Callable[[Sequence[str]], Sequence[str]]
 Choose = Callable[[Sequence[str], Sequence[str], int], "str | None"]
@@ -81,10 +84,13 @@ class English:
         stresses = {
             place: control.stress for control in controls for place in range(control.start, control.end)
         }
+        in_run = bytearray(len(plain))
+        for run in _LONG_RUN.finditer(plain):
+            in_run[run.start() : run.end()] = bytes([True]) * len(run[0])
         words: list[Word] = []
         end = len(shown)
         for sentence in reversed(list(_sentences(plain, tokenise(plain, known)))):
-            for first, last, phonemes in self._sentence(sentence, stresses):
+            for first, last, phonemes in self._sentence(sentence, stresses, in_run):
                 words.append(Word(shown[first:last], phonemes, shown[last:end]))
                 end = first
         if end:
@@ -92,14 +98,14 @@ class English:
         return words[::-1]
 
     def _sentence(
-        self, sentence: Sequence[Token], stresses: Mapping[int, float | None]
+        self, sentence: Sequence[Token], stresses: Mapping[int, float | None], in_run: bytearray
     ) -> Iterator[tuple[int, int, str | None]]:
         """Yields start, end and phonemes of each word, from the last to the first."""
         tokens = self._tagged(sentence)
         context = Context()
         for group in reversed(list(_groups(tokens))):
             start, last = group[0].start, group[-1]
-            phonemes, context = self._phonemes(group, context)
+            phonemes, context = self._phonemes(group, context, in_run)
             if phonemes is not None:
                 phonemes = restressed(phonemes, stresses.get(start)).translate(_OUTPUT)
                 # The full stop of an abbreviation is that of its sentence too.
@@ -120,7 +126,9 @@ class English:
                 tokens.append(token._replace(tag=token.tag or key or tag))
         return tokens
 
-    def _phonemes(self, group: Sequence[Token], context: Context) -> tuple[str | None, Context]:
+    def _phonemes(
+        self, group: Sequence[Token], context: Context, in_run: bytearray
+    ) -> tuple[str | None, Context]:
         """Returns the phonemes of a word of one or more tokens, and the context before it."""
         token = group[0]
         if token.phonemes is not None:
@@ -131,17 +139,19 @@ class English:
             if known is not None:
                 return known, following(known, token.text, context)
         if len(group) > 1 and group[-1].text in ("'s", "'S") and not self._is_known(group, context):
-            stem, context = self._phonemes(group[:-1], context)
+            stem, context = self._phonemes(group[:-1], context, in_run)
             return stem and self._pronunciation.possessive(stem), context
         parts = [part for token in group for part in parts_of(token.text, token.tag, token.spoken)]
-        spoken, context = compound(parts, context, self._pronunciation, self._other)
+        spell_out = self._pronunciation.spelled if in_run[token.start] else self._spell_out
+        other = partial(self._other, spell_out)
+        spoken, context = compound(parts, context, self._pronunciation, other)
         return (joined(parts, spoken) if any(part is not None for part in spoken) else None), context
 
     def _is_known(self, group: Sequence[Token], context: Context) -> bool:
         written = "".join([token.text for token in group])
         return self._pronunciation.word(written, group[0].tag, context) is not None
 
-    def _other(self, part: Part, context: Context) -> str | None:
+    def _other(self, spell_out: Callable[[str], str | None], part: Part, context: Context) -> str | None:
         """Returns the phonemes of a part that is no word of the lexicon; None if it cannot be spoken."""
         if part.spoken is not None:
             return self._spoken(part.spoken, context)
@@ -149,7 +159,7 @@ class English:
         letters = "".join([letter for letter in decomposed if letter.isascii()])
         if not letters.replace("'", "").isalpha():
             return None
-        return self._pronunciation.word(letters, part.tag, context) or self._spell_out(letters)
+        return self._pronunciation.word(letters, part.tag, context) or spell_out(letters)
 
     def _spoken(self, words: str, context: Context) -> str:
         """Returns the phonemes of the words of a written form."""

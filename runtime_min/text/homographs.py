@@ -13,6 +13,8 @@ from zlib import crc32
 
 _AROUND = 8
 _OUTSIDE = ""
+_SUBJECTS = frozenset(("i", "he", "she", "we", "they"))
+_VERBS = ("VERB", "VBD")
 
 
 def features(word: str, words: Sequence[str], tags: Sequence[str], index: int, shared: bool) -> Iterator[str]:
@@ -82,6 +84,11 @@ class Homographs:
         if word not in self._words:
             return None
         positive, negative, shared = self._words[word]
+        if index and words[index - 1].lower() in _SUBJECTS and tags[index].startswith("VB"):
+            # A verb for certain, also in a sentence as short as "He wound."
+            for key in (positive, negative):
+                if key in _VERBS:
+                    return key
         return positive if self._score(features(word, words, tags, index, shared)) > 0 else negative
 
     def _score(self, found: Iterator[str]) -> int:

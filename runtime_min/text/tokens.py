@@ -37,6 +37,7 @@ _TOKEN = re.compile(
     rf"|(?P<initials>(?<!\w)(?:{_LETTER}\.){{2,}}(?:{_LETTER}(?!\w))?|(?<!\w)[A-Z]\.(?=\s+[A-Z]))"
     rf"|(?P<abbreviation>(?<!\w)(?:{_ABBREVIATIONS})\.(?!\w))"
     rf"|(?P<word>(?:(?<!\w)'(?=(?i:{_APOSTROPHE_FIRST})\b))?{_LETTER}(?:{_LETTER}|[\u0300-\u036f]|'(?={_LETTER}))*)"
+    r"|(?P<possessive>(?<=\w)'[sS](?!\w))"
     rf"|(?P<foreign>[^\W\d_](?:(?!{_LETTER})[^\W\d_])*)"
     rf"|(?P<to>(?<={_LETTER})2(?={_LETTER}))"
     r"|(?P<number>[0-9])"

@@ -9,8 +9,11 @@ from typing import Any
 
 from exporter.text.lexicon_file import pack_lexicon
 from runtime_min.text.english import English
+from runtime_min.text.homographs import Homographs
+from runtime_min.text.letter_to_sound import LetterToSound
 from runtime_min.text.lexicon import Lexicon
-from tests.support.paths import SHARED
+from runtime_min.text.tagger import Tagger
+from tests.support.paths import ROOT, SHARED
 
 GOLDEN = SHARED / "text" / "golden"
 
@@ -31,6 +34,19 @@ def english(tags: Sequence[str] | None = None, language: str = "en-us") -> Engli
         lambda words: tags or ["NN"] * len(words),
         lambda words, tags, place: None,
         lambda _: "?",
+    )
+
+
+@cache
+def whole_english(language: str = "en-us") -> English:
+    """Returns the G2P that a bundle has."""
+    data = ROOT / "exporter" / "text" / "data"
+    return English(
+        lexicon(language),
+        language == "en-gb",
+        Tagger((data / "tagger.bin").read_bytes()).tag,
+        Homographs((data / "homographs.bin").read_bytes()).choose,
+        LetterToSound((data / f"{language}.spelling.bin").read_bytes()).phonemes,
     )
 
 

@@ -30,7 +30,8 @@ class WrittenForm(NamedTuple):
 _SENTENCE_MARKS = ".,:;!?"
 _NEXT = re.compile(r"[\"”’)\]]{0,3}(?:\s*(?:\Z|\n)|\s+[\"“‘(\[]?(?P<word>[A-Za-z]{1,20}))")
 _TELEPHONE = (
-    r"(?<![\w.,/-])(?:\+?\d{1,3}[ .-]?)?(?:\(\d{3}\)[ .-]?|\d{3}[ .-])\d{3}[ .-]\d{4}(?:-\d{1,4})?"
+    r"(?<![\w.,/-])(?<!\d )(?:(?:\+\d{1,3}|1)[ .-]?)?(?:\(\d{3}\)[ .-]?|\d{3}[.-]|[2-9]\d\d )\d{3}[ .-]\d{4}"
+    r"(?:-\d{1,4})?"
     r"(?![\w-]|\.\d)"
     r"|(?<![\w.,/-])(?:\+?1-)?800-[A-Z0-9]{1,7}(?:-[A-Z0-9]{1,7}){0,3}(?!\w)"
     r"|(?<![\w.,/-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,/-])0\d{2,4}[ -]\d{3}[ -]\d{3,4}(?![\w-])"
@@ -40,6 +41,7 @@ _DIGIT = "0"
 """Stands for any digit."""
 _FORMS: list[tuple[Collection[str], str, Speak]] = [
     ("/(+#", words.SAID, words.said),
+    ("&", words.INITIALS, words.initials),
     (".:@", electronic.ADDRESS, electronic.address),
     (_DIGIT, _TELEPHONE, amounts.digit_groups),
     (_DIGIT, words.HOUSE, words.house),

@@ -23,6 +23,7 @@ SAID_OTHERWISE = {
     "F#": "F sharp", "and/or": "and or",
 }  # fmt: skip
 SAID = rf"(?<![\w./-])(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-])"
+INITIALS = r"(?<![\w&])[A-Z]{1,2}(?:&[A-Z]{1,2}){1,2}(?![\w&])"
 _WORD = re.compile(r" ?([A-Za-z]{1,20})")
 INNER = r"\d+(?:\.\d+(?![\w.]))?"
 MATH = (
@@ -171,6 +172,11 @@ def roman_after_word(found: re.Match[str], british: bool) -> str | None:
 def said(found: re.Match[str], british: bool) -> str:
     """Returns what is said for what follows no rule."""
     return SAID_OTHERWISE[found[0]]
+
+
+def initials(found: re.Match[str], british: bool) -> str:
+    """Returns the letters of a name such as AT&T."""
+    return " and ".join(" ".join(letters) for letters in found[0].split("&"))
 
 
 def math(found: re.Match[str], british: bool) -> str:

@@ -29,7 +29,7 @@ def spoken(text: str, tags: str = "", language: str = "en-us") -> str:
         ("the cat's bowl, James' book", "DT NN POS NN , NNP POS NN", "ðə kˈæts bˈOl, ʤˈAmz bˈʊk"),
         ("mother-in-law twenty-one", "NN HYPH IN HYPH NN CD HYPH CD", "mˈʌðəɹənlˌɔ twˌɛntiwˈʌn"),
         ("NASA FBI iPhone McDonald", "NNP NNP NNP NNP", "nˈæsə ˌɛfbˌiˈI ˈIfˌOn məkdˈɑnəld"),
-        ("AT&T 1% @home", "NNP CC NNP CD IN NN", "ˌAtˈi ænd tˈi wˈʌn pəɹsˈɛnt æt hˈOm"),
+        ("AT&T 1% @home", "NNP CD IN NN", "ˌAtˈi ænd tˈi wˈʌn pəɹsˈɛnt æt hˈOm"),
         ("“Yes,” she said (twice)", "`` UH , '' PRP VBD -LRB- RB -RRB-", "“jˈɛs,” ʃi sˈɛd (twˈIs)"),
         ('"Yes"', "`` UH ''", "“jˈɛs”"),
     ],
@@ -50,6 +50,7 @@ def test_words_are_spoken_as_misaki_does(text: str, tags: str, phonemes: str) ->
         ("qzxxw", "?"),
         ("qzxxw’s", "?z"),
         ("O'Qzxxw", "?"),
+        ("R2-D2’s, AT&T's", "ˈɑɹ tˈu dˈi tˈuz, ˌAtˈi ænd tˈiz"),
     ],
 )
 def test_what_misaki_loses_is_spoken(text: str, phonemes: str) -> None:

@@ -34,6 +34,8 @@ def test_any_words_are_accepted(words: list[str], data: st.DataObject) -> None:
         ("They refuse to go .", "refuse", "DEFAULT"),
         ("pipes made of lead and copper", "lead", "lˈɛd"),
         ("He took the lead in the race .", "lead", "DEFAULT"),
+        ("He wound .", "wound", "VBD"),
+        ("The wound hurts .", "wound", "DEFAULT"),
         ("a word without choice", "word", None),
     ],
 )

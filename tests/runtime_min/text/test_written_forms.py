@@ -99,6 +99,7 @@ CASES = {
     },
     "telephones": {
         "555-123-4567": "five five five one two three four five six seven",
+        "105 105 105 1905": "one hundred five one hundred five one hundred five nineteen oh five",
         "+1 (555) 123-4567": "plus one five five five one two three four five six seven",
     },
     "Roman numerals": {
@@ -119,6 +120,7 @@ CASES = {
         "Yes, OK. Reno, NV": "Yes, OK. Reno, Nevada",
         "at the Sun. It": "at the Sun. It",
         "#5": "number five",
+        "AT&T's R&D": "A T and T's R and D",
     },
     "addresses": {
         "bob.smith@example.com.": "bob dot smith at example dot com.",
