@@ -115,9 +115,11 @@ async def as_events(pieces: Pieces) -> AsyncIterator[bytes]:
     The tokens of the usage are the model's: phonemes in, frames of 25 ms out.
     """
     phonemes, seconds, started = 0, 0.0, False
+    unspoken: list[dict[str, object]] = []
     try:
         async for piece in pieces:
             phonemes, seconds = phonemes + piece.phonemes, seconds + piece.seconds
+            unspoken += _unspoken(piece)
             if piece.data:
                 started = True
                 yield _event({"type": "speech.audio.delta", "audio": _base64(piece.data)})
@@ -128,27 +130,30 @@ async def as_events(pieces: Pieces) -> AsyncIterator[bytes]:
         return
     frames = round(FRAMES_PER_SECOND * seconds)
     usage = {"input_tokens": phonemes, "output_tokens": frames, "total_tokens": phonemes + frames}
-    yield _event({"type": "speech.audio.done", "usage": usage})
+    yield _event({"type": "speech.audio.done", "usage": usage, "unspoken": unspoken})
 
 
 async def as_captions(pieces: Pieces, request: SpeechRequest) -> AsyncIterator[bytes]:
     """Yields Kokoro-FastAPI's JSON lines of audio and times of words."""
     words: list[dict[str, object]] = []
+    unspoken: list[dict[str, object]] = []
     async for piece in pieces:
         words += _times(piece)
+        unspoken += _unspoken(piece)
         if piece.data:
-            times = words if request.timestamps else None
-            yield _line({"audio": _base64(piece.data), **_described(request, times)})
-            words = []
+            yield _line({"audio": _base64(piece.data), **_described(request, words, unspoken)})
+            words, unspoken = [], []
 
 
 async def as_one_caption(pieces: Pieces, request: SpeechRequest) -> AsyncIterator[bytes]:
     """Yields one JSON object with all audio and times, while the audio is made."""
     words: list[dict[str, object]] = []
+    unspoken: list[dict[str, object]] = []
     # With the first piece, so that an error before it has its status.
     head, rest = b'{"audio":"', b""
     async for piece in pieces:
         words += _times(piece)
+        unspoken += _unspoken(piece)
         data = rest + piece.data
         # Base64 goes by threes.
         whole = len(data) - len(data) % 3
@@ -156,15 +161,22 @@ async def as_one_caption(pieces: Pieces, request: SpeechRequest) -> AsyncIterato
         yield head + base64.b64encode(data[:whole])
         head = b""
     yield base64.b64encode(rest) + b'",'
-    yield _line(_described(request, words if request.timestamps else None))[1:]
+    yield _line(_described(request, words, unspoken))[1:]
 
 
-def _described(request: SpeechRequest, words: list[dict[str, object]] | None) -> dict[str, object]:
-    return {"audio_format": FORMATS[request.format].media_type, "timestamps": words}
+def _described(
+    request: SpeechRequest, words: list[dict[str, object]], unspoken: list[dict[str, object]]
+) -> dict[str, object]:
+    times = words if request.timestamps else None
+    return {"audio_format": FORMATS[request.format].media_type, "timestamps": times, "unspoken": unspoken}
 
 
 def _times(piece: SpokenPiece) -> list[dict[str, object]]:
     return [{"word": word.text, "start_time": word.start, "end_time": word.end} for word in piece.words]
+
+
+def _unspoken(piece: SpokenPiece) -> list[dict[str, object]]:
+    return [{"word": word.text, "offset": word.offset} for word in piece.unspoken]
 
 
 def _base64(data: bytes) -> str:

@@ -16,7 +16,7 @@ MODELS = ("kokoro", "tts-1", "tts-1-hd", "gpt-4o-mini-tts", "gpt-4o-mini-tts-202
 STREAM_FORMATS = ("audio", "sse")
 LONGEST_VOICE = 1_000
 LOUDEST = 10.0
-_UNSUPPORTED = ("allow_voice_tags", "ssml", "return_download_link")
+_UNSUPPORTED = ("allow_voice_tags", "return_download_link")
 """Fields of Kokoro-FastAPI that change what is spoken or answered, and so are refused if they are true."""
 
 
@@ -38,6 +38,7 @@ class SpeechRequest:
     """Answer line by line; for captions only."""
     timestamps: bool = True
     """For captions only."""
+    ssml: bool = False
 
 
 def read_request(content: bytes, voices: Collection[str]) -> SpeechRequest:
@@ -73,6 +74,7 @@ def read_request(content: bytes, voices: Collection[str]) -> SpeechRequest:
         _choice(fields, "stream_format", STREAM_FORMATS, "audio") == "sse",
         _field(fields, "stream", bool, True),
         _field(fields, "return_timestamps", bool, True),
+        _field(fields, "ssml", bool, False),
     )
 
 

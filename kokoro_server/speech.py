@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from runtime_min import Bundle, Timing, VoiceName
+from runtime_min import Bundle, Timing, Unspoken, VoiceName
 
 from . import metrics
 from .encoders import SAMPLE_RATE, encoder
@@ -21,19 +21,23 @@ class SpokenPiece(NamedTuple):
     words: tuple[Timing, ...]
     phonemes: int
     seconds: float
+    unspoken: tuple[Unspoken, ...] = ()
 
 
 def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
-    """Speaks piece by piece; each is computed when it is taken.
+    """Speaks piece by piece; each is computed when it is taken, and a long text is read in parts until then.
 
     Raises:
-        KokoroError: the request cannot be spoken; if by its text or voice, before the first piece.
+        KokoroError: the request cannot be spoken; if by its voices or markup, before the first piece.
     """
     output = encoder(request.format)
-    _, g2p = bundle.find_g2p(request.language or VoiceName(request.voice).language or "en-US")
-    for audio in bundle.pieces(request.text, request.voice, request.speed, g2p=g2p):
+    language = request.language or VoiceName(request.voice).language or "en-US"
+    for audio in bundle.pieces(
+        request.text, request.voice, request.speed, text=True, ssml=request.ssml, language=language
+    ):
         samples = audio.samples if request.volume == 1 else request.volume * audio.samples
         seconds = len(samples) / SAMPLE_RATE
         metrics.AUDIO.inc(seconds)
-        yield SpokenPiece(output.encode(samples), audio.words, len(audio.phonemes), seconds)
+        data = output.encode(samples)
+        yield SpokenPiece(data, audio.words, len(audio.phonemes), seconds, audio.unspoken)
     yield SpokenPiece(output.finish(), (), 0, 0.0)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .speech.stream import Stream
     from .speech.subtitles import write_timings
     from .speech.timing import Audio, Timing
-    from .speech.words import Segment, Word
+    from .speech.words import Segment, Unspoken, Word
 
 __version__ = "0.1.0"
 """The version of this package, of the exporter and of the server: they are released together."""
@@ -41,6 +41,7 @@ __all__ = [
     "Segment",
     "Stream",
     "Timing",
+    "Unspoken",
     "VoiceName",
     "Word",
     "audio_file",
@@ -58,7 +59,7 @@ _HOMES = {
     "speech.stream": ("Stream",),
     "speech.subtitles": ("write_timings",),
     "speech.timing": ("Audio", "Timing"),
-    "speech.words": ("Segment", "Word"),
+    "speech.words": ("Segment", "Unspoken", "Word"),
 }
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,7 +229,7 @@ class Bundle:
         request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         parts = partial(self._parts, request, language, lexicon, text=text, ssml=ssml)
         pieces, phonemes = self._speak(parts(), whole=False)
-        if not text:
+        if g2p is not None or not (text or ssml):
             return Stream(pieces, phonemes)
         plans = partial(plan_parts, self._capabilities(), whole=False)
         return Stream(pieces, lambda: "".join([plan.phonemes for plan in plans(parts())]))
@@ -349,17 +348,10 @@ class Bundle:
     def _parts(
         self, request: Request, language: str | None, lexicon: Words | None, *, text: bool, ssml: bool
     ) -> Iterator[Request]:
-        """Yields the parts of a request, more than one for a long text."""
+        """Returns the parts of a request, more than one for a long text."""
         if request.g2p is not None or not (text or ssml):
-            yield request
-            return
-        content: Any = request.phonemes
-        if ssml:
-            from .text.ssml import read_ssml
-
-            content = read_ssml(content, request.speed)
-        for part in self._bundled_text().parts(content, request.voice, language, lexicon):
-            yield replace(request, phonemes=part)
+            return iter([request])
+        return self._bundled_text().parts(request, self.voice_tables, language, lexicon, ssml=ssml)
 
     def _speak(self, parts: Iterator[Request], *, whole: bool) -> tuple[Iterator[Audio], str]:
         """Returns the pieces of the speech, each computed when it is taken, and the first part's phonemes."""

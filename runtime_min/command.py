@@ -73,23 +73,24 @@ def speak(options: argparse.Namespace) -> None:
     if options.output == STANDARD and os.isatty(1):
         raise OutputError("Standard output is a terminal: send it on (| aplay), or name a file with -o.")
     text, how = _input(options), _text_arguments(options)
+    shown = _shown(text, how)
     with _load(options) as bundle:
-        progress = _Progress(options, bundle)
+        progress = _Progress(options, bundle, _letters(shown))
         if how:
             progress.show(f"text to phonemes: {_find_g2p(bundle, options, how)[0]}")
         words: list[Timing] = []
         tokens: list[Timing] = []
         # The pieces come first: what cannot be spoken is refused before anything is written.
-        with _pieces(bundle, text, how, options) as (pieces, count), _audio_file(bundle, options) as file:
+        with _pieces(bundle, text, how, options) as pieces, _audio_file(bundle, options) as file:
             for piece in pieces:
                 file.write(piece.samples)
                 words += piece.words
                 tokens += piece.tokens
                 for word in piece.unspoken:
                     progress.warning(f"{word.text!r:.60} cannot be spoken: see character {word.offset}.")
-                progress.piece(file.samples, len(tokens) / count)
+                progress.piece(file.samples, piece)
         if options.timings is not None:
-            write_timings(options.timings, _shown(text, how), words, tokens)
+            write_timings(options.timings, shown, words, tokens)
         progress.done()
 
 
@@ -106,12 +107,20 @@ def print_phonemes(options: argparse.Namespace) -> None:
             print_line(read_input(line, g2p)[0].phonemes if line.strip() else "")
 
 
-def paragraphs(text: str, *, written: bool = False) -> list[str]:
-    """Returns what empty lines separate, each part on one line unless it is `written` text."""
-    parts = [part.strip("\r\n") for part in _PARAGRAPHS.split(text)]
-    if not written:
-        parts = [_LINE_BREAK.sub(" ", part) for part in parts]
+def paragraphs(text: str) -> list[str]:
+    """Returns what empty lines separate, each part on one line."""
+    parts = [_LINE_BREAK.sub(" ", part.strip("\r\n")) for part in _PARAGRAPHS.split(text)]
     return [part for part in parts if part.strip()]
+
+
+def written_paragraphs(text: str) -> list[str]:
+    """Returns what empty lines separate, and these lines too: positions in the text stay the same."""
+    found, start = [], 0
+    for end in [*(match.end() for match in _PARAGRAPHS.finditer(text)), len(text)]:
+        if text[start:end].strip():
+            found.append(text[start:end])
+            start = end
+    return found
 
 
 def _load(options: argparse.Namespace) -> Bundle:
@@ -132,9 +141,9 @@ def _audio_file(bundle: Bundle, options: argparse.Namespace) -> AbstractContextM
 @contextmanager
 def _pieces(
     bundle: Bundle, text: str, how: Mapping[str, Any], options: argparse.Namespace
-) -> Iterator[tuple[Iterable[Audio], int]]:
-    """Yields the pieces of the speech, each as soon as it is there, and the number of phonemes in all."""
-    parts = [text] if options.ssml else paragraphs(text, written=bool(how))
+) -> Iterator[Iterable[Audio]]:
+    """Yields the pieces of the speech, each as soon as it is there."""
+    parts = [text] if options.ssml else written_paragraphs(text) if how else paragraphs(text)
     content = [Segment(part) for part in parts] if len(parts) > 1 else "".join(parts)
     # A file is not heard before it is whole, and one utterance has no joins.
     whole = options.output != STANDARD and len(text) <= bundle.max_phonemes
@@ -149,10 +158,10 @@ def _pieces(
         trim=options.trim,
     )
     if isinstance(spoken, Audio):
-        yield [spoken], len(spoken.phonemes)
+        yield [spoken]
     else:
         with spoken as stream:
-            yield stream, len(stream.phonemes)
+            yield stream
 
 
 def _input(options: argparse.Namespace) -> str:
@@ -195,6 +204,11 @@ def _shown(text: str, how: Mapping[str, Any]) -> str:
     return read_controls(" ".join(parts))[0]
 
 
+def _letters(text: str) -> int:
+    """Returns the number of characters that are no white space."""
+    return len("".join(text.split()))
+
+
 def _content(argument: str | None, path: Path | None) -> str:
     """Returns the argument, or the text of the file or of standard input without a byte order mark."""
     if argument is not None and argument != "-":
@@ -218,10 +232,13 @@ def _standard_input() -> bytes:
 class _Progress:
     """Lines on standard error; at a terminal one line that is written over."""
 
-    def __init__(self, options: argparse.Namespace, bundle: Bundle) -> None:
+    def __init__(self, options: argparse.Namespace, bundle: Bundle, letters: int) -> None:
+        """Takes the letters of the whole input, of which progress tells the share."""
         self._quiet = options.quiet
         self._output = "standard output" if options.output == STANDARD else options.output
         self._threads = bundle.threads
+        self._letters = letters
+        self._heard = 0
         self._rate = bundle.manifest.audio.sample_rate
         self._start = time.perf_counter()
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
@@ -239,7 +256,9 @@ class _Progress:
             end = "\n" if stays or not self._terminal else "\r"
             tell(text, f"{erased}{end}")
 
-    def piece(self, samples: int, share: float) -> None:
+    def piece(self, samples: int, piece: Audio) -> None:
+        self._heard += sum(_letters(timing.text) for timing in piece.words or piece.tokens)
+        share = min(1.0, self._heard / self._letters)
         taken = time.perf_counter() - self._start
         self._line = f"{samples / self._rate:.2f} s of audio in {taken:.2f} s on {self._threads} threads"
         self.show(f"{share:4.0%}  {self._line}", stays=False)

@@ -13,6 +13,7 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from exporter.bundle.write import write_bundle
+from exporter.text.files import LANGUAGES, text_files
 from tests.support import stand_in
 from tests.support.emulation import EmulatedMachine, fetched_machine
 from tests.support.speaking import compiled_libraries
@@ -91,6 +92,13 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle whose libraries hold nothing; never to be written to."""
     directory = tmp_path_factory.mktemp("attacks")
     return write_bundle(directory / "sound", dummy_contents(directory))
+
+
+@pytest.fixture(scope="session")
+def text_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with the data for English and no stage that computes; never to be written to."""
+    directory = tmp_path_factory.mktemp("text")
+    return write_bundle(directory / "bundle", dummy_contents(directory).extended(text_files(LANGUAGES)))
 
 
 @pytest.fixture(scope="session")

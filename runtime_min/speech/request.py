@@ -27,7 +27,7 @@ from ..model.voices import Style, VoiceLike, style_row
 from .sentences import find_sentences
 from .split import Break, find_breaks, split
 from .text_as_phonemes import looks_like_text
-from .words import G2P, Passage, SpeechInput, Unspoken, WordSpan, read_input
+from .words import G2P, Passage, Segment, SpeechInput, Unspoken, WordSpan, read_input
 
 LOWEST_SPEED = 0.25
 HIGHEST_SPEED = 4.0
@@ -62,11 +62,13 @@ class Request:
     sentence_pause: float
     clause_pause: float
     trim: bool
+    ends_segment: bool = False
+    """The next part of the speech is another segment."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A passage that is ready to be spoken."""
+    """A passage that is ready to be spoken, or one without phonemes, whose words are left out."""
 
     passage: Passage
     breaks: Mapping[int, Break]
@@ -104,14 +106,16 @@ def plan_parts(
         InputError: a part cannot be synthesised; `EmptyInputError` if none has phonemes.
     """
     phonemes = text = 0
+    silent: list[Section] = []
     for request in requests:
-        try:
-            plan = plan_speech(capabilities, request, whole=whole, phonemes_before=phonemes, text_before=text)
-        except EmptyInputError:
-            continue
-        yield plan
+        plan = plan_speech(capabilities, request, whole=whole, phonemes_before=phonemes, text_before=text)
         phonemes += len(plan.phonemes)
         text += sum(len(section.passage.text) for section in plan.sections)
+        if phonemes:
+            yield replace(plan, sections=(*silent, *plan.sections))
+            silent = []
+        else:
+            silent += plan.sections
     if not phonemes:
         raise EmptyInputError
 
@@ -150,6 +154,7 @@ def plan_speech(
         if passage.unspoken:
             shifted = [Unspoken(word, offset + text_before) for word, offset in passage.unspoken]
             passage = replace(passage, unspoken=tuple(shifted))
+        text_before += len(passage.text)
         phonemes = passage.phonemes
         check_phonemes(phonemes, capabilities.vocabulary, passage.words)
         check_pause(passage.pause)
@@ -158,8 +163,8 @@ def plan_speech(
             warnings.warn(TextAsPhonemesWarning(phonemes), stacklevel=5)
         voice = request.voice if passage.voice is None else passage.voice
         breaks = find_breaks(phonemes, _sentence_starts(passage) if passage.words else None)
-        goes_on = number == len(passages) and not passage.text.endswith("\n")
-        if not goes_on and breaks[len(phonemes)] is Break.WORD and not passage.pause:
+        ended = number < len(passages) or request.ends_segment or passage.text.endswith("\n")
+        if ended and breaks[len(phonemes)] is Break.WORD and not passage.pause:
             # A heading or a paragraph without punctuation, and not a sentence with a pause within it.
             breaks[len(phonemes)] = Break.SENTENCE
         if whole and len(phonemes) <= limit:
@@ -167,12 +172,25 @@ def plan_speech(
         else:
             size = min(LARGEST_PIECE, (limit + 1) // 2)
             ends = split(phonemes, breaks, limit=limit, size=size, growing=not phonemes_before)
-        style = style_row(capabilities.voices, voice, min(len(phonemes), limit))
+        style = style_row(capabilities.voices, voice, min(len(phonemes), limit) or 1)
         speed = check_speed(request.speed if passage.speed is None else passage.speed)
         sections.append(Section(passage, breaks, ends, style, speed, piece_seed(seed, phonemes_before)))
         phonemes_before += len(phonemes)
     # Of a list: see `TensorSignature.concrete`.
     return SpeechPlan(tuple(sections), limit, pauses, request.trim)
+
+
+def check_segment(voices: Mapping[str, NDArray[np.float32]], segment: Segment) -> None:
+    """Checks the voice, speed and pause of a segment, before the ones before it are spoken.
+
+    Raises:
+        InputError: one of them is wrong.
+    """
+    check_pause(segment.pause)
+    if segment.speed is not None:
+        check_speed(segment.speed)
+    if segment.voice is not None:
+        style_row(voices, segment.voice, 1)
 
 
 def check_utterance(
@@ -188,12 +206,14 @@ def check_utterance(
         raise SpokenTypeError("phonemes as str", phonemes)
     if len(phonemes) > capabilities.max_phonemes:
         raise TooManyPhonemesError(len(phonemes), capabilities.max_phonemes)
+    if not phonemes:
+        raise EmptyInputError
     check_phonemes(phonemes, capabilities.vocabulary)
     return Utterance(phonemes, style_row(capabilities.voices, voice, len(phonemes)), speed, seed)
 
 
 def check_phonemes(phonemes: str, vocabulary: Mapping[str, int], words: Sequence[WordSpan] = ()) -> None:
-    """Refuses input without phonemes, and unknown ones, which kokoro would drop.
+    """Refuses unknown phonemes, which kokoro would drop.
 
     Args:
         phonemes: the phonemes to speak.
@@ -201,11 +221,8 @@ def check_phonemes(phonemes: str, vocabulary: Mapping[str, int], words: Sequence
         words: source of the phonemes, for the message.
 
     Raises:
-        EmptyInputError: there are no phonemes.
         UnknownPhonemesError: some are not in the vocabulary.
     """
-    if not phonemes:
-        raise EmptyInputError
     unknown: dict[str, list[int]] = {}
     for position, phoneme in enumerate(phonemes):
         if phoneme not in vocabulary:

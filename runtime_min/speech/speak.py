@@ -23,8 +23,9 @@ The times that a caller gets are those of the output, earlier by kokoro's lead (
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -85,8 +86,7 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan
     """
     joiner = Joiner(trim=plan.trim)
     sections = chain(plan.sections, (section for part in later for section in part.sections))
-    for section, after in pairwise(chain(sections, [None])):
-        assert section is not None
+    for section, is_last in _spoken(sections):
         phonemes = section.passage.phonemes
         clock = Clock(phonemes, section.passage.words)
         for rendering in _renderings(section, plan.max_phonemes, synthesiser):
@@ -97,7 +97,7 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan
             # Parts and their places on the time line; what is trimmed is known after the first `take`.
             placed = [(part, joiner.add(part)) for part in _parts(section, rendering, plan.pauses)]
             output_start = joiner.taken
-            samples = joiner.take(last=at_end and after is None)
+            samples = joiner.take(last=at_end and is_last)
             for part, place in placed:
                 first = part.phoneme
                 frames = durations[rendering.token(first) : rendering.token(piece.end)]
@@ -114,6 +114,28 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan
                 output_start / SAMPLE_RATE,
                 section.passage.unspoken if piece.start == 0 else (),
             )
+
+
+def _spoken(sections: Iterable[Section]) -> Iterator[tuple[Section, bool]]:
+    """Yields the sections that have phonemes, and True with the last.
+
+    Each takes the words that are left out, and the longest pause, up to the next one.
+    """
+    found: list[Section] = []
+    for section in sections:
+        if section.passage.phonemes and any(each.passage.phonemes for each in found):
+            yield _as_one(found), False
+            found = []
+        found.append(section)
+    yield _as_one(found), True
+
+
+def _as_one(sections: Sequence[Section]) -> Section:
+    """Returns the one section that has phonemes, with the unspoken words of all."""
+    (spoken,) = [section for section in sections if section.passage.phonemes]
+    unspoken = [word for section in sections for word in section.passage.unspoken]
+    pause = max([section.passage.pause for section in sections])
+    return replace(spoken, passage=replace(spoken.passage, unspoken=tuple(unspoken), pause=pause))
 
 
 def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Iterator[Rendering]:

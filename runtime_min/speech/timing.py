@@ -53,7 +53,8 @@ class Audio:
     start: float = 0.0
     """Seconds from the beginning of the whole speech at which `samples` begin, in pieces of a stream."""
     unspoken: tuple[Unspoken, ...] = ()
-    """Words of the text that could not be spoken; those of a segment are in its first piece."""
+    """Words of the text that could not be spoken; those of a segment are in its first piece, or in that of
+    a segment beside it that has phonemes."""
 
     def __repr__(self) -> str:
         seconds = len(self.samples) / self.sample_rate

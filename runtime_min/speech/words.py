@@ -65,7 +65,7 @@ class Unspoken(NamedTuple):
 
     text: str
     offset: int
-    """Offset of the word in its segment's text, as far as words and whitespace show it."""
+    """Offset of the word in the text of all segments together, as far as words and whitespace show it."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,7 @@ class Passage:
     """A segment in one form, whatever the caller gave."""
 
     phonemes: str
+    """Empty if nothing of its text can be spoken."""
     words: tuple[WordSpan, ...]
     """Empty where only phonemes are known."""
     text: str
@@ -92,7 +93,7 @@ def read_input(phonemes: SpeechInput, g2p: G2P | None) -> tuple[Passage, ...]:
         g2p: makes phonemes or words of a text.
 
     Raises:
-        EmptyInputError: there is nothing to speak, as a whole or in a segment.
+        EmptyInputError: the input or a segment is empty.
         SpokenTypeError: the input or the result of `g2p` is none of these.
     """
     segments: Any = phonemes
@@ -107,12 +108,15 @@ def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
     if g2p is not None:
         if not isinstance(content, str):
             raise SpokenTypeError("text as str, because a g2p was given", content)
+        whole = Word(content, None)
         content = g2p(content)
     words: tuple[WordSpan, ...] = ()
     unspoken: tuple[Unspoken, ...] = ()
     text = ""
     if isinstance(content, Sequence) and not content:
-        raise EmptyInputError
+        if g2p is None:
+            raise EmptyInputError
+        content = [whole]
     if isinstance(content, str):
         phonemes = content
     elif _is_list(content) and all(hasattr(item, name) for item in content for name in _WORD_ATTRIBUTES):
@@ -122,8 +126,6 @@ def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
         expected = "phonemes as str, a sequence of words (text, phonemes, whitespace)"
         source = " from the g2p" if g2p else " or a sequence of segments"
         raise SpokenTypeError(expected + source, content)
-    if not phonemes:
-        raise EmptyInputError
     return Passage(phonemes, words, text, unspoken, segment.voice, segment.speed, segment.pause)
 
 

@@ -5,22 +5,27 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import G2PMissingError, ManifestError, NoTextError, SpokenTypeError, TextDataError
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import Manifest
 from ..format.schema import Node, RelativePath, reader_of
-from ..model.voices import VoiceLike, voice_language
+from ..model.voices import voice_language
+from ..speech.request import Request, check_segment
 from ..speech.sentences import find_sentences
-from ..speech.words import Segment
+from ..speech.words import Segment, Word
 from .english import English
 from .homographs import Homographs
 from .installed_g2p import find_g2p, language_code
 from .letter_to_sound import LetterToSound
 from .lexicon import Lexicon, Words
 from .pauses import read_pauses
+from .ssml import read_ssml
 from .tagger import Tagger
 
 EXTENSION = "text"
@@ -93,37 +98,55 @@ class BundledText:
         )
 
     def parts(
-        self, content: Any, voice: VoiceLike, language: str | None, lexicon: Words | None
-    ) -> Iterator[list[Segment]]:
-        """Yields segments of words for text or segments of text, each in `language` or that of its voice.
+        self,
+        request: Request,
+        voices: Mapping[str, NDArray[np.float32]],
+        language: str | None,
+        lexicon: Words | None,
+        *,
+        ssml: bool,
+    ) -> Iterator[Request]:
+        """Yields requests for words in place of one for text or segments of text.
 
-        A long text comes in parts, so that its beginning can be spoken before its end is read.
+        A long text comes in parts, so that its beginning can be spoken before its end is read. What is wrong
+        with a later segment is told before all.
+
+        Args:
+            request: the request.
+            voices: the bundle's tables by name.
+            language: the language of all segments; None for that of each one's voice.
+            lexicon: phonemes by word.
+            ssml: the text is an SSML document.
 
         Raises:
             SpokenTypeError: the content is not text.
             VoiceLanguageError: the language of a voice is not known.
             NoTextError: as `find_g2p` does.
-            MarkupError: a pause is wrong.
+            InputError: the SSML, a pause, a voice or a speed is wrong.
         """
+        content: Any = read_ssml(request.phonemes, request.speed) if ssml else request.phonemes
         given = [Segment(content)] if isinstance(content, str) else content
-        segments = isinstance(given, Sequence) and all(isinstance(each, Segment) for each in given)
-        if not segments or not all(isinstance(each.phonemes, str) for each in given):
+        if not isinstance(given, Sequence) or not all(
+            isinstance(each, Segment) and isinstance(each.phonemes, str) for each in given
+        ):
             raise SpokenTypeError("text as str, or a sequence of segments of text", content)
-        if isinstance(content, str):
-            for part in _parts(content):
-                yield self._words([Segment(part)], voice, language, lexicon)
-        else:
-            yield self._words(given, voice, language, lexicon)
+        segments = list(chain.from_iterable(map(read_pauses, given)))
+        for segment in segments:
+            check_segment(voices, segment)
+        own_voices = [request.voice if segment.voice is None else segment.voice for segment in segments]
+        languages = [language or voice_language(voice) for voice in own_voices]
+        g2ps = {each: self.find_g2p(each, lexicon)[1] for each in set(languages)}
+        for number, (segment, own) in enumerate(zip(segments, languages, strict=True), 1):
+            for part, ends in _spoken_parts(segment, g2ps[own]):
+                yield replace(request, phonemes=[part], ends_segment=ends and number < len(segments))
 
-    def _words(
-        self, segments: Sequence[Segment], voice: VoiceLike, language: str | None, lexicon: Words | None
-    ) -> list[Segment]:
-        spoken = []
-        for segment in chain.from_iterable(map(read_pauses, segments)):
-            own = voice if segment.voice is None else segment.voice
-            _, g2p = self.find_g2p(language or voice_language(own), lexicon)
-            spoken.append(replace(segment, phonemes=g2p(str(segment.phonemes))))
-        return spoken
+
+def _spoken_parts(segment: Segment, g2p: Callable[[str], Any]) -> Iterator[tuple[Segment, bool]]:
+    """Yields the parts of a segment with words in place of text, and True with the last."""
+    for text, after in pairwise(chain(_parts(str(segment.phonemes)), [None])):
+        assert text is not None
+        words = g2p(text) or [Word(text, None)]
+        yield replace(segment, phonemes=words, pause=0.0 if after else segment.pause), after is None
 
 
 def english_files(manifest: Manifest) -> Mapping[str, EnglishFiles]:

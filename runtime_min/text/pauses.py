@@ -30,7 +30,7 @@ def read_pauses(segment: Segment) -> list[Segment]:
             segments[-1] = longer_pause(segments[-1], seconds(pause))
     if segments:
         segments[-1] = longer_pause(segments[-1], segment.pause)
-    return segments or [replace(segment, phonemes="")]
+    return segments or [replace(segment, phonemes="".join(parts[::2]))]
 
 
 def longer_pause(segment: Segment, pause: float) -> Segment:

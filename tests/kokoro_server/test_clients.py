@@ -16,7 +16,7 @@ import pytest
 from kokoro_server import app, serve
 from kokoro_server.app import Options
 from runtime_min import Audio, encode
-from tests.support.fake_speech import VOICES, FakeBundle, Running, fake_g2p, serving
+from tests.support.fake_speech import VOICES, FakeBundle, Running, serving
 
 SPEECH = "/v1/audio/speech"
 CAPTIONS = "/dev/captioned_speech"
@@ -58,7 +58,7 @@ def test_captions_come_in_lines_with_the_times_of_their_words(server: Running) -
     with answered(server.port, CAPTIONS, input=text, response_format="pcm") as answer:
         assert answer.getheader("content-type") == "application/json"
         lines = [json.loads(line) for line in answer.read().splitlines()]
-    whole = Audio.join(FakeBundle().pieces(text, "af_heart", 1.0, g2p=fake_g2p))
+    whole = Audio.join(FakeBundle().pieces(text, "af_heart", 1.0))
     assert len(lines) > 1 and {line["audio_format"] for line in lines} == {"audio/pcm"}
     audio = b"".join(base64.b64decode(line["audio"]) for line in lines)
     assert audio == encode(whole.samples, "pcm16")
@@ -87,7 +87,7 @@ def test_voices_are_listed_for_new_and_old_clients(server: Running) -> None:
 def test_the_volume_and_the_id_of_a_voice_are_used(server: Running) -> None:
     fields = {"voice": {"id": "af_heart"}, "volume_multiplier": 0.5}
     with answered(server.port, input="Hi.", response_format="pcm", **fields) as answer:
-        (piece,) = FakeBundle().pieces("Hi.", "af_heart", 1.0, g2p=fake_g2p)
+        (piece,) = FakeBundle().pieces("Hi.", "af_heart", 1.0)
         assert answer.read() == encode(0.5 * piece.samples, "pcm16")
 
 

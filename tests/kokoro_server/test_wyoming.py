@@ -16,7 +16,7 @@ from wyoming.tts import Synthesize, SynthesizeVoice
 from kokoro_server.app import Options
 from kokoro_server.wyoming import chosen_voice
 from runtime_min import Audio, encode
-from tests.support.fake_speech import VOICES, FakeBundle, Running, fake_g2p, serving
+from tests.support.fake_speech import VOICES, FakeBundle, Running, serving
 
 TEXT = "One sentence, and another one. " * 4
 
@@ -46,7 +46,7 @@ def test_text_becomes_audio(server: Running) -> None:
     assert AudioStart.from_event(start).rate == 24_000 and AudioStop.is_type(stop.type)
     sound = [AudioChunk.from_event(chunk) for chunk in chunks]
     assert {(chunk.rate, chunk.width, chunk.channels) for chunk in sound} == {(24_000, 2, 1)}
-    whole = Audio.join(FakeBundle().pieces(TEXT, "am_adam", 1.0, g2p=fake_g2p))
+    whole = Audio.join(FakeBundle().pieces(TEXT, "am_adam", 1.0))
     assert b"".join(chunk.audio for chunk in sound) == encode(whole.samples, "pcm16")
 
 

@@ -21,7 +21,7 @@ import kokoro_server.__main__
 from kokoro_server.app import Options
 from kokoro_server.serve import Settings, configured
 from runtime_min import Audio, VoiceName, Word
-from runtime_min.speech.request import Capabilities, Request, plan_speech
+from runtime_min.speech.request import Capabilities, Request, plan_parts
 from runtime_min.speech.speak import speak
 from tests.support.fake_synthesis import LETTERS, VOCABULARY, VOICE, Fake
 
@@ -44,12 +44,9 @@ class FakeBundle:
         tables = {name: np.full_like(VOICE, number) for number, name in enumerate(VOICES)}
         self._capabilities = Capabilities(tables, VOCABULARY, 60)
 
-    def find_g2p(self, language: str) -> tuple[str, Any]:
-        return "fake", fake_g2p
-
-    def pieces(self, text: str, voice: str, speed: float, *, g2p: Any) -> Iterator[Audio]:
-        request = Request(text, voice, speed, 0, g2p, 0.0, 0.0, False)
-        for audio in speak(plan_speech(self._capabilities, request, whole=False), Fake()):
+    def pieces(self, phonemes: str, voice: str, speed: float, **text: Any) -> Iterator[Audio]:
+        request = Request(phonemes, voice, speed, 0, fake_g2p, 0.0, 0.0, False)
+        for audio in speak(next(plan_parts(self._capabilities, [request], whole=False)), Fake()):
             self.gate.wait()
             time.sleep(self.seconds)
             self.computed.append(audio.phonemes)

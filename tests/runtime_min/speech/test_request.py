@@ -179,10 +179,13 @@ def test_parts_are_planned_when_they_are_taken_and_follow_each_other() -> None:
     first = next(plans)
     assert taken == [0, 1] and first.phonemes == "ab"
     (second,) = plans
-    assert first.sections[0].passage.unspoken == (Unspoken("界", 3),)
+    assert [section.passage.unspoken for section in first.sections] == [
+        (Unspoken("世", 0),),
+        (Unspoken("界", 4),),
+    ]
     assert [plan.sections[0].seed for plan in (first, second)] == [piece_seed(7, 0), piece_seed(7, 2)]
 
 
 def test_parts_without_any_phonemes_are_refused() -> None:
     with pytest.raises(EmptyInputError):
-        list(plan_parts(CAPABILITIES, [replace(REQUEST, phonemes="")] * 2, whole=True))
+        list(plan_parts(CAPABILITIES, [replace(REQUEST, phonemes=[Word("世", None)])] * 2, whole=True))

@@ -111,8 +111,6 @@ WRONG: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "nothing": ("", None, EmptyInputError, "at least one"),
     "no words": ([], None, EmptyInputError, "at least one"),
     "an empty segment": ([Segment("a"), Segment("")], None, EmptyInputError, "at least one"),
-    "words without phonemes": ([Word("(", "")], None, EmptyInputError, "at least one"),
-    "a g2p that says nothing": ("?", lambda text: "", EmptyInputError, "at least one"),
     "bytes": (b"abc", None, SpokenTypeError, "found bytes"),
     "a number": (7, None, SpokenTypeError, "found int: 7"),
     "None": (None, None, SpokenTypeError, "found NoneType"),

@@ -3,11 +3,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from exporter.bundle.write import write_bundle
-from exporter.text.files import LANGUAGES, text_files
+from exporter.text.files import text_files
 from runtime_min.errors import (
     BundleError,
     ManifestError,
@@ -18,20 +20,20 @@ from runtime_min.errors import (
 )
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of, read_manifest, verify_files
+from runtime_min.speech.request import Request
 from runtime_min.speech.words import Segment, Word
 from runtime_min.text import bundled
 from runtime_min.text.bundled import BundledText
 from runtime_min.text.lexicon import Words
-from runtime_min.text.ssml import read_ssml
 from tests.support.paths import ROOT
 from tests.support.tiny_bundle import dummy_contents, with_entries
 
+VOICES = ("af_heart", "bm_fable", "ef_dora")
+
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle with the data for English and no stage that computes."""
-    directory = tmp_path_factory.mktemp("text")
-    return write_bundle(directory / "bundle", dummy_contents(directory).extended(text_files(LANGUAGES)))
+def bundle(text_bundle: Path) -> Path:
+    return text_bundle
 
 
 def text_of(bundle: Path) -> BundledText:
@@ -39,8 +41,16 @@ def text_of(bundle: Path) -> BundledText:
     return BundledText(manifest_of(files), files)
 
 
+def parts(text: BundledText, content: Any, voice: Any = "af_heart", **options: Any) -> list[Segment]:
+    """Returns the segments of words."""
+    request = Request(content, voice, 1.0, 0, None, 0.0, 0.0, False)
+    options = {"language": None, "lexicon": None, "ssml": False} | options
+    found = text.parts(request, dict.fromkeys(VOICES, np.zeros((1, 2), np.float32)), **options)
+    return [segment for part in found for segment in part.phonemes]  # type: ignore[misc]
+
+
 def spoken(bundle: Path, text: str, voice: str = "af_heart", lexicon: Words | None = None) -> str:
-    ((segment,),) = text_of(bundle).parts(text, voice, None, lexicon)
+    (segment,) = parts(text_of(bundle), text, voice, lexicon=lexicon)
     return "".join((word.phonemes or "") + word.whitespace for word in segment.phonemes)  # type: ignore[union-attr]
 
 
@@ -49,19 +59,19 @@ def test_text_is_spoken_in_the_dialect_of_the_voice(bundle: Path) -> None:
     assert spoken(bundle, text) == "ˌI jˈust tə lˈɪv nˌɪɹ ðə ɹˈɛfjˌus."
     assert spoken(bundle, text, "bf_emma*0.5+af_heart*0.5") == "ˌI jˈuːst tə lˈɪv nˌɪə ðə ɹˈɛfjuːs."
     segments = [Segment("box"), Segment("box [pause:1s] box", voice="bm_fable")]
-    assert list(text_of(bundle).parts(segments, "af_heart", None, None)) == [[
+    assert parts(text_of(bundle), segments) == [
         Segment([Word("box", "bˈɑks")]),
         Segment([Word("box", "bˈɒks", " ")], voice="bm_fable", pause=1.0),
         Segment([Word("", "", " "), Word("box", "bˈɒks")], voice="bm_fable"),
-    ]]  # fmt: skip
-    british = text_of(bundle).parts("box", "custom", "en-GB", None)
-    assert list(british) == [[Segment([Word("box", "bˈɒks")])]]
+    ]
+    british = parts(text_of(bundle), "box", "custom", language="en-GB")
+    assert british == [Segment([Word("box", "bˈɒks")])]
 
 
 def test_a_long_text_comes_in_parts_that_end_with_sentences(bundle: Path) -> None:
     text = " ".join(f"Sentence {number} is here." for number in range(1000)) + " " + "endless " * 1000
-    parts = [segment for part in text_of(bundle).parts(text, "af_heart", None, None) for segment in part]
-    texts = ["".join(word.text + word.whitespace for word in part.phonemes) for part in parts]  # type: ignore[union-attr]
+    found = parts(text_of(bundle), text)
+    texts = ["".join(word.text + word.whitespace for word in part.phonemes) for part in found]  # type: ignore[union-attr]
     assert "".join(texts) == text
     assert 300 <= len(texts[0]) < 400
     assert all(1000 <= len(part) <= 3000 for part in texts[1:-1])
@@ -88,18 +98,18 @@ def test_an_apps_own_words_come_first(bundle: Path, lexicon: Words, text: str, p
 
 def test_pauses_and_ssml_are_segments_of_words_in_the_language_of_their_voice(bundle: Path) -> None:
     text = text_of(bundle)
-    assert list(text.parts("a [pause:1s] box", "af_heart", None, None)) == [[
+    assert parts(text, "a [pause:1s] box") == [
         Segment([Word("a", "ɐ", " ")], pause=1.0),
         Segment([Word("", "", " "), Word("box", "bˈɑks")]),
-    ]]  # fmt: skip
+    ]
     document = "<speak>a <phoneme ph='ʤˈɪf'>GIF</phoneme> <voice name='ef_dora'>niño</voice></speak>"
-    assert list(text.parts(read_ssml(document), "af_heart", None, None)) == [[
+    assert parts(text, document, ssml=True) == [
         Segment([Word("a", "ɐ", " "), Word("GIF", "ʤˈɪf")], speed=1.0),
         Segment([Word("niño", "nˈiɲo")], voice="ef_dora", speed=1.0),
-    ]]  # fmt: skip
+    ]
     for wrong in (None, 5, ["a"], Segment("a"), [Segment([Word("a", "a")])], [Word("a", "a")], b"a"):
         with pytest.raises(SpokenTypeError, match="text as str"):
-            list(text.parts(wrong, "af_heart", None, None))
+            parts(text, wrong)
 
 
 def test_wrong_words_are_refused(bundle: Path) -> None:
@@ -126,7 +136,7 @@ def test_without_data_the_error_names_the_remedy(sound: Path, monkeypatch: pytes
 @pytest.mark.parametrize("voice", ["custom", [], 3, ["custom"]])
 def test_the_language_of_some_voices_is_not_known(bundle: Path, voice: object) -> None:
     with pytest.raises(VoiceLanguageError, match="--language"):
-        list(text_of(bundle).parts("a", voice, None, None))  # type: ignore[arg-type]
+        parts(text_of(bundle), "a", voice)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,94 @@
+"""English text as clients give it, spoken by a bundle with a fake model."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from wyoming.client import AsyncTcpClient
+from wyoming.tts import Synthesize
+
+from tests.kokoro_server.test_clients import CAPTIONS, answered
+from tests.support.fake_speech import Running, serving
+from tests.support.text_bundle import TextBundle, count_read
+
+BOOK = "The cat sat on the mat, and was happy. " * 334
+"""3,006 words."""
+READ_FIRST = 5_000
+"""Characters that may be read before the first audio."""
+
+
+@pytest.fixture
+def server(text_bundle: Path) -> Iterator[Running]:
+    with serving(TextBundle(text_bundle)) as running:
+        yield running
+
+
+def test_an_answer_begins_before_its_text_is_read(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = count_read(monkeypatch)
+    server.bundle.gate.clear()
+    with answered(server.port, input=BOOK, response_format="pcm") as answer:
+        assert len(answer.read(2_000)) == 2_000 and 0 < sum(read) < READ_FIRST
+        server.bundle.gate.set()
+        assert len(answer.read()) > 100_000
+    assert sum(read) > 0.9 * len(BOOK)
+
+
+def test_a_wyoming_client_hears_a_long_text_before_it_is_read(
+    server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def first_audio() -> None:
+        async with AsyncTcpClient("127.0.0.1", server.wyoming_port) as client:
+            await client.write_event(Synthesize(BOOK).event())
+            for kind in ("audio-start", "audio-chunk"):
+                event = await asyncio.wait_for(client.read_event(), 10)
+                assert event is not None and event.type == kind
+
+    read = count_read(monkeypatch)
+    server.bundle.gate.clear()
+    asyncio.run(first_audio())
+    assert 0 < sum(read) < READ_FIRST
+    server.bundle.gate.set()
+
+
+def test_what_cannot_be_spoken_is_part_of_the_answer(server: Running) -> None:
+    fields = {"input": "Yes.\n\n世界\n\nIt is 界.", "response_format": "pcm"}
+    unspoken = [{"word": "世界", "offset": 6}, {"word": "界", "offset": 16}]
+    with answered(server.port, CAPTIONS, **fields) as answer:
+        lines = [json.loads(line) for line in answer.read().splitlines()]
+    assert [word for line in lines for word in line["unspoken"]] == unspoken
+    with answered(server.port, CAPTIONS, **fields, stream=False) as answer:
+        assert json.loads(answer.read())["unspoken"] == unspoken
+    with answered(server.port, **fields, stream_format="sse") as answer:
+        *_, done = [line for line in answer.read().decode().splitlines() if line]
+    assert json.loads(done.removeprefix("data: "))["unspoken"] == unspoken
+
+
+@pytest.mark.parametrize("text", ["", " ", "...", "* * *", "世界"])
+def test_text_of_which_nothing_can_be_spoken_is_refused_or_a_mark(server: Running, text: str) -> None:
+    with answered(server.port, input=text, response_format="pcm") as answer:
+        if text == "...":
+            assert answer.status == 200
+        else:
+            assert answer.status == 400 and "phonemes" in json.loads(answer.read())["error"]["message"]
+
+
+def test_ssml_is_spoken_and_refused_with_its_cause(server: Running) -> None:
+    document = "<speak>Wait.<break time='1s'/>Go!</speak>"
+    with answered(server.port, CAPTIONS, input=document, ssml=True, response_format="pcm") as answer:
+        lines = [json.loads(line) for line in answer.read().splitlines()]
+    words = [word["word"] for line in lines for word in line["timestamps"]]
+    assert words == ["Wait", ".", "Go", "!"]
+    assert sum(len(base64.b64decode(line["audio"])) for line in lines) > 2 * 24_000
+    for wrong in (
+        "Wait.",
+        "<speak><b>Go!</b></speak>",
+        "<speak>",
+        "<speak><voice name='x'>Go!</voice></speak>",
+    ):
+        with answered(server.port, input=wrong, ssml=True) as answer:
+            assert answer.status == 400
