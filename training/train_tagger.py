@@ -1,4 +1,4 @@
-"""Trains the tagger's weights by gradient descent on the cross entropy, and writes them as 8-bit integers.
+"""Trains the tagger's weights by gradient descent on the cross entropy, and writes them in 4 bits each.
 
     python -m training.train_tagger --ewt EWT --gum GUM --output exporter/text/data/tagger.bin
 
@@ -9,7 +9,7 @@ that the second pass sees in training come from models that were trained without
 from __future__ import annotations
 
 import argparse
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +30,8 @@ DROPPED = 0.3
 RATE = 0.03
 BATCH = 4_096
 SEED = 0
+MOST_STEPS = 15
+LARGEST_STEP = 17  # 15 of them are a byte.
 
 Array = npt.NDArray[np.int64]
 
@@ -121,11 +123,30 @@ def train(sentences: list[Sentence], tags: list[str]) -> npt.NDArray[np.float32]
 
 
 def pack(weights: npt.NDArray[np.float32], tags: list[str]) -> bytes:
-    """Returns the tagger's data: the weights in 8 bits, the largest of 10,000 clipped."""
+    """Returns the tagger's data; the number of tags is even. The largest of 10,000 weights are clipped."""
     scale = 127 / np.quantile(np.abs(weights).max(1), 0.9995)
-    steps = np.clip(np.rint(weights * scale), -127, 127).astype(np.int8)
+    sizes, steps = in_steps(np.clip(np.rint(weights * scale), -127, 127))
     names = np.array([tag.encode() for tag in tags], "S8")
-    return np.array(weights.shape, "<u4").tobytes() + names.tobytes() + steps.tobytes()
+    upper, lower = np.split(steps, 2, 1)
+    counts = np.array(weights.shape, "<u4")
+    return b"".join(part.tobytes() for part in (counts, names, sizes, upper << 4 | lower))
+
+
+def in_steps(weights: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """Returns the size of each row's steps and its weights in 0 to 15 of them, with the least square error.
+
+    The steps begin anywhere, because what all weights of a row have in common decides for no tag.
+    """
+    lowest, highest = weights.min(1), weights.max(1)
+    least = np.full(len(weights), np.inf)
+    sizes, steps = np.zeros(len(weights), np.uint8), np.zeros(weights.shape, np.uint8)
+    for size, place in product(range(1, LARGEST_STEP + 1), np.linspace(0, 1, 9)):
+        origin = np.rint(lowest + (highest - lowest - MOST_STEPS * size) * place)[:, None]
+        tried = np.clip(np.rint((weights - origin) / size), 0, MOST_STEPS)
+        errors = ((tried * size + origin - weights) ** 2).sum(1)
+        better = errors < least
+        least[better], sizes[better], steps[better] = errors[better], size, tried[better]
+    return sizes, steps
 
 
 def accuracy(model: Tagger, sentences: list[Sentence]) -> float:

@@ -5,8 +5,9 @@ beginnings, its shape, the two words on either side and pairs of them. A second 
 first pass gave to the words around it. What a type of word contributes is kept, so a sentence costs a few
 numpy calls. Integers make the tags equal on every machine.
 
-The data: little-endian uint32 counts of rows and of tags, the tags in 8 bytes each, and the weights, int8 of
-shape (rows, tags). `training/train_tagger.py` writes it.
+The data: little-endian uint32 counts of rows and of tags; the tags in 8 bytes each; for each row the size of
+its steps, uint8; and the weights in steps of 4 bits, of shape (rows, half of the tags): those of the first
+half in the upper bits, those of the second in the lower. `training/train_tagger.py` writes it.
 """
 
 from __future__ import annotations
@@ -107,14 +108,17 @@ class Tagger:
     """Gives words the Penn Treebank's tags as spaCy's English models do: HYPH, NFP, ADD and AFX among them.
 
     Args:
-        data: The tagger's data, for example a memory map; it is not copied.
+        data: The tagger's data.
     """
 
     def __init__(self, data: bytes | memoryview | npt.NDArray[np.uint8]) -> None:
         rows, tags = (int(count) for count in np.frombuffer(data, "<u4", 2))
         names = np.frombuffer(data, f"S{_NAME_BYTES}", tags, 8)
         self._tags = [name.decode() for name in names.tolist()]
-        self._weights = np.frombuffer(data, np.int8, rows * tags, 8 + _NAME_BYTES * tags).reshape(rows, tags)
+        start, half = 8 + _NAME_BYTES * tags, tags // 2
+        sizes = np.frombuffer(data, np.uint8, rows, start)[:, None]
+        steps = np.frombuffer(data, np.uint8, rows * half, start + rows).reshape(rows, half)
+        self._weights = np.concatenate([(steps >> 4) * sizes, (steps & 15) * sizes], 1)
         self._lock = threading.Lock()
         self._types: dict[str, int] = {}
         self._lower = np.zeros(_WORD_TYPES, np.uint64)

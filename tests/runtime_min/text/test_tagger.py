@@ -1,11 +1,13 @@
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime_min.text.tagger import Tagger
 from tests.support.paths import ROOT, SHARED
+from training.train_tagger import in_steps
 
 DATA = (ROOT / "exporter/text/data/tagger.bin").read_bytes()
 GOLDEN = SHARED / "text/golden"
@@ -16,7 +18,16 @@ tagger = Tagger(DATA)
 
 
 def test_the_data_are_small() -> None:
-    assert len(DATA) <= 3_000_000
+    assert len(DATA) <= 1_600_000
+
+
+def test_weights_are_in_steps_that_keep_their_order() -> None:
+    weights = np.array([[-127, 0, 127, 3], [5, 5, 5, 5], [-1, 0, 1, 14]], np.float32)
+    sizes, steps = in_steps(weights)
+
+    assert sizes.tolist() == [17, 1, 1]
+    assert steps[0].tolist() == [0, 8, 15, 8]
+    assert (np.diff(steps[1:].astype(int)) == np.diff(weights[1:])).all()
 
 
 @given(st.lists(WORDS))
