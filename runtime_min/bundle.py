@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from .engine.devices import load_devices
 from .engine.machine import check_memory, check_target, choose_level, this_machine
 from .engine.stage_runner import StageRunner
-from .engine.vm import Worker, choose_threads, load_tvm, map_parameters
+from .engine.tvm_ffi_package import import_tvm_ffi
+from .engine.vm import Worker, load_tvm, map_parameters
 from .errors import (
     BundleError,
     BundlePickleError,
@@ -39,6 +40,7 @@ from .speech.speak import speak
 from .speech.stream import Stream
 from .speech.timing import Audio
 from .speech.words import G2P, SpeechInput
+from .threads import choose_threads
 
 if TYPE_CHECKING:
     from .model.self_test import StageFigure
@@ -117,7 +119,10 @@ class Bundle:
                 check_target(manifest.target, machine)
                 chosen = choose_level(manifest.target.levels, machine.features, level)
                 if verify:
-                    files.verify(keep=[manifest.parameters.file])
+                    keep, hold = [manifest.parameters.file], manifest.loaded_files(chosen.name)
+                    with files.verifying(count, keep, hold):
+                        # Takes as long as comparing a quarter of the files.
+                        import_tvm_ffi()
                 check_memory(sum(tensor.bytes for tensor in manifest.parameters.tensors), count)
                 return cls(files, manifest, chosen, count)
             except BaseException as failure:

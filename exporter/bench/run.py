@@ -21,8 +21,8 @@ from exporter.bench.profile import profile
 from exporter.bench.results import LIBRARIES, Benchmark, ColdStart, PeakMemory, Profile, StreamTiming, Timing
 from exporter.reference.utterances import default_voice
 from runtime_min.engine.machine import processor_name
-from runtime_min.engine.vm import usable_cores
 from runtime_min.format.signatures import SAMPLE_RATE
+from runtime_min.threads import usable_cores
 
 Step = Callable[[str], None]
 """Takes a line about a step that begins."""

@@ -36,7 +36,7 @@ def pack_bundle(bundle: Path, archive: Path, *, force: bool = False) -> None:
         with Output(archive) as output:
             _write_member(output, MANIFEST_NAME, len(found[0]), found)
             for entry in manifest.files:
-                _write_member(output, entry.path, entry.bytes, files.blocks(entry.path))
+                _write_member(output, entry.path, entry.bytes, files.content(entry.path))
             output.write(END)
             output.synchronise()
 

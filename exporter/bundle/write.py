@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 import runtime_min
 from exporter.compiler.library import Weight
+from runtime_min.format.blocks import EXTENSION as BLOCKS
 from runtime_min.format.manifest import (
     ALIGNMENT,
     FORMAT,
@@ -42,6 +43,8 @@ from runtime_min.model.self_test import EXTENSION as SELF_TEST
 from runtime_min.output.staging import staged, write_errors
 
 PARAMETER_FILE = "parameters.bin"
+BLOCK = 4 << 20
+"""Bytes of a block of a larger file; several threads compare its blocks with their digests."""
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
 _HEADROOM = 4 << 20
 """Bytes beyond the contents that the manifest, the licences and the file system take at most."""
@@ -153,7 +156,15 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     for path, data in contents.extension_files.items():
         (staging / path).parent.mkdir(exist_ok=True)
         (staging / path).write_bytes(data)
-    return replace(manifest, requires=_requirements(manifest), files=list_files(staging))
+    files = list_files(staging)
+    digests = {
+        entry.path: [sha256_of(staging / entry.path, start, BLOCK) for start in range(0, entry.bytes, BLOCK)]
+        for entry in files
+        if entry.bytes > BLOCK
+    }
+    blocks = {BLOCKS: {"bytes": BLOCK, "digests": digests}} if digests else {}
+    extensions = {**manifest.extensions, **blocks}
+    return replace(manifest, requires=_requirements(manifest), files=files, extensions=extensions)
 
 
 def _requirements(manifest: Manifest) -> tuple[str, ...]:

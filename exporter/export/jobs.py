@@ -22,8 +22,8 @@ from exporter.errors import ExportError
 from exporter.export.library_cache import LibraryCache
 from exporter.processes import end_with_parent, uninterrupted
 from exporter.progress import Progress
-from runtime_min.engine.vm import usable_cores
 from runtime_min.errors import OutputError
+from runtime_min.threads import usable_cores
 
 Build = Callable[[Job, Path, Path | None], CompiledLibrary]
 """Compiles a job to a file, with a directory for the module after each pass."""

@@ -38,10 +38,10 @@ from exporter.reference.process import Reference
 from exporter.reference.recording import Precision
 from exporter.reference.traces import Array, Request, TextTrace
 from runtime_min.engine.machine import processor_name, this_machine
-from runtime_min.engine.vm import usable_cores
 from runtime_min.errors import OutputError
 from runtime_min.format.verify import sha256_of
 from runtime_min.model import distances, noise
+from runtime_min.threads import usable_cores
 
 _PACKAGES = ("kokoro", "numpy", "torch", "transformers")
 _EXACT_TEXT = "exact_text."

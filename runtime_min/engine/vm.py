@@ -26,22 +26,20 @@ from ..errors import (
     KokoroError,
     LibraryLoadError,
     ResourceError,
-    ThreadsError,
     TvmMissingError,
     TvmVersionError,
 )
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import ALIGNMENT, Manifest, Parameters
+from ..threads import check_threads, leave_thread, take_thread, usable_cores
 from .native import library_file
 from .tvm_ffi_package import import_tvm_ffi
-from .worker_thread import check_threads, leave_thread, take_thread
 
 CPU_TYPE = 1
 """DLPack's number of the CPU."""
 _POOLED_ALLOCATOR = 2
 _SHARE_ALL_CORES = -3
 """TVM's affinity mode in which every thread of a pool may run on every core given."""
-_MAXIMUM_THREADS = 1_024
 IN_RUNTIME = b"runtime.NumThreads"
 """A function of TVM's runtime; its name is in no other library."""
 _IN_DEVICE_RUNTIMES = b"device_api."
@@ -50,7 +48,6 @@ IN_COMPILED = b"__tvm_ffi__library_bin"
 """A symbol of every compiled library, and of no part of the runtime."""
 _LOADER = "ffi.Module.load_from_file.so"
 """TVM's loader of shared libraries, on every system."""
-_THREADS_VARIABLE = "TVM_NUM_THREADS"
 
 _lock = threading.Lock()
 _runtime: tuple[str, str | None] | None = None
@@ -216,32 +213,6 @@ def load_function(
             f"The function {name} of {files.directory / library} could not be loaded: {reason[-1]}"
         ) from failure
     return function
-
-
-def choose_threads(threads: int | None) -> int:
-    """Returns the number of threads: the argument, else `TVM_NUM_THREADS`, else all cores of this process.
-
-    Raises:
-        ThreadsError: it is not an integer from 1 to 1024.
-    """
-    found: object = threads
-    if threads is None:
-        setting = os.environ.get(_THREADS_VARIABLE)
-        if setting is None:
-            return len(usable_cores())
-        found = f"{_THREADS_VARIABLE}={setting}"
-        # Python reads no number of thousands of digits.
-        threads = int(setting) if setting.isdecimal() and len(setting) < 5 else 0
-    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MAXIMUM_THREADS:
-        raise ThreadsError(found)
-    return threads
-
-
-def usable_cores() -> list[int]:
-    """Returns the numbers of the cores on which this process may run."""
-    if hasattr(os, "sched_getaffinity"):
-        return sorted(os.sched_getaffinity(0))
-    return list(range(os.cpu_count() or 1))
 
 
 class Worker:

@@ -90,7 +90,7 @@ class PackedBundle:
             check(data)
         return data, parse_manifest(data)
 
-    def blocks(self, entry: FileEntry) -> Iterator[bytes]:
+    def content(self, entry: FileEntry) -> Iterator[bytes]:
         """Yields the next file, which must be `entry`, in pieces; after the last one its digest is compared.
 
         Raises:
@@ -169,7 +169,7 @@ def verify_archive(path: Path, checks: Iterable[ManifestCheck] = ()) -> Manifest
     with PackedBundle(path) as packed:
         _, manifest = packed.manifest(checks)
         for entry in manifest.files:
-            for _ in packed.blocks(entry):
+            for _ in packed.content(entry):
                 pass
         packed.end()
     return manifest

@@ -16,8 +16,9 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,8 +34,10 @@ from ..errors import (
     UnexpectedFileError,
     UnreadableFileError,
 )
+from ..threads import running
+from .blocks import Block, Blocks, read_blocks
 from .file_content import SHORTAGES, long_path, map_privately, pieces, sha256_of_handle
-from .manifest import MANIFEST_NAME, FileEntry
+from .manifest import MANIFEST_NAME, FileEntry, Manifest
 
 _NAMED = 5
 """Files that a message names at most."""
@@ -78,7 +81,9 @@ class BundleFiles:
         """
         self.directory = directory
         self._entries: dict[str, FileEntry] = {}
+        self._blocks = Blocks(1, {})
         self._opened: dict[str, _Opened] = {}
+        self._held: dict[str, bytes] = {}
         self._verified = False
         self._closed = False
         self._root: _Descriptor | None = None
@@ -112,43 +117,62 @@ class BundleFiles:
         with self._typed(MANIFEST_NAME):
             return b"".join(pieces(opened.descriptor.number, most))
 
-    def expect(self, entries: Collection[FileEntry]) -> None:
+    def expect(self, manifest: Manifest) -> None:
         """Takes the manifest's list of files, which all that follows goes by."""
-        self._entries = {entry.path: entry for entry in entries}
+        self._entries = {entry.path: entry for entry in manifest.files}
+        sizes = {entry.path: entry.bytes for entry in manifest.files}
+        self._blocks = read_blocks(manifest.extensions, sizes)
 
-    def verify(self, keep: Collection[str] = ()) -> None:
-        """Checks that the directory holds the listed files to the last bit.
+    def verify(self, threads: int = 1, keep: Collection[str] = ()) -> None:
+        """Checks what `verifying` does, and returns at its end."""
+        with self.verifying(threads, keep):
+            pass
+
+    @contextmanager
+    def verifying(
+        self, threads: int, keep: Collection[str] = (), hold: Collection[str] = ()
+    ) -> Iterator[None]:
+        """Checks until the end of the context that the directory holds the listed files to the last bit.
+
+        Meanwhile `threads` threads compare files, and blocks of large files, with their digests.
 
         Args:
+            threads: number of threads.
             keep: paths of files that stay open, to be mapped.
+            hold: paths of files whose content stays in memory until it is read.
 
         Raises:
             BundleError: something is missing or differs.
         """
         self.check_contents()
-        # One after the other: nine tenths of a bundle are one file, so threads would not be faster.
+        self._opened |= {path: self._open_regular(path) for path in keep}
+        tasks: list[Callable[[], object]] = []
         for path, entry in self._entries.items():
-            opened = self._open_regular(path)
-            self._compare(entry, self._digest(entry, opened))
-            if path in keep:
-                self._opened[path] = opened
+            if path in hold:
+                tasks.append(partial(self._hold, path))
+            else:
+                tasks += [partial(self._compare_block, entry, block) for block in self._blocks.of(entry)]
+        with running(tasks, threads):
+            yield
         self._verified = True
 
     def read(self, path: str) -> bytes:
-        """Returns a whole file; its digest is compared with that of what is returned.
+        """Returns a whole file; its digest was compared with that of what is returned.
 
         Raises:
             ChangedFileError: the file was verified before, and is missing or differs now.
             BundleError: the file is missing, no regular file, or differs.
         """
+        if path in self._held:
+            return self._held.pop(path)
         try:
-            return b"".join(self.blocks(path))
+            return b"".join(self.content(path))
         except (DamagedFileError, MissingFileError, NotRegularFileError) as failure:
             if self._verified:
                 raise self._changed(path) from failure
             raise
 
-    def blocks(self, path: str) -> Iterator[bytes]:
+    def content(self, path: str) -> Iterator[bytes]:
         """Yields a whole file in pieces; after the last one their digest is compared.
 
         Raises:
@@ -161,7 +185,7 @@ class BundleFiles:
             for piece in pieces(descriptor.number, entry.bytes + 1):
                 digest.update(piece)
                 yield piece
-        self._compare(entry, digest.hexdigest())
+        self._compare(path, entry.sha256, digest.hexdigest())
 
     def map(self, path: str) -> Any:
         """Returns the memory of a whole file, mapped copy-on-write. The file stays open until `close`.
@@ -192,8 +216,12 @@ class BundleFiles:
                 state = _state(os.fstat(opened.descriptor.number))
             if state == opened.state:
                 continue
-            if state[0] != entry.bytes or self._digest(entry, opened) != entry.sha256:
-                raise self._changed(path)
+            try:
+                self._check_size(entry, state[0])
+                for block in self._blocks.of(entry):
+                    self._compare_block(entry, block)
+            except DamagedFileError as failure:
+                raise self._changed(path) from failure
             self._opened[path] = opened._replace(state=state)
 
     def replaced(self) -> bool:
@@ -205,8 +233,9 @@ class BundleFiles:
             return False
 
     def release_directory(self) -> None:
-        """Closes the directory; what is read from now on is found by its path."""
+        """Closes the directory; what is read from now on is found by its path, and not held."""
         self._root = None
+        self._held.clear()
 
     def close(self) -> None:
         """Closes all that is still open, what is being read when that was read."""
@@ -302,10 +331,6 @@ class BundleFiles:
             "directories."
         )
 
-    def _digest(self, entry: FileEntry, opened: _Opened) -> str:
-        with self._typed(entry.path):
-            return sha256_of_handle(opened.descriptor.number, entry.bytes + 1)
-
     def _open_regular(self, path: str) -> _Opened:
         status = self._status(path)
         # Opening a device may have effects; a pipe may have come since.
@@ -352,10 +377,22 @@ class BundleFiles:
                 f"{self.directory / entry.path} should have {entry.bytes} bytes and has {found}: {_ADVICE}."
             )
 
-    def _compare(self, entry: FileEntry, digest: str) -> None:
-        if digest != entry.sha256:
+    def _hold(self, path: str) -> None:
+        self._held[path] = b"".join(self.content(path))
+
+    def _compare_block(self, entry: FileEntry, block: Block) -> None:
+        opened = self._opened.get(entry.path) or self._open_regular(entry.path)
+        # One byte more than there should be shows that the file grew.
+        most = block.bytes + (block.number == block.last)
+        with self._typed(entry.path):
+            found = sha256_of_handle(opened.descriptor.number, most, block.start)
+        part = f", block {block.number} of {block.last}," if block.last > 1 else ""
+        self._compare(entry.path + part, block.sha256, found)
+
+    def _compare(self, name: str, expected: str, found: str) -> None:
+        if found != expected:
             raise DamagedFileError(
-                f"{self.directory / entry.path} should have SHA-256 {entry.sha256}, has {digest}: {_ADVICE}."
+                f"{self.directory / name} should have SHA-256 {expected}, has {found}: {_ADVICE}."
             )
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from ..errors import ManifestError
+from .blocks import read_blocks
 from .manifest import (
     ALIGNMENT,
     CPU,
@@ -49,6 +50,7 @@ def check_consistency(manifest: Manifest) -> None:
     _check_devices(manifest)
     _check_voices(manifest, sizes)
     _check_uses(manifest)
+    read_blocks(manifest.extensions, sizes)
     _expect("" not in manifest.vocabulary, "vocabulary", "phonemes of at least one character", "")
 
 

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Iterator
 from typing import Any
 
-_BLOCK = 1 << 20
+_READ = 1 << 20
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO)
 """Errors of the system of which the file is not the cause."""
 _LONG = 200
@@ -52,22 +52,22 @@ def open_regular(path: str, flags: int) -> int:
     return handle
 
 
-def sha256_of_handle(handle: int, most: int) -> str:
-    """Returns the SHA-256 of an open file's first `most` bytes, in hexadecimal.
+def sha256_of_handle(handle: int, most: int, start: int = 0) -> str:
+    """Returns the SHA-256 of an open file from `start` on, of at most `most` bytes, in hexadecimal.
 
     Raises:
         OSError: the file cannot be read.
     """
     digest = hashlib.sha256()
-    for piece in pieces(handle, most, _BLOCK):
+    for piece in pieces(handle, most, _READ, start):
         digest.update(piece)
     return digest.hexdigest()
 
 
-def pieces(handle: int, most: int, size: int = _PIECE) -> Iterator[bytes]:
-    """Yields an open file's first `most` bytes in pieces of `size`."""
-    position = 0
-    while piece := _read_at(handle, position, min(size, most - position)):
+def pieces(handle: int, most: int, size: int = _PIECE, start: int = 0) -> Iterator[bytes]:
+    """Yields an open file from `start` on, at most `most` bytes, in pieces of `size`."""
+    position, end = start, start + most
+    while piece := _read_at(handle, position, min(size, end - position)):
         position += len(piece)
         yield piece
 

@@ -266,6 +266,12 @@ class Manifest:
         """True if the harmonic source is a stage of its own."""
         return DEVICES_REQUIRED in self.requires
 
+    def loaded_files(self, level: str) -> set[str]:
+        """Returns the paths of all code that is loaded for a CPU level."""
+        buckets = [stage.buckets(level).values() for stage in self.stages]
+        stages = {library.file for libraries in buckets for library in libraries}
+        return {self.runtime_library, *self.device_libraries.values(), *stages}
+
 
 def manifest_keys(requires: Collection[str]) -> tuple[str, ...]:
     """Returns the keys of a manifest, in their order: all fields but those of what it does not require."""

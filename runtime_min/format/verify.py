@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ..errors import UnreadableFileError
+from ..threads import choose_threads
 from .bundle_files import BundleFiles
 from .file_content import open_regular, sha256_of_handle
 from .manifest import Manifest
@@ -44,7 +45,7 @@ def manifest_of(files: BundleFiles, checks: Iterable[ManifestCheck] = ()) -> Man
     for check in checks:
         check(data)
     manifest = parse_manifest(data)
-    files.expect(manifest.files)
+    files.expect(manifest)
     return manifest
 
 
@@ -67,7 +68,7 @@ def verify_bundle(
         manifest = manifest_of(files, checks)
         if ignored is not None:
             files.check_nothing_else(ignored)
-        files.verify()
+        files.verify(choose_threads(None))
         return manifest
 
 
@@ -80,18 +81,18 @@ def verify_files(directory: Path, manifest: Manifest) -> None:
         DamagedFileError: a file has another size or digest.
     """
     with BundleFiles(directory) as files:
-        files.expect(manifest.files)
-        files.verify()
+        files.expect(manifest)
+        files.verify(choose_threads(None))
 
 
-def sha256_of(path: Path) -> str:
-    """Returns the SHA-256 of a file, in hexadecimal.
+def sha256_of(path: Path, start: int = 0, most: int = 1 << 62) -> str:
+    """Returns the SHA-256 of a file, or of its `most` bytes from `start` on, in hexadecimal.
 
     Raises:
         UnreadableFileError: the file cannot be read.
     """
     try:
         with open(path, "rb", opener=open_regular) as file:
-            return sha256_of_handle(file.fileno(), 1 << 62)
+            return sha256_of_handle(file.fileno(), most, start)
     except OSError as failure:
         raise UnreadableFileError(f"{path} cannot be read ({failure.strerror}): correct that.") from None

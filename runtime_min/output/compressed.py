@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine.worker_thread import WorkerThread
 from ..errors import EncoderMissingError, OutputError
+from ..threads import WorkerThread
 from .wav import encode
 from .writer import Output
 

@@ -42,7 +42,7 @@ def unpack_archive(
                 path = staging / entry.path
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("xb") as file:
-                    file.writelines(packed.blocks(entry))
+                    file.writelines(packed.content(entry))
             packed.end()
     return manifest
 

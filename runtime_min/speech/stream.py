@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from ..engine.worker_thread import Reply, WorkerThread
 from ..errors import ForkError, StreamClosedError
+from ..threads import Reply, WorkerThread
 from .timing import Audio
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from runtime_min.engine import worker_thread
+from runtime_min import threads
 from runtime_min.model.noise import gaussian_noise
 from tests.support.paths import ROOT
 from tests.support.tiny_bundle import VOCABULARY, voices
@@ -87,7 +87,7 @@ def assert_speaks_as_the_format_specifies(bundle: Path) -> None:
 
 def running_threads() -> set[object]:
     """The threads of bundles and streams in this process."""
-    return set(worker_thread._running)
+    return set(threads._running)
 
 
 def no_other_threads_run(known: set[object]) -> None:

@@ -167,7 +167,7 @@ def test_a_byte_that_changes_before_or_meanwhile_is_never_certified(
         of_tiny_size(patched)
         for place_of, name in (
             (module, "read_packs"),
-            (BundleFiles, "blocks"),
+            (BundleFiles, "content"),
             (module, "write_voice"),
             (module, "write_manifest"),
         ):

@@ -314,7 +314,7 @@ def test_too_many_open_files_are_a_typed_error_wherever_they_become_too_many(bun
         with pytest.raises(ResourceError):
             while True:
                 handles.append(BundleFiles(bundle))
-                handles[-1].expect(read_manifest(bundle).files)
+                handles[-1].expect(read_manifest(bundle))
                 handles[-1].verify(keep=["LICENSE", "NOTICE"])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -356,7 +356,7 @@ def test_a_file_that_is_read_while_the_bundle_is_closed_is_read_to_its_end(bundl
     """Its descriptor may not be another file's by then."""
     files = BundleFiles(bundle)
     manifest_of(files)
-    reading = files.blocks("LICENSE")
+    reading = files.content("LICENSE")
     found = [next(reading)]
     files.close()
     others = [os.open(bundle / "NOTICE", os.O_RDONLY) for _ in range(10)]

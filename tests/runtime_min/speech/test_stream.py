@@ -15,10 +15,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from runtime_min.engine.worker_thread import WorkerThread
 from runtime_min.errors import ForkError, InputError, StreamClosedError
 from runtime_min.speech.stream import Stream
 from runtime_min.speech.timing import Audio
+from runtime_min.threads import WorkerThread
 from tests.support.speaking import no_other_threads_run, running_threads
 
 

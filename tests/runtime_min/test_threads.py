@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime_min.engine.vm import choose_threads, usable_cores
 from runtime_min.errors import ThreadsError
+from runtime_min.threads import choose_threads, usable_cores
 
 VARIABLE = "TVM_NUM_THREADS"
 

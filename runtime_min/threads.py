@@ -1,4 +1,4 @@
-"""Threads that run functions for others; those of closed bundles are used again.
+"""Threads that run functions for others, and their number; those of closed bundles are used again.
 
 A caller may be interrupted at any moment (Ctrl-C raises in the middle of whatever it does), and must then
 leave nothing locked that the thread waits for, and no thread that nobody ends. Queues and starts of threads
@@ -11,12 +11,15 @@ import _thread
 import atexit
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from queue import SimpleQueue
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from ..errors import ClosedBundleError, ResourceError
+from .errors import ClosedBundleError, ResourceError, ThreadsError
+
+_MAXIMUM_THREADS = 1_024
+_THREADS_VARIABLE = "TVM_NUM_THREADS"
 
 Result = TypeVar("Result")
 
@@ -147,6 +150,83 @@ class _Service:
     def stop(self) -> None:
         self.stopped = True
         self.requests.put(None)
+
+
+@contextmanager
+def running(tasks: Sequence[Callable[[], object]], threads: int) -> Iterator[None]:
+    """Runs tasks on other threads from the beginning of the context to its end at the latest.
+
+    Args:
+        tasks: begun in their order by whichever thread is free; none is begun after one has failed.
+        threads: number of threads; no more than there are cores and tasks are started.
+
+    Raises:
+        Exception: the first task in the order that failed raised it; it comes before an error of the context.
+        ResourceError: the system starts no more threads.
+    """
+    waiting: SimpleQueue[tuple[int, Callable[[], object]]] = SimpleQueue()
+    failures: dict[int, BaseException] = {}
+    stopped: list[bool] = []
+    for numbered in enumerate(tasks):
+        waiting.put(numbered)
+
+    def run() -> None:
+        with suppress(Empty):
+            while not failures and not stopped:
+                number, task = waiting.get_nowait()
+                try:
+                    task()
+                except BaseException as failure:
+                    failures[number] = failure
+
+    try:
+        workers = [WorkerThread() for _ in range(min(threads, len(usable_cores()), len(tasks)))]
+        replies = [worker.ask(run) for worker in workers]
+        try:
+            yield
+        except Exception:
+            _finish(replies, failures)
+            raise
+        _finish(replies, failures)
+    finally:
+        # An interrupted caller does not wait for what is running.
+        stopped.append(True)
+
+
+def _finish(replies: Sequence[Reply[None]], failures: dict[int, BaseException]) -> None:
+    for reply in replies:
+        reply.take()
+    if failures:
+        try:
+            raise failures[min(failures)]
+        finally:
+            failures.clear()
+
+
+def choose_threads(threads: int | None) -> int:
+    """Returns the number of threads: the argument, else `TVM_NUM_THREADS`, else all cores of this process.
+
+    Raises:
+        ThreadsError: it is not an integer from 1 to 1024.
+    """
+    found: object = threads
+    if threads is None:
+        setting = os.environ.get(_THREADS_VARIABLE)
+        if setting is None:
+            return len(usable_cores())
+        found = f"{_THREADS_VARIABLE}={setting}"
+        # Python reads no number of thousands of digits.
+        threads = int(setting) if setting.isdecimal() and len(setting) < 5 else 0
+    if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= _MAXIMUM_THREADS:
+        raise ThreadsError(found)
+    return threads
+
+
+def usable_cores() -> list[int]:
+    """Returns the numbers of the cores on which this process may run."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
 
 
 def check_threads(count: int) -> None:
