@@ -26,6 +26,10 @@ def bundle(
     target: Annotated[
         str, typer.Option(help="System that the bundle is for (see targets); host is this one.")
     ] = "host",
+    precision: Annotated[
+        str,
+        typer.Option(help="How the bundle stores its large weights: float32, or float16 in half the bytes."),
+    ] = "float32",
     lstm_device: Annotated[
         str, typer.Option(help="Where the encoders' LSTMs compute: cpu, or the target's device.")
     ] = "cpu",
@@ -87,6 +91,7 @@ def bundle(
         voices=voices,
         target=target,
         lstm_device=lstm_device,
+        precision=precision,
         cpu_level=cpu_level,
         stages=tuple(parts(stages)) if stages is not None else STAGE_NAMES,
         text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,

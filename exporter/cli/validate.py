@@ -105,6 +105,9 @@ def steps(
     sweep_buckets: Annotated[
         bool, typer.Option("--sweep-buckets", help="The same utterance in each bucket.")
     ] = False,
+    rounding: Annotated[
+        bool, typer.Option("--rounding", help="The layers that suffer most from rounded weights.")
+    ] = False,
     probe: Annotated[
         list[str] | None, typer.Option(help="A stage to compare block by block; may be repeated.")
     ] = None,
@@ -122,7 +125,7 @@ def steps(
     """Compare every step of one or many utterances: PyTorch, PyTorch padded, and the bundle."""
     from exporter.validate.steps import Wanted
 
-    wanted = Wanted(cross, prefix_f0n, _tails(tails), sweep_buckets, _stages(probe or ()))
+    wanted = Wanted(cross, prefix_f0n, _tails(tails), sweep_buckets, _stages(probe or ()), rounding)
     if (
         utterances is not None
         and not phonemes

@@ -21,6 +21,7 @@ from exporter.export.bill_of_materials import materials
 from exporter.export.jobs import StageError
 from exporter.export.plan import Plan, positions
 from exporter.model.checkpoint import Checkpoint
+from exporter.reference.files import StoredWeights
 from runtime_min import __version__
 from runtime_min.format import manifest
 
@@ -49,7 +50,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
     if runtime is not None:
         copies[_runtime_path(runtime)] = runtime
     for stage in plan.stages:
-        parameters = stage_parameters(plan.checkpoint, stage, plan.target.source_apart)
+        parameters = stage_parameters(plan.checkpoint, stage, plan.stored)
         own = _libraries(plan, stage, parameters, libraries)
         stages.append(_stage(plan, stage, parameters, own))
         tensors.extend(parameters)
@@ -72,11 +73,9 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
     return BundleContents(contents, tensors, plan.voices, copies)
 
 
-def stage_parameters(
-    checkpoint: Checkpoint, stage: str, source_apart: bool, precision: str = "float32"
-) -> list[Weight]:
+def stage_parameters(checkpoint: Checkpoint, stage: str, stored: StoredWeights) -> list[Weight]:
     """Returns the parameters of a stage in call order; its name before theirs keeps them apart."""
-    weights = stage_weights(make_stage(stage, checkpoint.model, source_apart, precision))
+    weights = stage_weights(make_stage(stage, checkpoint.model, stored.source_apart, stored.precision))
     return [replace(weight, name=f"{stage}.{weight.name}") for weight in weights]
 
 

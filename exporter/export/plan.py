@@ -16,6 +16,7 @@ from exporter.directories import refuse_shared
 from exporter.errors import ExportError
 from exporter.export.runtime_wheel import runtime_libraries
 from exporter.progress import Progress
+from exporter.reference.files import StoredWeights
 from exporter.text.files import LANGUAGES
 from runtime_min.engine.machine import this_machine
 from runtime_min.format.manifest import CPU
@@ -66,6 +67,8 @@ class ExportOptions:
     cpu_level: str = "all"
     stages: tuple[str, ...] = STAGE_NAMES
     text_buckets: tuple[int, ...] = TEXT_BUCKETS
+    precision: str = "float32"
+    """Type in which the bundle stores its large weights, of `exporter.compiler.precision.PRECISIONS`."""
     frame_buckets: tuple[int, ...] | None = None
     """None takes `FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` for a decoder on a GPU."""
     languages: tuple[str, ...] = LANGUAGES
@@ -120,13 +123,18 @@ class Plan:
         config = json.dumps(self.checkpoint.config, sort_keys=True)
         buckets = {"tokens": self.options.text_buckets, "frames": self.frame_buckets}
         jobs = [
-            Job(config, signature, bucket, self.target, level, self.device_of(name))
+            Job(config, signature, bucket, self.target, level, self.device_of(name), self.options.precision)
             for name, signature in self.signatures.items()
             if name in self.stages
             for bucket in buckets[signature.axis]
             for level in self.levels
         ]
         return sorted(jobs, key=lambda job: (_BY_COST.index(job.stage), -job.bucket))
+
+    @property
+    def stored(self) -> StoredWeights:
+        """Returns how the bundle stores the weights."""
+        return StoredWeights(self.options.precision, self.target.source_apart)
 
     @property
     def is_whole(self) -> bool:
@@ -162,9 +170,14 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
         progress.step(f"find the runtime library for {target.name}")
         runtimes = runtime_libraries(target, options.runtime_library)
     # From here on torch is needed, which takes seconds to import.
+    from exporter.compiler.precision import PRECISIONS
     from exporter.model.checkpoint import load
     from exporter.model.voice_packs import load_voices
 
+    if options.precision not in PRECISIONS:
+        raise OptionError(
+            f"--precision: expected one of {', '.join(PRECISIONS)}, found {options.precision!r}."
+        )
     progress.step(f"load the checkpoint: {options.checkpoint}")
     checkpoint = load(options.checkpoint, options.config)
     _check_buckets("--text-buckets", options.text_buckets, positions(checkpoint))

@@ -21,9 +21,11 @@ from typing import Any
 
 import numpy as np
 
+import exporter.compiler
 from exporter import directories
 from exporter.errors import CacheError
 from exporter.parity import expected as expected_answers
+from exporter.parity import rounding as rounding_answers
 from exporter.parity import source_spectrum
 from exporter.parity.expected import (
     CHANGES,
@@ -33,9 +35,11 @@ from exporter.parity.expected import (
     answer,
     make_change,
 )
+from exporter.parity.rounding import Rounding, rounding
 from exporter.reference import padded, process, recording
+from exporter.reference.files import ORIGINAL, StoredWeights
 from exporter.reference.process import Reference
-from exporter.reference.recording import Precision
+from exporter.reference.recording import Arithmetic
 from exporter.reference.traces import Array, Request, TextTrace
 from runtime_min.engine.machine import processor_name, this_machine
 from runtime_min.errors import OutputError
@@ -45,8 +49,13 @@ from runtime_min.threads import usable_cores
 
 _PACKAGES = ("kokoro", "numpy", "torch", "transformers")
 _EXACT_TEXT = "exact_text."
-_SOURCES = (expected_answers, source_spectrum, process, recording, padded, distances, noise)
+_SOURCES = (expected_answers, rounding_answers, source_spectrum, process, recording, padded, distances, noise)
 """Modules that compute an answer."""
+_COMPILER = Path(exporter.compiler.__file__).parent
+_ROUNDING = [
+    _COMPILER / name for name in ("precision.py", "toom_cook_convolution.py", "kernels/toom_cook.py")
+]
+"""Those that round weights; their package needs TVM."""
 _DAMAGED = (zipfile.BadZipFile, EOFError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError)
 """Errors of zipfile and numpy for a damaged archive."""
 Arrays = dict[str, Array]
@@ -115,7 +124,11 @@ class Kokoro:
     """Answers requests from the store, or from processes that run kokoro and start when they are needed."""
 
     def __init__(
-        self, files: tuple[Path, Path], threads: int | None = None, store: Path | None = None
+        self,
+        files: tuple[Path, Path],
+        threads: int | None = None,
+        store: Path | None = None,
+        stored: StoredWeights = ORIGINAL,
     ) -> None:
         """Starts nothing yet.
 
@@ -124,22 +137,29 @@ class Kokoro:
             threads: number of threads in each process; by default as many as there are cores.
             store: directory of stored answers, such as `exporter.directories.answers`; None computes every
                 answer anew.
+            stored: how the bundle stores the weights.
         """
         self.files = files
+        self.stored = stored
         self.threads = threads or len(usable_cores())
         self._store = AnswerStore(store) if store else None
-        self._started: dict[str, Reference] = {}
+        self._started: dict[tuple[Arithmetic, StoredWeights], Reference] = {}
         self._changes: dict[str, list[Distances]] = {}
 
     @property
     def reference(self) -> Reference:
         """Kokoro in float32, in a process of its own."""
-        return self._process("float32")
+        return self._process("float32", self.stored)
 
     @property
     def precise(self) -> Reference:
         """Kokoro in float64, in a process of its own."""
-        return self._process("float64")
+        return self._process("float64", self.stored)
+
+    @property
+    def original(self) -> Reference:
+        """Kokoro in float32 with the checkpoint's own weights, in a process of its own."""
+        return self._process("float32", ORIGINAL)
 
     def expected(self, request: Request) -> Expected:
         """Returns kokoro's answer.
@@ -178,6 +198,22 @@ class Kokoro:
         *_, whole = self.spreads(expected)
         return whole
 
+    def rounding(self, request: Request) -> Rounding:
+        """Returns what rounding the weights changes in an utterance.
+
+        Raises:
+            ReferenceProcessError: kokoro does not run here.
+        """
+        key = self._key(request, "rounding")
+        found: dict[str, Any] | None = self._store.load(key) if self._store else None
+        with suppress(TypeError):
+            if found is not None:
+                return Rounding(**found)
+        made = rounding(self.original, self.reference, request)
+        if self._store is not None:
+            self._store.save(key, {name: np.asarray(value) for name, value in vars(made).items()})
+        return made
+
     def close(self) -> None:
         """Ends the processes."""
         while self._started:
@@ -189,16 +225,17 @@ class Kokoro:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _process(self, precision: Precision) -> Reference:
-        if precision not in self._started:
-            self._started[precision] = Reference(*self.files, threads=self.threads, precision=precision)
-        return self._started[precision]
+    def _process(self, arithmetic: Arithmetic, stored: StoredWeights) -> Reference:
+        key = arithmetic, stored
+        if key not in self._started:
+            self._started[key] = Reference(*self.files, self.threads, arithmetic, stored)
+        return self._started[key]
 
     def _save(self, expected: Expected) -> None:
         if self._store is not None:
             self._store.save(self._key(expected.request), as_arrays(expected))
 
-    def _key(self, request: Request) -> str:
+    def _key(self, request: Request, answer: str = "") -> str:
         forced = request.durations
         utterance = {
             "token_ids": request.token_ids.tolist(),
@@ -207,7 +244,7 @@ class Kokoro:
             "seed": int(request.seed),
             "durations": None if forced is None else forced.tolist(),
         }
-        facts = json.dumps([self._facts, utterance], sort_keys=True)
+        facts = json.dumps([self._facts, utterance, answer], sort_keys=True)
         return hashlib.sha256(facts.encode()).hexdigest()
 
     @cached_property
@@ -215,6 +252,9 @@ class Kokoro:
         """All that decides kokoro's answers but the request."""
         return {
             "files": [sha256_of(path) for path in self.files],
+            "stored": [*astuple(self.stored), *map(sha256_of, _ROUNDING)]
+            if self.stored.precision != "float32"
+            else [],
             "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
             "sources": {module.__name__: sha256_of(Path(str(module.__file__))) for module in _SOURCES},
             # Float32 rounds differently with other instructions and another division of the work.

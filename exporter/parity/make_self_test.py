@@ -49,7 +49,7 @@ def make_self_test(plan: Plan, progress: Progress) -> ExtensionFiles | None:
         return None
     progress.step("let kokoro speak what the bundle's self-test compares with")
     files = (plan.checkpoint.path, plan.checkpoint.config_path)
-    with Kokoro(files, store=plan.options.answers) as kokoro:
+    with Kokoro(files, store=plan.options.answers, stored=plan.stored) as kokoro:
         for utterance in _utterances(plan):
             pack = plan.voices[utterance.voice]
             expected = kokoro.expected(make_request(utterance, plan.checkpoint.vocabulary, pack))

@@ -12,13 +12,16 @@ from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
 from exporter.parity.answers import Kokoro
 from exporter.parity.figures import MOST_DECIBELS, Comparison
-from exporter.parity.waveforms import compare_waveforms, levels_here, loaded_levels, verdict
+from exporter.parity.rounding import rounding_figures
+from exporter.parity.waveforms import compare_waveforms, expectation, levels_here, loaded_levels, verdict
 from exporter.processes import Process
 from exporter.progress import Progress
-from exporter.reference.utterances import Utterance, built_in
+from exporter.reference.files import StoredWeights
+from exporter.reference.utterances import BUILT_IN, Utterance, adapted, built_in, make_request
 from runtime_min import Bundle
 from runtime_min.engine.machine import this_machine
 from runtime_min.errors import DeviceError
+from runtime_min.format.manifest import ROUNDING
 from runtime_min.format.signatures import FRAMES_PER_SECOND
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, read_self_test
@@ -30,6 +33,8 @@ _OTHER_MACHINE = "it was made on a machine that cannot run it"
 def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
     """Returns the distances of `bundle` from kokoro, or the reason why they are not known.
 
+    Those of rounded weights from the original ones are kokoro's own, so every whole bundle gets them.
+
     Args:
         plan: the plan of the finished export.
         progress: takes a step for every utterance.
@@ -39,6 +44,7 @@ def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
         ValidationFailedError: the bundle misses a threshold and must not be published.
         ReferenceProcessError: the measurement itself failed.
     """
+    rounded = _rounding(plan, progress)
     why = _cannot_be_validated(plan)
     if why is None:
         compared = _compare(plan, progress, bundle)
@@ -48,10 +54,35 @@ def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
                     f"No bundle was written: {verdict(compared, plan.options.output)}\n"
                     "That needs the bundle: export it with --no-validate first."
                 )
-            return numbers_of(compared)
+            return numbers_of(compared) | rounded
         why = _OTHER_MACHINE if compared is None else "its buckets hold none of the built-in utterances"
     progress.warning(f"The bundle is not validated: {why}.")
-    return not_validated(why)
+    return not_validated(why) | rounded
+
+
+def _rounding(plan: Plan, progress: Progress) -> Numbers:
+    """Returns what rounding the weights changes, as the manifest's figures; nothing where none are rounded.
+
+    Raises:
+        ValidationFailedError: it changes more than a limit allows.
+    """
+    vocabulary = plan.checkpoint.vocabulary
+    if plan.options.precision == "float32" or not plan.is_whole or not plan.voices:
+        return {}
+    progress.step(f"compare kokoro's weights in {plan.options.precision} with the original ones")
+    said = adapted(BUILT_IN, sorted(plan.voices), vocabulary)
+    requests = [make_request(each, vocabulary, plan.voices[each.voice]) for each in said]
+    files = plan.checkpoint.path, plan.checkpoint.config_path
+    with Kokoro(files, store=plan.options.answers, stored=plan.stored) as kokoro:
+        figures = rounding_figures(list(map(kokoro.rounding, requests)))
+        if missed := [figure for figure in figures if not figure.holds]:
+            worst = next(iter(kokoro.original.rounded_layers(requests[0], plan.stored)), "no layer")
+            raise ValidationFailedError(
+                f"No bundle was written: weights in {plan.options.precision} change the model too much: "
+                f"{'; '.join(map(expectation, missed))}. Rounding harms {worst} most. Export the model with "
+                "--precision float32."
+            )
+    return {f"{ROUNDING}{each.name}": min(float(each.value), MOST_DECIBELS) for each in figures}
 
 
 def _cannot_be_validated(plan: Plan) -> str | None:
@@ -74,7 +105,8 @@ def _compare(plan: Plan, progress: Progress, bundle: Path) -> tuple[Comparison, 
     """
     files = plan.checkpoint.path, plan.checkpoint.config_path
     try:
-        with Process(_send_comparisons, bundle, files, plan.options.answers, starts_others=True) as process:
+        given = bundle, files, plan.options.answers, plan.stored
+        with Process(_send_comparisons, *given, starts_others=True) as process:
             while isinstance(message := process.receive(), str):
                 progress.step(f"  {message}")
     except ReferenceProcessError as error:
@@ -84,13 +116,13 @@ def _compare(plan: Plan, progress: Progress, bundle: Path) -> tuple[Comparison, 
 
 
 def _send_comparisons(
-    connection: Connection, path: Path, files: tuple[Path, Path], answers: Path | None
+    connection: Connection, path: Path, files: tuple[Path, Path], answers: Path | None, stored: StoredWeights
 ) -> None:
     """Sends the name of every utterance while it is compared, and then what `_compare` returns."""
     try:
         with (
             loaded_levels(path, levels_here(read_manifest(path))) as bundles,
-            Kokoro(files, store=answers) as kokoro,
+            Kokoro(files, store=answers, stored=stored) as kokoro,
         ):
             compared = compare_waveforms(
                 bundles,

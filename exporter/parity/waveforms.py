@@ -90,7 +90,7 @@ def verdict(comparisons: Sequence[Comparison], bundle: Path) -> str:
     worst = missed[0]
     return (
         f"{bundle} differs from kokoro: {len(missed)} of {len(comparisons)} waveforms miss a threshold, "
-        f"the first is {worst}: {'; '.join(map(_expectation, worst.missed))}. To see where it comes from: "
+        f"the first is {worst}: {'; '.join(map(expectation, worst.missed))}. To see where it comes from: "
         f"kokoro-export validate steps {bundle} {_options(worst.utterance)} --cpu-level {worst.level}"
     )
 
@@ -106,6 +106,7 @@ def _options(said: Utterance) -> str:
     return " ".join(f"--{option} {shlex.quote(value)}" for option, value in values.items())
 
 
-def _expectation(figure: Figure) -> str:
+def expectation(figure: Figure) -> str:
+    """Returns a figure that misses its limit, in words."""
     relation = "at least" if figure.at_least else "at most"
     return f"{figure.name} is {figure.value:.4g}, expected {relation} {figure.limit:.4g}"

@@ -1,12 +1,32 @@
-"""The checkpoint and the configuration that a bundle was made from, for kokoro to load."""
+"""The checkpoint and the configuration that a bundle was made from, and how it stores the weights."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.errors import CheckpointError
 from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import sha256_of
+
+
+@dataclass(frozen=True)
+class StoredWeights:
+    """How a bundle stores the weights that kokoro computes with."""
+
+    precision: str = "float32"
+    """One of `exporter.compiler.precision.PRECISIONS`."""
+    source_apart: bool = False
+    """True for a bundle whose decoder is one for a GPU, which transforms no weights."""
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> StoredWeights:
+        """Returns how a bundle stores them."""
+        return cls(manifest.precision, manifest.source_apart)
+
+
+ORIGINAL = StoredWeights()
+"""The checkpoint's own weights."""
 
 
 def reference_files(

@@ -17,15 +17,17 @@ from typing import Any
 import numpy as np
 
 from exporter.processes import Failure, Process
+from exporter.reference.files import ORIGINAL, StoredWeights
 from exporter.reference.padded import Tail, static, static_decode
-from exporter.reference.recording import Arrays, Precision, RecordingModel
+from exporter.reference.recording import Arithmetic, Arrays, RecordingModel
+from exporter.reference.rounded_layers import rounded_layers
 from exporter.reference.traces import Array, DecoderTrace, ReferenceTrace, Request, SourceTrace, TextTrace
 
 _OPERATIONS = {
     operation.__name__: operation
     for operation in (
         *(RecordingModel.speak, RecordingModel.text, RecordingModel.f0n, RecordingModel.decode),
-        *(RecordingModel.source, RecordingModel.threads, static, static_decode),
+        *(RecordingModel.source, RecordingModel.threads, rounded_layers, static, static_decode),
     )
 }
 
@@ -34,7 +36,12 @@ class Reference:
     """A process that runs kokoro, for as many utterances as wanted; not for several threads at once."""
 
     def __init__(
-        self, checkpoint: Path, config: Path, threads: int = 1, precision: Precision = "float32"
+        self,
+        checkpoint: Path,
+        config: Path,
+        threads: int = 1,
+        arithmetic: Arithmetic = "float32",
+        stored: StoredWeights = ORIGINAL,
     ) -> None:
         """Starts the process and loads the model into it.
 
@@ -42,14 +49,15 @@ class Reference:
             checkpoint: a file that `exporter.model.checkpoint.load` has accepted.
             config: the configuration that belongs to it.
             threads: number of threads for torch.
-            precision: float64 shows how far rounding carries float32.
+            arithmetic: float64 shows how far rounding carries float32.
+            stored: how a bundle stores the weights.
 
         Raises:
             ReferenceProcessError: kokoro could not load the checkpoint.
         """
         self.thread_count = threads
         self._tapped: dict[str, list[Array]] = {}
-        self._process = Process(_serve, checkpoint, config, threads, precision)
+        self._process = Process(_serve, checkpoint, config, threads, arithmetic, stored)
         try:
             self._process.receive()
         except BaseException:
@@ -105,6 +113,15 @@ class Reference:
     def source(self, f0: Array, noise: Array) -> SourceTrace:
         """Runs the harmonic source on F0 [1, 2m] and noise of 600m numbers, and nothing else."""
         return SourceTrace(**self._run("source", f0=f0, noise=noise))
+
+    def rounded_layers(self, request: Request, stored: StoredWeights) -> dict[str, float]:
+        """Rounds the weights of each layer alone.
+
+        Returns:
+            By the path of each layer that it changes, the decibels of its output, the worst layer first.
+        """
+        found = self._run("rounded_layers", request=request, stored=stored)
+        return {path: float(value) for path, value in found.items()}
 
     def static(
         self,
@@ -164,12 +181,17 @@ class Reference:
 
 
 def _serve(
-    connection: Connection, checkpoint: Path, config: Path, threads: int, precision: Precision
+    connection: Connection,
+    checkpoint: Path,
+    config: Path,
+    threads: int,
+    arithmetic: Arithmetic,
+    stored: StoredWeights,
 ) -> None:
     """Loads the model and answers until the other end closes the connection."""
     # Threads that wait must sleep: spinning ones take the cores from the bundle's.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    model = RecordingModel(checkpoint, config, precision)
+    model = RecordingModel(checkpoint, config, arithmetic, stored)
     model.threads(threads)
     connection.send(None)
     while True:

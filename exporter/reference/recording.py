@@ -15,33 +15,45 @@ from typing import Any, Literal
 import numpy as np
 
 from exporter.model.hub import REPOSITORY
+from exporter.reference.files import StoredWeights
 from exporter.reference.traces import Array, Request, SourceTrace, TextTrace
 from runtime_min.format.signatures import HARMONICS
 from runtime_min.model.noise import gaussian_noise
 
 Arrays = dict[str, Array]
-Precision = Literal["float32", "float64"]
+Arithmetic = Literal["float32", "float64"]
 
 
 class _Recorded(Exception):
     """Stops kokoro's forward pass once everything that is wanted is recorded."""
 
 
+def load_model(checkpoint: Path, config: Path, stored: StoredWeights) -> Any:
+    """Returns kokoro's model from its own loader, with weights as they are stored."""
+    from kokoro.model import KModel
+
+    model = KModel(repo_id=REPOSITORY, config=str(config), model=str(checkpoint), disable_complex=False)
+    if stored.precision != "float32":
+        # It needs TVM, which takes seconds to import.
+        from exporter.compiler.precision import round_as_stored
+
+        round_as_stored(model, stored.precision, stored.source_apart)
+    return model.eval()
+
+
 class RecordingModel:
     """A `kokoro.KModel` that records the tensors of a `ReferenceTrace` while it runs."""
 
-    def __init__(self, checkpoint: Path, config: Path, precision: Precision) -> None:
-        """Loads the model with kokoro's own loader."""
+    def __init__(self, checkpoint: Path, config: Path, arithmetic: Arithmetic, stored: StoredWeights) -> None:
+        """Loads the model, with weights as they are stored."""
         import torch
-        from kokoro.model import KModel
 
         self.torch: Any = torch
-        self.dtype = getattr(torch, precision)
-        self.model: Any = KModel(
-            repo_id=REPOSITORY, config=str(config), model=str(checkpoint), disable_complex=False
-        ).eval()
+        self.dtype = getattr(torch, arithmetic)
+        self.files = checkpoint, config
+        self.model: Any = load_model(checkpoint, config, stored)
         self.generator = self.model.decoder.generator
-        if precision == "float64":
+        if arithmetic == "float64":
             torch.set_default_dtype(self.dtype)  # kokoro makes tensors of the default type on its way
             self.model.double()
             self.generator.stft.window = self.generator.stft.window.double()
@@ -138,7 +150,7 @@ class RecordingModel:
         return modules[path].register_forward_hook(lambda _, args, out: keep(out), prepend=True)
 
     def tensor(self, array: Array) -> Any:
-        """Returns the array in the model's precision."""
+        """Returns the array in the model's arithmetic."""
         return self.torch.from_numpy(array).to(self.dtype)
 
     @contextmanager

@@ -1,6 +1,6 @@
 """The inputs of kokoro's model and the tensors that it computes, for n tokens and m frames.
 
-Arrays are float32, or float64 from a reference of that precision.
+Arrays are float32, or float64 from a reference of that arithmetic.
 """
 
 from __future__ import annotations

@@ -47,13 +47,13 @@ def family(name: str) -> str:
     return re.sub(r"(_?\d+)+$", "", name)
 
 
-def stage_calls(config: Path) -> dict[str, StageCalls]:
-    """Returns the kernel calls of every stage of the model that a configuration describes.
+def stage_calls(config: Path, precision: str) -> dict[str, StageCalls]:
+    """Returns the kernel calls of every stage of a model's configuration with weights of a precision.
 
     Raises:
         ReferenceProcessError: the stages could not be built.
     """
-    with Process(_send_calls, config) as process:
+    with Process(_send_calls, config, precision) as process:
         calls: dict[str, StageCalls] = process.receive()
         return calls
 
@@ -90,7 +90,7 @@ def trace_stage(module: nn.Module, inputs: tuple[Any, ...]) -> StageCalls:
     return StageCalls(tuple(kernels), {path: tuple(calls) for path, calls in outputs.items()})
 
 
-def _send_calls(connection: Connection, config: Path) -> None:
+def _send_calls(connection: Connection, config: Path, precision: str) -> None:
     import torch
 
     from exporter.compiler.kokoro_model import model_without_weights
@@ -106,5 +106,5 @@ def _send_calls(connection: Connection, config: Path) -> None:
             torch.zeros(tensor.concrete(_EXAMPLE_LENGTH), dtype=getattr(torch, tensor.dtype), device="meta")
             for tensor in described[name].inputs
         )
-        found[name] = trace_stage(make_stage(name, model_without_weights(text)), inputs)
+        found[name] = trace_stage(make_stage(name, model_without_weights(text), precision=precision), inputs)
     connection.send(found)

@@ -10,7 +10,7 @@ from exporter.export.plan import OptionError
 from exporter.parity.answers import Kokoro
 from exporter.parity.figures import Comparison
 from exporter.parity.waveforms import Progress, compare_waveforms, levels_here, loaded_levels
-from exporter.reference.files import reference_files
+from exporter.reference.files import StoredWeights, reference_files
 from exporter.reference.phonemes import phonemes_of_text
 from exporter.reference.utterance_file import UtterancesError, read_utterances
 from exporter.reference.utterances import Utterance, built_in, check_utterances, default_voice
@@ -75,7 +75,7 @@ def compare_end_to_end(options: Options, progress: Progress) -> tuple[Comparison
             )
         check_utterances(bundles[0], utterances)
         files = reference_files(manifest, options.checkpoint, options.config)
-        with Kokoro(files, options.threads, options.answers) as kokoro:
+        with Kokoro(files, options.threads, options.answers, StoredWeights.of(manifest)) as kokoro:
             return compare_waveforms(bundles, kokoro, utterances, progress)
 
 
@@ -86,14 +86,16 @@ def compare_steps(options: StepsOptions, progress: Progress) -> Report:
         KokoroError: something that the options name cannot be used.
     """
     manifest = read_manifest(options.bundle)
+    if options.wanted.rounding and manifest.precision == "float32":
+        raise OptionError("--rounding: expected a bundle with rounded weights, found one in float32.")
     utterances = tuple(_utterances(options, manifest))
     with Bundle.load(options.bundle, level=options.cpu_level, threads=options.threads) as bundle:
         files = reference_files(manifest, options.checkpoint, options.config)
         _check_static_lengths(options, manifest, utterances, check_utterances(bundle, utterances))
-        with Kokoro(files, bundle.threads, options.answers) as kokoro:
+        with Kokoro(files, bundle.threads, options.answers, StoredWeights.of(manifest)) as kokoro:
             progress("the kernels of the stages")
             lengths = options.static_tokens, options.static_frames
-            executions = Executions(bundle, kokoro, stage_calls(files[1]), *lengths)
+            executions = Executions(bundle, kokoro, stage_calls(files[1], manifest.precision), *lengths)
             found = tuple(_traced(executions, utterances, options.wanted, progress))
         return Report(str(bundle.directory), _facts(bundle, executions), found)
 

@@ -20,6 +20,7 @@ from exporter.validate import experiments
 from exporter.validate.probe import probe
 from exporter.validate.quantities import STEPS, BundleSteps, Values, of_decoder, of_kokoro
 from exporter.validate.results import BUNDLE, EQUAL, STATIC, Quantity, SpokenSteps, Step, Table, difference
+from exporter.validate.rounding_table import rounding_table
 from exporter.validate.utterance_runs import LOGITS_TAP, Executions, UtteranceRuns, run_utterance
 from runtime_min.model.distances import Figure, relative_rms, snr
 from runtime_min.model.noise import gaussian_noise
@@ -42,6 +43,8 @@ class Wanted:
     """Experiment C."""
     probes: tuple[str, ...] = ()
     """Stages, block by block."""
+    rounding: bool = False
+    """The layers that suffer most from rounded weights."""
 
 
 def trace_steps(executions: Executions, utterance: Utterance, wanted: Wanted) -> SpokenSteps:
@@ -63,6 +66,8 @@ def _tables(runs: UtteranceRuns, spread: Spread, wanted: Wanted) -> Iterator[Tab
     for stage in wanted.probes:
         runs.executions.progress(f"the blocks of {stage}")
         yield probe(runs, stage)
+    if wanted.rounding:
+        yield rounding_table(runs)
     if wanted.cross:
         yield experiments.crossed_decoders(runs, thresholds.decoder_limit(spread))
     if wanted.prefix_f0n:

@@ -43,6 +43,8 @@ ALIGNMENT = 64
 """Generated code assumes that every tensor starts at a multiple of so many bytes."""
 TOKEN_IDS = "token_ids"
 """Input whose values are rows of the first parameter of the stages that take it."""
+ROUNDING = "rounding: "
+"""Begins the names of parity figures that compare the stored weights with the model's own."""
 ITEM_SIZES = {"float32": 4, "int64": 8, "int32": 4}
 """Bytes of one element of every type that the stages' inputs, outputs and parameters may have."""
 STORED_SIZES = {"float16": 2, "int8": 1}
@@ -260,6 +262,12 @@ class Manifest:
     """Values that readers may ignore, by names that their writers chose."""
     device_libraries: Mapping[str, RelativePath] = field(default_factory=dict)
     """Path of TVM's runtime for each of `DEVICES` that the target has; empty where the app brings them."""
+
+    @property
+    def precision(self) -> str:
+        """The smallest type in which weights are stored: ``float32``, ``float16`` or ``int8``."""
+        found = STORED_SIZES.keys() & {tensor.dtype for tensor in self.parameters.tensors}
+        return min(found, key=STORED_SIZES.__getitem__, default="float32")
 
     @property
     def source_apart(self) -> bool:

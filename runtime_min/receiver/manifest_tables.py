@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from ..engine.machine import Machine, check_target, choose_level
 from ..errors import MachineError
-from ..format.manifest import Manifest, Target
+from ..format.manifest import ROUNDING, Manifest, Target
 from ..format.signatures import Dim, offset_of
 
 _WIDTH = 80
@@ -20,6 +20,7 @@ def as_text(manifest: Manifest, machine: Machine) -> str:
     tables = [
         _table("Bundle", (), _wrapped(_facts(manifest, machine))),
         *_validation(manifest),
+        *_rounding(manifest),
         *(table(manifest) for table in (_stages, _tensors, _sizes)),
     ]
     if manifest.model.synthetic:
@@ -47,6 +48,7 @@ def _wrapped(facts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 def _facts(manifest: Manifest, machine: Machine) -> Iterator[tuple[str, str]]:
     target, model, audio = manifest.target, manifest.model, manifest.audio
     yield "model", f"{model.name} ({model.source}), checkpoint {model.sha256[:16]}"
+    yield "weights", f"stored as {manifest.precision}, computed in float32"
     yield "target", f"{target.name} ({target.triple}), {target.minimum_os} or later"
     yield "CPU levels", ", ".join(level.name for level in target.levels)
     yield "this machine", _chosen(target, machine)
@@ -61,7 +63,7 @@ def _facts(manifest: Manifest, machine: Machine) -> Iterator[tuple[str, str]]:
     yield "input", f"at most {manifest.max_phonemes} phonemes of a vocabulary of {len(manifest.vocabulary)}"
     yield "voices", f"{len(manifest.voices)}: {', '.join(voice.name for voice in manifest.voices)}"
     for name, value in manifest.parity.items():
-        if not _level_of(name, manifest):
+        if not _level_of(name, manifest) and not name.startswith(ROUNDING):
             yield f"parity: {name}", _readable(value)
     if not manifest.parity:
         yield "parity", "not measured"
@@ -101,6 +103,17 @@ def _validation(manifest: Manifest) -> Iterator[str]:
             for figure, values in figures.items()
         )
         yield _table("Compared with kokoro", ("worst figure", *levels), rows)
+
+
+def _rounding(manifest: Manifest) -> Iterator[str]:
+    """Yields the distances of the stored weights from the original ones, where they were measured."""
+    rows = [
+        (name.removeprefix(ROUNDING), _readable(value))
+        for name, value in manifest.parity.items()
+        if name.startswith(ROUNDING)
+    ]
+    if rows:
+        yield _table(f"{manifest.precision} compared with the original weights", (), rows)
 
 
 def _stages(manifest: Manifest) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ def request_of(utterance: Utterance, **changes: Any) -> Request:
     """What kokoro is given for an utterance, with the letters' codes as token ids."""
     token_ids = np.array([0, *map(ord, utterance.phonemes), 0], np.int64)
     row = np.full((1, 256), len(utterance.voice), np.float32)
-    return Request(token_ids, row, utterance.speed, utterance.seed, **changes)
+    return replace(Request(token_ids, row, utterance.speed, utterance.seed), **changes)
 
 
 def answer_of(utterance: Utterance, **values: Any) -> Expected:

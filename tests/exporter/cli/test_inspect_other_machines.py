@@ -93,3 +93,20 @@ def test_inspect_shows_the_level_that_a_machine_takes(
     bundles: dict[str, Path], missing: frozenset[str], expected: str
 ) -> None:
     assert expected in inspected(bundles[LINUX.name], machine_of(LINUX, missing))
+
+
+def test_inspect_shows_what_rounding_does_apart_from_what_compiling_does(tmp_path: Path) -> None:
+    figures = {"validated": True, f"{V4.name}: chain, dB": 41.5, f"{manifest.ROUNDING}decoder, dB": 46.25}
+    made = with_levels(dummy_contents(tmp_path), (manifest.CpuLevel(V4.name, V4.features),))
+    shown = as_text(
+        read_manifest(write_bundle(tmp_path / "bundle", with_entries(made, parity=figures))),
+        machine_of(LINUX),
+    )
+    assert "weights stored as float32, computed in float32" in " ".join(shown.split())
+    compared, rounded = (
+        shown.partition(f"\n{title}")[2].partition("\n\n")[0]
+        for title in ("Compared with kokoro", "float32 compared with the original weights")
+    )
+    assert compared.split() == ["worst", "figure", V4.name, "chain,", "dB", "41.5"]
+    assert rounded.split() == ["decoder,", "dB", "46.25"]
+    assert manifest.ROUNDING not in shown

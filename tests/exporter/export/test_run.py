@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -62,7 +63,7 @@ def stand_ins(monkeypatch, tmp_path):
     monkeypatch.setattr(contents, "_tvm_directory", lambda: tmp_path / "tvm")
 
 
-def parameters(checkpoint, stage, source_apart):
+def parameters(checkpoint, stage, stored):
     return [
         Weight(f"{stage}.weight", np.arange(6, dtype=np.float32).reshape(2, 3)),
         Weight(f"{stage}.bias", np.zeros(3, np.float32)),
@@ -280,6 +281,13 @@ class TestFailure:
         ),
         ({"frame_buckets": ()}, r"--frame-buckets: .* found nothing"),
         ({"frame_buckets": (40, 1 << 20)}, r"--frame-buckets: .* to 65536, .* found 40,1048576"),
+        *(
+            (
+                {"precision": name},
+                rf"--precision: expected one of float32, float16, found '{re.escape(name)}'",
+            )
+            for name in ("", "Float16", "float16,float32", "bfloat16", "float64", "../float16")
+        ),
         ({"jobs": 0}, r"--jobs: expected 1 or more, found 0"),
         ({"lstm_device": "cuda"}, "--lstm-device: expected cpu for linux-x86_64, found 'cuda'"),
         (

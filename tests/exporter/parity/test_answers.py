@@ -14,6 +14,8 @@ import pytest
 from exporter.parity import answers
 from exporter.parity.answers import AnswerStore, Kokoro, as_arrays, from_arrays
 from exporter.parity.expected import CHANGES, Distances, Expected
+from exporter.parity.rounding import Rounding
+from exporter.reference.files import ORIGINAL, StoredWeights
 from exporter.reference.traces import Request, TextTrace
 from exporter.reference.utterances import Utterance
 from tests.support.fuzzing import damaged_bytes
@@ -69,10 +71,11 @@ class Computed:
         patch.setattr(answers, "Reference", self.start)
         patch.setattr(answers, "answer", self.answer)
         patch.setattr(answers, "make_change", self.change)
+        patch.setattr(answers, "rounding", self.rounding)
 
-    def kokoro(self, threads: int = 2) -> Kokoro:
+    def kokoro(self, threads: int = 2, stored: StoredWeights = ORIGINAL) -> Kokoro:
         """As another process would have it."""
-        return Kokoro(self.files, threads, self.store)
+        return Kokoro(self.files, threads, self.store, stored)
 
     def start(self, *files: Path, **options: Any) -> Any:
         self.processes += 1
@@ -86,6 +89,10 @@ class Computed:
     def answer(self, reference: object, precise: object, request: Request) -> Expected:
         self.answers += 1
         return made_up(request)
+
+    def rounding(self, original: object, rounded: object, request: Request) -> Rounding:
+        self.answers += 1
+        return Rounding(np.arange(3.0), np.array([False, True]), 51.5, 0.02)
 
     def change(self, reference: object, expected: Expected, number: int) -> Distances:
         self.changes += 1
@@ -188,6 +195,23 @@ def test_weights_threads_versions_and_processor_decide(
         assert ask() == 4
     computed.files[0].write_bytes(b"other weights")
     assert ask() == 5
+
+
+@pytest.mark.parametrize("source_apart", [False, True])
+def test_the_precision_of_the_weights_decides(computed: Computed, source_apart: bool) -> None:
+    for stored in (ORIGINAL, StoredWeights("float16", source_apart), StoredWeights("int8", source_apart)) * 2:
+        computed.kokoro(stored=stored).expected(request_of(SAID))
+    assert computed.answers == 3
+
+
+def test_what_rounding_does_is_measured_once(computed: Computed) -> None:
+    stored = StoredWeights("float16")
+    first, second = (computed.kokoro(stored=stored).rounding(request_of(SAID)) for _ in range(2))
+    assert computed.answers == 1
+    for name, value in vars(first).items():
+        np.testing.assert_array_equal(value, getattr(second, name))
+    computed.kokoro(stored=stored).expected(request_of(SAID))
+    assert computed.answers == 2
 
 
 def test_a_directory_that_cannot_be_written_is_no_failure(computed: Computed) -> None:

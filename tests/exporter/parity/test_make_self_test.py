@@ -13,6 +13,7 @@ import pytest
 
 from exporter.bundle.write import write_bundle
 from exporter.parity import make_self_test as exporting
+from exporter.reference.files import ORIGINAL
 from exporter.reference.traces import Request
 from runtime_min.format.verify import read_manifest, verify_files
 from runtime_min.model.self_test import EXTENSION, read_self_test
@@ -33,6 +34,7 @@ def plan(vocabulary: dict[str, int], text_bucket: int = 64, frame_bucket: int = 
         ),
         "options": SimpleNamespace(text_buckets=(8, text_bucket), answers=None),
         "frame_buckets": (frame_bucket,),
+        "stored": ORIGINAL,
         "target": SimpleNamespace(source_apart=False),
     }
     return SimpleNamespace(**made | changes)
@@ -65,7 +67,7 @@ def spoken(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[str | None, l
     def choose(made: Any, kokoro: SpokenFor | None = None) -> tuple[str | None, list[str]]:
         warnings: list[str] = []
         progress: Any = SimpleNamespace(step=lambda text: None, warning=warnings.append)
-        monkeypatch.setattr(exporting, "Kokoro", lambda files, store: kokoro or SpokenFor())
+        monkeypatch.setattr(exporting, "Kokoro", lambda files, store, stored: kokoro or SpokenFor())
         monkeypatch.setattr(exporting, "_self_test", lambda plan, utterance, *rest: utterance)
         found: Any = exporting.make_self_test(made, progress)
         return (found and found.phonemes), warnings

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +18,8 @@ from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.parity import publish as measure
 from exporter.parity.figures import Comparison
 from exporter.parity.publish import measure_bundle, numbers_of
+from exporter.parity.rounding import Rounding
+from exporter.reference.files import StoredWeights
 from exporter.reference.utterances import Utterance
 from runtime_min.engine.machine import Machine
 from tests.support.kokoro_answers import waveform
@@ -64,12 +68,15 @@ class TestPublishing:
     def plan(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE)
         return SimpleNamespace(
-            options=SimpleNamespace(output=tmp_path / "demo", answers=None),
+            options=SimpleNamespace(output=tmp_path / "demo", answers=None, precision="float32"),
+            stored=StoredWeights("float16"),
             is_whole=True,
             voices={"af_heart": None},
             target=self.TARGET,
             levels=self.TARGET.levels,
-            checkpoint=SimpleNamespace(path=tmp_path / "my.pth", config_path=tmp_path / "my.json"),
+            checkpoint=SimpleNamespace(
+                path=tmp_path / "my.pth", config_path=tmp_path / "my.json", vocabulary={"ə": 1}
+            ),
         )
 
     @staticmethod
@@ -99,6 +106,39 @@ class TestPublishing:
         ):
             assert part in str(caught.value)
         assert "staged" not in str(caught.value)
+
+    @staticmethod
+    def rounded(monkeypatch: pytest.MonkeyPatch, plan: Any, decibels: float) -> None:
+        """Has the plan round its weights, which takes the decoder so far from the original."""
+        plan.options.precision, plan.voices = "float16", {"af_heart": np.zeros((510, 256))}
+        found = Rounding(np.array([1.0, 2.0]), np.zeros(2, bool), decibels, 0.05)
+        original = SimpleNamespace(rounded_layers=lambda request, stored: {"decoder.encode": 20.0})
+        kokoro = SimpleNamespace(rounding=lambda request: found, original=original)
+        monkeypatch.setattr(measure, "Kokoro", lambda *files, **options: nullcontext(kokoro))
+
+    def test_rounded_weights_get_numbers_of_their_own(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any
+    ) -> None:
+        self.measured(monkeypatch, waveform())
+        self.rounded(monkeypatch, plan, 46.0)
+        progress: Any = Progress()
+        numbers = measure_bundle(plan, progress, Path("staged"))
+        assert numbers.items() > numbers_of([waveform()]).items()
+        assert numbers["rounding: decoder, dB"] == 46.0
+        assert numbers["rounding: F0, median cents"] == 1.5
+        plan.levels = plan.levels[:1]
+        elsewhere = measure_bundle(plan, progress, Path("staged"))
+        assert elsewhere["validated"] is False and elsewhere["rounding: decoder, dB"] == 46.0
+
+    def test_weights_that_do_not_bear_the_rounding_are_refused(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any
+    ) -> None:
+        self.measured(monkeypatch, waveform())
+        self.rounded(monkeypatch, plan, 39.0)
+        progress: Any = Progress()
+        expected = r"float16 .* decoder, dB is 39, expected at least 40\. .* decoder\.encode .* --precision"
+        with pytest.raises(ValidationFailedError, match=expected):
+            measure_bundle(plan, progress, Path("staged"))
 
     @pytest.mark.parametrize(
         ("change", "why"),

@@ -11,9 +11,10 @@ import torch
 
 from exporter.errors import ReferenceProcessError
 from exporter.model.checkpoint import Checkpoint
+from exporter.reference.files import StoredWeights
 from exporter.reference.process import Reference, perturb
 from exporter.reference.traces import ReferenceTrace
-from runtime_min.model.distances import relative_rms
+from runtime_min.model.distances import relative_rms, snr
 from tests.exporter.conftest import NOISE, REQUEST, STYLE, TOKENS
 
 
@@ -205,9 +206,31 @@ def test_a_process_that_cannot_load_is_an_error(loaded: Checkpoint) -> None:
         Reference(loaded.config_path, loaded.config_path)
 
 
+def test_rounded_weights_take_every_stage_a_little_away(
+    loaded: Checkpoint, reference: Reference, trace: ReferenceTrace
+) -> None:
+    stored = StoredWeights("float16")
+    inputs = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy, "decoder_style": STYLE[:, :128]}
+    with Reference(loaded.path, loaded.config_path, stored=stored) as rounded:
+        text = rounded.text(REQUEST)
+        f0, _ = rounded.f0n(trace.aligned_encoding, STYLE[:, 128:])
+        audio = rounded.decode(inputs | {"noise": NOISE(trace.audio.size)}).audio
+    for name in ("hidden", "encoding", "text"):
+        assert 55 < snr(getattr(text, name), getattr(trace, name)) < 85, name
+    assert 55 < snr(f0, trace.f0) < 85
+    assert 43 < snr(audio, trace.audio) < 60
+    layers = reference.rounded_layers(REQUEST, stored)
+    assert list(layers.values()) == sorted(layers.values())
+    assert min(layers.values()) > 45
+    expected = {"bert_encoder", "predictor.lstm", "predictor.F0_proj", "decoder.generator.ups.1"}
+    assert expected < layers.keys()
+    assert "decoder.generator.m_source.l_linear" not in layers
+    np.testing.assert_array_equal(reference.speak(REQUEST).audio, trace.audio, "no hook stays")
+
+
 @pytest.mark.slow
 def test_float64_is_near_float32_until_the_phase(loaded: Checkpoint, trace: ReferenceTrace) -> None:
-    with Reference(loaded.path, loaded.config_path, precision="float64") as precise:
+    with Reference(loaded.path, loaded.config_path, arithmetic="float64") as precise:
         exact = precise.speak(replace(REQUEST, durations=trace.frames))
     assert all(value.dtype == np.float64 for name, value in vars(exact).items() if name != "frames")
     for name in ("hidden", "encoding", "durations", "text", "f0", "energy", "decoder_hidden"):

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.reference.files import StoredWeights
 from exporter.reference.padded import TAILS, padded
 from exporter.reference.traces import Request
 from exporter.reference.utterances import Utterance
 from exporter.validate.experiments import crossed_decoders, prefix_f0n, sweep_buckets, tails
 from exporter.validate.results import BUNDLE, DYNAMIC, STATIC
+from exporter.validate.rounding_table import rounding_table
 from exporter.validate.utterance_runs import LOGITS_TAP, PREFIX, Executions, UtteranceRuns
 from runtime_min.format.signatures import signatures
 
@@ -264,3 +266,15 @@ def test_what_is_at_hand_is_not_computed_again() -> None:
     sweep_buckets(spoken)
     crossed_decoders(spoken, limit=55)
     assert len(kokoro.lengths) == len(set(kokoro.lengths))
+
+
+def test_the_layer_that_rounding_harms_most_is_named() -> None:
+    made = runs()
+    kokoro: Any = made.executions.kokoro
+    kokoro.stored = StoredWeights("float16")
+    found = {f"decoder.decode.{number}": 50.0 + number for number in range(20)}
+    kokoro.original = SimpleNamespace(rounded_layers=lambda request, stored: found)
+    table = rounding_table(made)
+    assert table.rows[0] == ("decoder.decode.0", 50.0) and len(table.rows) == 12
+    assert "decoder.decode.0 most: its output is 50.0 dB" in table.conclusion
+    assert "All other 19 layers" in table.conclusion

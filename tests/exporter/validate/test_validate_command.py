@@ -219,6 +219,13 @@ class TestSteps:
         assert wanted == Wanted()
         assert "utterance 1 of 1: a step" in result.stderr
 
+    def test_weights_that_are_not_rounded_have_no_table_of_rounding(
+        self, traced: list[tuple[Any, Utterance, Wanted]], sound: Path
+    ) -> None:
+        result = run("steps", sound, "--phonemes", "ab", "--rounding")
+        assert result.exit_code == 2 and "--rounding: expected a bundle with rounded" in result.stderr
+        assert traced == []
+
     def test_every_option_arrives(
         self, fake: Fake, traced: list[tuple[Any, Utterance, Wanted]], sound: Path, file: Path
     ) -> None:

@@ -1,0 +1,84 @@
+"""The effect of rounding the weights: kokoro as a bundle stores it beside kokoro with the original weights.
+
+The gate proves that a bundle computes what kokoro computes with the same rounded weights. These figures are
+the other half: the distance between the two kokoros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exporter.parity import thresholds
+from exporter.parity.expected import OTHER_SEED, decoder_inputs, distances
+from exporter.reference.process import Reference
+from exporter.reference.traces import Array, Request
+from runtime_min.format.signatures import SAMPLES_PER_FRAME
+from runtime_min.model.distances import Figure, log_mel_distance
+from runtime_min.model.noise import gaussian_noise
+
+_VOICED = 10.0
+"""Hz, from which on kokoro takes F0 for that of a voice."""
+_CENTS = 1200.0
+"""Cents of an octave."""
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """The distances of one utterance with rounded weights from the same with the original ones."""
+
+    cents: Array
+    """[voiced points], distance of F0 where the chain up to F0 runs with the original durations."""
+    moved: Array
+    """[tokens], True where the duration is another one."""
+    decibels: float
+    """The decoder's on equal inputs."""
+    log_mel: float
+    """Log-mel distance of the same, as a share of that between two seeds of the original's noise."""
+
+
+def rounding(original: Reference, rounded: Reference, request: Request) -> Rounding:
+    """Measures what rounding changes in one utterance.
+
+    Args:
+        original: kokoro with the checkpoint's weights.
+        rounded: kokoro with the weights as a bundle stores them.
+        request: the utterance.
+    """
+    said, text = original.speak(request), rounded.text(request)
+    frames = np.maximum(np.rint(text.durations[0] / np.float32(request.speed)), 1)
+    f0, _ = rounded.f0n(np.repeat(text.encoding, said.frames, axis=2), request.style.prosody)
+
+    def inputs(seed: int) -> dict[str, Array]:
+        noise = gaussian_noise(seed, SAMPLES_PER_FRAME * int(said.frames.sum()))
+        return decoder_inputs(said, request.style, noise)
+
+    other = original.decode(inputs(request.seed + OTHER_SEED)).audio
+    found = distances(rounded.decode(inputs(request.seed)).audio, said.audio)
+    log_mel = found.mel / log_mel_distance(other, said.audio)
+    return Rounding(_cents(f0, said.f0), frames != said.frames, found.decibels, log_mel)
+
+
+def _cents(f0: Array, reference: Array) -> Array:
+    # What is not a number stays.
+    voiced = ~((f0 <= _VOICED) | (reference <= _VOICED))
+    cents: Array = _CENTS * np.abs(np.log2(f0[voiced].astype(np.float64) / reference[voiced]))
+    return cents
+
+
+def rounding_figures(found: Sequence[Rounding]) -> tuple[Figure, ...]:
+    """Returns the figures of all utterances, of the decoder's the worst, each with its limit."""
+    cents = np.concatenate([each.cents for each in found])
+    median, most = np.percentile(cents, (50, 95)) if cents.size else (0.0, 0.0)
+    moved = float(np.concatenate([each.moved for each in found]).mean())
+    decibels = float(np.min([each.decibels for each in found]))
+    log_mel = float(np.max([each.log_mel for each in found]))
+    return (
+        Figure("decoder, dB", decibels, thresholds.ROUNDED_DECODER_DECIBELS, at_least=True),
+        Figure("decoder, log-mel over another seed's", log_mel, thresholds.ROUNDED_LOG_MEL_SHARE),
+        Figure("F0, median cents", float(median), thresholds.ROUNDED_F0_CENTS),
+        Figure("F0, 95th percentile cents", float(most), np.inf),
+        Figure("durations that move", moved, thresholds.ROUNDED_DURATIONS),
+    )
