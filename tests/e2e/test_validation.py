@@ -45,7 +45,7 @@ align = alignment.align
 
 @pytest.fixture(scope="module")
 def calls() -> dict[str, StageCalls]:
-    return stage_calls(OFFICIAL_CONFIG)
+    return stage_calls(OFFICIAL_CONFIG, "float32")
 
 
 @pytest.fixture(scope="module")
