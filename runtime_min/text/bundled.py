@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,9 @@ from .installed_g2p import find_g2p, language_code
 from .letter_to_sound import LetterToSound
 from .lexicon import Lexicon, Words
 from .pauses import read_pauses
-from .ssml import read_ssml
 from .tagger import Tagger
 
+_Data = TypeVar("_Data")
 EXTENSION = "text"
 ENGLISH = ("en-us", "en-gb")
 _FIRST_PART, _PART, _WINDOW = 300, 1_000, 3_000
@@ -52,6 +52,7 @@ class BundledText:
         self._manifest = manifest
         self._files = files
         self._found: dict[str, tuple[str, Callable[[str], Any]]] = {}
+        self._data: dict[str, Any] = {}
         self._lock = threading.Lock()
 
     def find_g2p(self, language: str, lexicon: Words | None = None) -> tuple[str, Callable[[str], Any]]:
@@ -79,23 +80,30 @@ class BundledText:
         return name, g2p.with_words(lexicon)
 
     def _find(self, language: str) -> tuple[str, Callable[[str], Any]]:
-        languages, read = english_files(self._manifest), self._files.read
+        languages = english_files(self._manifest)
         if language not in languages:
             try:
                 return find_g2p(language)
             except G2PMissingError as failure:
                 raise (NoTextError(language, languages) if language in ENGLISH else failure) from failure
         paths = languages[language]
-        lexicon = Lexicon(read(paths.lexicon))
+        lexicon = self._read(Lexicon, paths.lexicon)
         try:
-            tagger = Tagger(read(paths.tagger))
-            homographs = Homographs(read(paths.homographs))
-            letter_to_sound = LetterToSound(read(paths.letter_to_sound))
+            tagger = self._read(Tagger, paths.tagger)
+            homographs = self._read(Homographs, paths.homographs)
+            letter_to_sound = self._read(LetterToSound, paths.letter_to_sound)
         except (ValueError, TypeError) as failure:
             raise TextDataError("the weights", failure) from None
         return f"the bundle ({language})", English(
             lexicon, language == "en-gb", tagger.tag, homographs.choose, letter_to_sound.phonemes
         )
+
+    def _read(self, kind: Callable[[bytes], _Data], path: str) -> _Data:
+        """Returns what a file has; one that both dialects name is read once."""
+        if path not in self._data:
+            self._data[path] = kind(self._files.read(path))
+        found: _Data = self._data[path]
+        return found
 
     def parts(
         self,
@@ -124,7 +132,11 @@ class BundledText:
             NoTextError: as `find_g2p` does.
             InputError: the SSML, a pause, a voice or a speed is wrong.
         """
-        content: Any = read_ssml(request.phonemes, request.speed) if ssml else request.phonemes
+        content: Any = request.phonemes
+        if ssml:
+            from .ssml import read_ssml
+
+            content = read_ssml(content, request.speed)
         given = [Segment(content)] if isinstance(content, str) else content
         if not isinstance(given, Sequence) or not all(
             isinstance(each, Segment) and isinstance(each.phonemes, str) for each in given

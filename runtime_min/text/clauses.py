@@ -18,7 +18,7 @@ _DROPPED = "¿¡‘’'‹›[]{}*_`·・「」『』"
 _INSIDE = re.escape("".join(MARKS).replace("-", "") + _DROPPED)
 # 3.14, 10:30 and don't are words: a mark stands at the edge of one. Dashes and dots may stand between two.
 _MARK = rf"(?:\.{{2,}}|--+|[—…]|(?<!\w)[{_INSIDE}]|[{_INSIDE}](?!\w)|(?<!\S)-(?!\S))"
-_TOKEN = re.compile(rf"(?:(?P<mark>{_MARK})|(?P<word>(?:(?!{_MARK})\S)+))(?P<space>\s*)")
+_TOKEN = rf"(?:(?P<mark>{_MARK})|(?P<word>(?:(?!{_MARK})\S)+))(?P<space>\s*)"
 
 
 class Token(NamedTuple):
@@ -36,7 +36,9 @@ def read_clauses(text: str, speak: Callable[[Sequence[Token]], Iterable[Word]]) 
         text: the text.
         speak: returns the words of a clause, given its tokens.
     """
-    tokens = [Token(found["mark"], found["word"] or "", found["space"]) for found in _TOKEN.finditer(text)]
+    tokens = [
+        Token(found["mark"], found["word"] or "", found["space"]) for found in re.finditer(_TOKEN, text)
+    ]
     words: list[Word] = []
     for spoken, found in groupby(tokens, key=lambda token: token.mark is None):
         run = list(found)

@@ -18,7 +18,6 @@ from typing import Any
 from ..errors import G2PMissingError, LanguageError, TextEncodingError
 from ..speech.words import Word
 from .clauses import MARKS, Token, read_clauses
-from .spanish_rules import spanish
 
 LANGUAGES = {
     "a": "en-us", "b": "en-gb", "e": "es", "f": "fr-fr", "h": "hi", "i": "it", "j": "ja", "p": "pt-br",
@@ -112,6 +111,8 @@ def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
     """
     code = language_code(language)
     if code == "es":
+        from .spanish_rules import spanish
+
         return "rules (es)", spanish
     if code in ("ja", "zh"):
         return f"misaki ({code})", misaki(code)

@@ -37,6 +37,7 @@ _NAME_BYTES = 8
 _STRAIGHT = str.maketrans("‘’“”–—", '`\'""--')
 # The features of a word that its neighbours see, by their distance: indices into what `_features` returns.
 _SEEN = {-2: (1, 4), -1: (1, 4, 9, 11), 0: tuple(range(14)), 1: (1, 4, 9, 11), 2: (1, 4)}
+_PLACES = np.arange(len(_SEEN))[:, None]
 
 
 def _features(word: str) -> list[str]:
@@ -116,9 +117,11 @@ class Tagger:
         names = np.frombuffer(data, f"S{_NAME_BYTES}", tags, 8)
         self._tags = [name.decode() for name in names.tolist()]
         start, half = 8 + _NAME_BYTES * tags, tags // 2
-        sizes = np.frombuffer(data, np.uint8, rows, start)[:, None]
         steps = np.frombuffer(data, np.uint8, rows * half, start + rows).reshape(rows, half)
-        self._weights = np.concatenate([(steps >> 4) * sizes, (steps & 15) * sizes], 1)
+        self._weights = np.empty((rows, tags), np.uint8)
+        np.right_shift(steps, 4, out=self._weights[:, :half])
+        np.bitwise_and(steps, 15, out=self._weights[:, half:])
+        self._weights *= np.frombuffer(data, np.uint8, rows, start)[:, None]
         self._lock = threading.Lock()
         self._types: dict[str, int] = {}
         self._lower = np.zeros(_WORD_TYPES, np.uint64)
@@ -138,9 +141,7 @@ class Tagger:
         with self._lock:
             types = self._types_of([*outside, *words, *outside])
             lower = self._lower[types]
-            scores = np.zeros((count, len(self._tags)), np.int32)
-            for place in range(len(_SEEN)):
-                scores += self._scores[types[place : place + count], place]
+            scores = self._scores[types[_PLACES + np.arange(count)], _PLACES].sum(0, dtype=np.int32)
         scores += self._weights[pair_rows(lower, rows)].sum(0, dtype=np.int32)
         tags = np.full(count + 2 * REACH, TAG_OUTSIDE, np.uint8)
         tags[REACH:-REACH] = scores.argmax(1)
