@@ -16,6 +16,7 @@ import errno
 import hashlib
 import os
 import stat
+import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -36,7 +37,7 @@ from ..errors import (
 )
 from ..threads import running
 from .blocks import Block, Blocks, read_blocks
-from .file_content import SHORTAGES, long_path, map_privately, pieces, sha256_of_handle
+from .file_content import PIECE, SHORTAGES, long_path, map_privately, pieces, sha256_of_handle
 from .manifest import MANIFEST_NAME, FileEntry, Manifest
 
 _NAMED = 5
@@ -166,23 +167,23 @@ class BundleFiles:
         if path in self._held:
             return self._held.pop(path)
         try:
-            return b"".join(self.content(path))
+            return b"".join(self.content(path, sys.maxsize))
         except (DamagedFileError, MissingFileError, NotRegularFileError) as failure:
             if self._verified:
                 raise self._changed(path) from failure
             raise
 
-    def content(self, path: str) -> Iterator[bytes]:
-        """Yields a whole file in pieces; after the last one their digest is compared.
+    def content(self, path: str, size: int = PIECE) -> Iterator[bytes]:
+        """Yields a whole file in pieces of `size`; after the last one their digest is compared.
 
         Raises:
             BundleError: the file is missing, no regular file, or differs.
         """
-        entry, descriptor = self._entries[path], self._open_regular(path).descriptor
+        entry, opened = self._entries[path], self._open_regular(path)
         digest = hashlib.sha256()
         with self._typed(path):
             # One byte more than there should be shows that it grew.
-            for piece in pieces(descriptor.number, entry.bytes + 1):
+            for piece in pieces(opened.descriptor.number, entry.bytes + 1, min(size, opened.state[0] + 1)):
                 digest.update(piece)
                 yield piece
         self._compare(path, entry.sha256, digest.hexdigest())
@@ -378,7 +379,7 @@ class BundleFiles:
             )
 
     def _hold(self, path: str) -> None:
-        self._held[path] = b"".join(self.content(path))
+        self._held[path] = b"".join(self.content(path, sys.maxsize))
 
     def _compare_block(self, entry: FileEntry, block: Block) -> None:
         opened = self._opened.get(entry.path) or self._open_regular(entry.path)

@@ -18,7 +18,7 @@ SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO)
 """Errors of the system of which the file is not the cause."""
 _LONG = 200
 """Characters of a path of Windows that leave room for the names of files in the directory."""
-_PIECE = 64 << 10
+PIECE = 64 << 10
 """Bytes; the allocator returns memory of this size to the system at once."""
 
 
@@ -64,7 +64,7 @@ def sha256_of_handle(handle: int, most: int, start: int = 0) -> str:
     return digest.hexdigest()
 
 
-def pieces(handle: int, most: int, size: int = _PIECE, start: int = 0) -> Iterator[bytes]:
+def pieces(handle: int, most: int, size: int = PIECE, start: int = 0) -> Iterator[bytes]:
     """Yields an open file from `start` on, at most `most` bytes, in pieces of `size`."""
     position, end = start, start + most
     while piece := _read_at(handle, position, min(size, end - position)):
