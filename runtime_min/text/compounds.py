@@ -67,7 +67,9 @@ def compound(
     while end:
         start, phonemes = _longest_word(parts, end, context, pronunciation)
         if phonemes is None:
-            phonemes = "" if parts[start].text in _SILENT else other(parts[start], context)
+            last = parts[start]
+            silent = last.spoken is None and last.text in _SILENT
+            phonemes = "" if silent else other(last, context)
         spoken[start] = phonemes
         text = "".join([part.text for part in parts[start:end]])
         context = following(phonemes or "", text, context)

@@ -1,7 +1,7 @@
-"""Pronunciations within a text: ``[Kokoro](/kˈOkəɹO/)``, ``[really](+1)``, ``[of](-0.5)``.
+"""Pronunciations within a text: ``[Kokoro](/kˈOkəɹO/)``, ``[really](+1)``, ``[of](-0.5)``, ``[105](#a#)``.
 
 >>> read_controls("I am [Kokoro](/kˈOkəɹO/).")
-('I am Kokoro.', [Control(start=5, end=11, phonemes='kˈOkəɹO', stress=None)])
+('I am Kokoro.', [Control(start=5, end=11, phonemes='kˈOkəɹO', stress=None, flags='')])
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ class Control(NamedTuple):
     """Its phonemes; None if only its stress is given."""
     stress: float | None
     """As in `stress.restressed`."""
+    flags: str = ""
+    """How its numbers are said, as in `written_forms.numbers.with_flags`."""
 
 
 def read_controls(text: str) -> tuple[str, list[Control]]:
@@ -41,6 +43,8 @@ def read_controls(text: str) -> tuple[str, list[Control]]:
         position = found.end()
         if len(meaning) > 1 and meaning[0] == meaning[-1] == "/":
             controls.append(Control(start, length, meaning.strip("/"), None))
+        elif len(meaning) > 1 and meaning[0] == meaning[-1] == "#":
+            controls.append(Control(start, length, None, None, meaning.strip("#")))
         elif _STRESS.fullmatch(meaning):
             controls.append(Control(start, length, None, float(meaning)))
     return "".join([*plain, text[position:]]), controls

@@ -21,6 +21,7 @@ from .pronunciation import Context, Pronunciation
 from .stress import restressed
 from .tokens import UNKNOWN, Token, tokenise
 from .written_forms import find_written_forms
+from .written_forms.numbers import with_flags
 
 _PLAIN = {ord("’"): "'", ord("ʼ"): "'", ord("‐"): "-", ord("‑"): "-", ord("－"): "-"}
 _PLAIN |= {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
@@ -34,6 +35,11 @@ _WEAK = {"point": -2, "dot": -0.5}
 """Stress of the words of a written form that have less than in a sentence."""
 _LONG_RUN = re.compile(r"\S{250,}")
 """What is too long for a word or an address: in it, what the lexicon lacks is spelled."""
+_IRISH = re.compile("O'[A-Z][a-z]")
+_CONSONANTS = re.compile(r"(?i)(?!.*(.)\1)[b-df-hj-np-tv-xz]{2,5}")
+"""Letters that are spelled: btw, but not brr."""
+_ACUTE = re.compile("(?<=.)ée?(s?)$")
+_AY = re.compile("[Ai]z?$")
 _LETTERS_OR_WORD = re.compile(r"(?<!\S)[A-Z](?: [A-Z])*(?!\S)|\S+")
 Tag = Callable[[Sequence[str]], Sequence[str]]
 Choose = Callable[[Sequence[str], Sequence[str], int], "str | None"]
@@ -80,7 +86,7 @@ class English:
         shown, controls = read_controls(text)
         plain = shown.translate(_PLAIN)
         given = [_controlled(plain, control) for control in controls if control.phonemes is not None]
-        known = _apart(given, _written(plain, self._british))
+        known = _apart(given, _written(plain, self._british, controls))
         stresses = {
             place: control.stress for control in controls for place in range(control.start, control.end)
         }
@@ -139,8 +145,9 @@ class English:
             if known is not None:
                 return known, following(known, token.text, context)
         if len(group) > 1 and group[-1].text in ("'s", "'S") and not self._is_known(group, context):
-            stem, context = self._phonemes(group[:-1], context, in_run)
-            return stem and self._pronunciation.possessive(stem), context
+            stem, before = self._phonemes(group[:-1], context, in_run)
+            if stem:
+                return self._pronunciation.possessive(stem), before
         parts = [part for token in group for part in parts_of(token.text, token.tag, token.spoken)]
         spell_out = self._pronunciation.spelled if in_run[token.start] else self._spell_out
         other = partial(self._other, spell_out)
@@ -159,13 +166,26 @@ class English:
         letters = "".join([letter for letter in decomposed if letter.isascii()])
         if not letters.replace("'", "").isalpha():
             return None
-        return self._pronunciation.word(letters, part.tag, context) or spell_out(letters)
+        if _IRISH.match(letters):
+            name = self._other(spell_out, part._replace(text=letters[2:]), context)
+            return f"{restressed(self._pronunciation.spelled('O') or '', -0.5)}{name}"
+        known = self._pronunciation.word(letters, part.tag, context)
+        if (acute := _ACUTE.search(unicodedata.normalize("NFC", part.text))) and not _AY.search(known or ""):
+            # A résumé does not resume.
+            stem = re.sub("c(h?)$", r"s\1", letters[: acute.start()])
+            phonemes = spell_out(f"{stem}ay")
+            return self._pronunciation.possessive(phonemes) if acute[1] and phonemes else phonemes
+        if known is None and _CONSONANTS.fullmatch(letters):
+            return self._pronunciation.spelled(letters)
+        return known or spell_out(letters)
 
     def _spoken(self, words: str, context: Context) -> str:
         """Returns the phonemes of the words of a written form."""
         spoken: list[str] = []
         for word in reversed(_LETTERS_OR_WORD.findall(words)):
-            if word.isupper():
+            if not word.isascii():
+                phonemes = word
+            elif word.isupper():
                 phonemes = self._pronunciation.spelled(word) or ""
             else:
                 tag = "DT" if word == "a" else ""
@@ -173,17 +193,18 @@ class English:
             phonemes = restressed(phonemes, _WEAK.get(word))
             spoken.append(phonemes)
             context = following(phonemes, word, context)
-        return " ".join(reversed(spoken))
+        return " ".join(reversed(spoken)).replace(" ən", "ən")
 
 
 def _controlled(text: str, control: Control) -> Token:
     return Token(text[control.start : control.end], control.start, control.end, "", control.phonemes)
 
 
-def _written(text: str, british: bool) -> list[Token]:
+def _written(text: str, british: bool, controls: Sequence[Control]) -> list[Token]:
     """Returns the written forms; the 2 of B2B is a word to `tokenise`."""
+    flags = {place: control.flags for control in controls for place in range(control.start, control.end)}
     return [
-        Token(text[start:end], start, end, "", None, spoken)
+        Token(text[start:end], start, end, "", None, with_flags(spoken, flags.get(start, "")))
         for start, end, spoken in find_written_forms(text, british)
         if text[start:end] != "2" or not (text[start - 1 : start] + text[end : end + 1]).isalpha()
     ]

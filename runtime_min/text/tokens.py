@@ -123,7 +123,7 @@ def _mark(text: str, start: int) -> Token:
         tag = "``" if opens else "''"
     elif mark == "-":
         tag = ":" if alone else "HYPH"
-    elif mark == "." and before.islower() and after.islower():
+    elif mark == "." and before.isalnum() and after.isalnum() and not after.isupper():
         tag = "HYPH"
     else:
         tag = _MARKS.get(mark, "")

@@ -17,19 +17,26 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.write import encode_manifest
-from runtime_min.errors import BundleError, Ed25519KeyError
+from runtime_min import Segment
+from runtime_min.errors import BundleError, Ed25519KeyError, InputError, TextEncodingError
 from runtime_min.format import ed25519
 from runtime_min.format.archive import verify_archive
 from runtime_min.format.msgpack import unpack
 from runtime_min.format.origin import decode_key
 from runtime_min.format.parse import parse_manifest
 from runtime_min.receiver.unpack import unpack_archive
+from runtime_min.text.pauses import read_pauses
+from runtime_min.text.ssml import read_ssml
+from tests.support.english_text import assert_spoken, rows, whole_english
 from tests.support.fuzzing import MANIFEST, Files, consistent, damaged_bytes, damaged_document
+from tests.support.hostile_text import UNITS
 from tests.support.paths import ROOT
 from tests.support.written import bytes_of
 
 GOLDEN = ROOT / "tests/golden/format-1"
-REFUSED = (BundleError, Ed25519KeyError)
+REFUSED = (BundleError, InputError)
+MOST_TEXT = 4_000
+"""Bytes: words that no lexicon has take a millisecond each."""
 
 
 class Reader(NamedTuple):
@@ -82,6 +89,35 @@ def read_key(data: bytes) -> None:
     key = decode_key(data)
     assert ed25519.is_key(key)
     assert key == data or pem_of(key).split() == data.split()
+
+
+def read_text(data: bytes) -> None:
+    """Takes SSML or text with pauses; its words are those of the text, and are spoken or reported."""
+    try:
+        text = data[:MOST_TEXT].decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as failure:
+        raise TextEncodingError("the input", failure.start) from None
+    segments = read_ssml(text) if text.startswith("<speak") else [Segment(text)]
+    for segment in segments:
+        for each in read_pauses(segment):
+            assert_spoken(str(each.phonemes), whole_english())
+
+
+def texts() -> list[bytes]:
+    """Repetitions that might hurt, SSML, and what misaki was asked."""
+    found = ["".join(UNITS[first : first + 9]) for first in range(0, len(UNITS), 9)]
+    found += ["<speak>a<break time='1s'/><sub alias='b'>c</sub></speak>", "One. [pause:0.5s] [two](/tˈu/)"]
+    found += [row["text"] for name in ("misakid_us", "spacemit") for row in rows(name)]
+    return [text.encode("utf-8", "surrogatepass") for text in found]
+
+
+def mutate_text(random: Random, data: bytes) -> bytes:
+    """Puts something hostile, or a part of the text again, anywhere."""
+    text = data.decode("utf-8", "ignore")
+    start, end = sorted(random.randrange(len(text) + 1) for _ in range(2))
+    new = random.choice((text[start:end], random.choice(UNITS), chr(random.randrange(0x3000))))
+    text = text[:start] + new * random.choice((1, 1, 2, 9)) + text[random.choice((start, end)) :]
+    return text.encode("utf-8", "surrogatepass")
 
 
 def pem_of(key: bytes) -> bytes:
@@ -169,4 +205,5 @@ READERS = {
     "archive": Reader(read_archive, golden_archives, mutate_archive),
     "signature": Reader(read_signature, signatures, mutate_signature),
     "key": Reader(read_key, keys, mutate_bytes),
+    "text": Reader(read_text, texts, mutate_text),
 }

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from exporter.model.config import OFFICIAL_CONFIG, read_config
 from exporter.text.lexicon_file import pack_lexicon
+from runtime_min.text.controls import read_controls
 from runtime_min.text.english import English
 from runtime_min.text.homographs import Homographs
 from runtime_min.text.letter_to_sound import LetterToSound
@@ -17,6 +20,10 @@ from tests.support.paths import ROOT, SHARED
 
 GOLDEN = SHARED / "text" / "golden"
 
+
+VOCABULARY = frozenset(read_config(OFFICIAL_CONFIG)["vocab"])
+SILENT = "`^|~＾｀｜～ʼ"
+"""Signs of mark-up and an apostrophe, which Unicode does not take for punctuation."""
 
 packed = cache(pack_lexicon)
 
@@ -48,6 +55,19 @@ def whole_english(language: str = "en-us") -> English:
         Homographs((data / "homographs.bin").read_bytes()).choose,
         LetterToSound((data / f"{language}.spelling.bin").read_bytes()).phonemes,
     )
+
+
+def assert_spoken(text: str, g2p: English) -> None:
+    """Asserts that all of a text is in its words, and is spoken in Kokoro's alphabet, silent or reported."""
+    words = g2p(text)
+    plain, controls = read_controls(text)
+    given = [control.phonemes for control in controls if control.phonemes is not None]
+    assert "".join([word.text + word.whitespace for word in words]) == plain
+    assert all(word.whitespace.isspace() or not word.whitespace for word in words)
+    assert set("".join([word.phonemes or "" for word in words])) <= VOCABULARY | set("".join(given))
+    silent = "".join([word.text for word in words if word.phonemes == ""])
+    assert given or all(unicodedata.category(letter)[0] in "PMCZ" or letter in SILENT for letter in silent)
+    assert g2p(text) == words
 
 
 def rows(name: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from ...speech.abbreviations import BEFORE_NAMES, FIRST_WORDS
-from . import amounts, dates_and_times, electronic, words
+from . import amounts, dates_and_times, electronic, science, words
 from .tables import CURRENCIES
 
 Speak = Callable[["re.Match[str]", bool], "str | None"]
@@ -33,6 +33,7 @@ _TELEPHONE = (
     r"(?<![\w.,/-])(?<!\d )(?:(?:\+\d{1,3}|1)[ .-]?)?(?:\(\d{3}\)[ .-]?|\d{3}[.-]|[2-9]\d\d )\d{3}[ .-]\d{4}"
     r"(?:-\d{1,4})?"
     r"(?![\w-]|\.\d)"
+    r"|(?<=[Cc]all )(?:911|999|112|411|311)(?![\w.,-])"
     r"|(?<![\w.,/-])(?:\+?1-)?800-[A-Z0-9]{1,7}(?:-[A-Z0-9]{1,7}){0,3}(?!\w)"
     r"|(?<![\w.,/-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,/-])0\d{2,4}[ -]\d{3}[ -]\d{3,4}(?![\w-])"
     r"|(?<![\w.,/-])\d{1,7}(?:-\d{1,7}){3,6}(?![\w-])|(?<![\w.,/-])\+\d{1,3}(?: \d{2,4}){2,4}(?![\w-])"
@@ -40,12 +41,18 @@ _TELEPHONE = (
 _DIGIT = "0"
 """Stands for any digit."""
 _FORMS: list[tuple[Collection[str], str, Speak]] = [
-    ("/(+#", words.SAID, words.said),
+    ("/(+#W", words.SAID, words.said),
     ("&", words.INITIALS, words.initials),
     (".:@", electronic.ADDRESS, electronic.address),
+    ("./\\", electronic.PATH, electronic.path),
     (_DIGIT, _TELEPHONE, amounts.digit_groups),
     (_DIGIT, words.HOUSE, words.house),
     (",", words.STATE, words.state),
+    (_DIGIT, words.NUMBERED, words.numbered),
+    (_DIGIT + science.LOW_DIGITS, science.FORMULA, science.formula),
+    (_DIGIT, science.SCIENTIFIC, science.scientific),
+    (_DIGIT, dates_and_times.TIMESTAMP, dates_and_times.timestamp),
+    (_DIGIT, dates_and_times.DURATION, dates_and_times.duration),
     (_DIGIT, dates_and_times.DECADES, dates_and_times.decades),
     (_DIGIT, dates_and_times.DAY_MONTH, dates_and_times.day_month),
     (_DIGIT, dates_and_times.MONTH_DAY, dates_and_times.month_day),
@@ -63,19 +70,21 @@ _FORMS: list[tuple[Collection[str], str, Speak]] = [
     (_DIGIT, dates_and_times.DECADE, dates_and_times.decade),
     (_DIGIT, dates_and_times.YEAR_PLURAL, dates_and_times.year_plural),
     ("/⁄", amounts.MIXED_MEASURE, amounts.mixed),
+    ("KMB", amounts.COUNT, amounts.count),
     (_DIGIT, amounts.MEASURE, amounts.measure),
     ("/", amounts.PER, amounts.per),
     (_DIGIT, amounts.FEET, amounts.feet),
     (_DIGIT, amounts.INCHES, amounts.inches),
     (_DIGIT, amounts.YEARS, amounts.years),
+    ("/", amounts.OUT_OF, amounts.out_of),
     ("/⁄", amounts.FRACTION, amounts.mixed),
     ("", amounts.VULGAR, amounts.vulgar),
     (_DIGIT, words.ORDINAL, words.ordinal_number),
     (_DIGIT, amounts.RANGE, amounts.number_range),
     (_DIGIT, amounts.RATIO, amounts.ratio),
     (_DIGIT, amounts.BY, amounts.by),
-    (_DIGIT, words.NUMBERED, words.numbered),
     ("=≤≥≠≈×÷±-−<>+*", words.MATH, words.math),
+    ("^" + science.HIGH_DIGITS, science.POWER, science.power),
     (_DIGIT, words.PLAIN, words.plain),
     (_DIGIT, words.INNER, words.inner),
     ("IVXLCDM", words.ROMAN_AFTER_WORD, words.roman_after_word),
@@ -84,6 +93,7 @@ _FORMS: list[tuple[Collection[str], str, Speak]] = [
     ("./", words.ABBREVIATION, words.abbreviation),
     (".", words.STREET, words.street),
     (words.SIGNS, words.SIGN, words.sign),
+    (science.GREEK, science.LETTER, science.letter),
     ("", words.EMOJI, words.emoji),
 ]
 """All forms, the first that fits before the others: the characters of which a text with the form has one

@@ -24,7 +24,7 @@ _MIXED = r"(?<!-)(?:(?P<whole>\d{1,6}) )?(?P<above>\d{1,6}) ?[/⁄] ?(?P<below>\
 
 MONEY = (
     rf"(?P<minus>(?<![\w.)\]])[-−])?{_PREFIX}(?P<amount>{NUMBER})(?!\d)"
-    rf"{_SCALE}{_PERIOD}(?P<dash>{_DASH}(?=[{_SIGNS}]?\d))?(?![-–]\d)"
+    rf"(?:{_DASH}(?P<end>{NUMBER})(?![\d,.]?\d))?{_SCALE}{_PERIOD}(?P<dash>{_DASH}(?=[{_SIGNS}]\d))?(?![-–]\d)"
 )
 MONEY_AFTER = (
     rf"(?<![\w.,])(?P<amount>{NUMBER}){_SCALE} ?"
@@ -38,12 +38,20 @@ MEASURE = (
 )
 MIXED_MEASURE = rf"(?<![\w.,/]){_MIXED}[ -]?(?:{_UNIT})"
 PER = rf"(?<![\w.,])(?P<number>{NUMBER})/(?=[^\W\d_]){_PER}(?!\w)"
-FEET = r"(?<![\w.,])(?P<feet>\d{1,3})(?:'|′) ?(?P<inches>\d{1,2})(?:\"|″|'')"
+FEET = (
+    r"(?<![\w.,])(?P<feet>\d{1,3})(?:(?:'|′) ?(?P<inches>\d{1,2})(?:\"|″|'')"
+    r"| ?ft\.? ?(?P<in>\d{1,2}) ?in(?:\b\.?(?= [a-z]|[,;])|\b))"
+)
 INCHES = r"(?<![\w.,\"])(?P<inches>\d{1,3}(?:\.\d{1,3})?)(?:″|\"(?=[ -](?:[a-z]|$)))"
+OUT_OF = r"(?<![\w.,/])(?P<number>\d{1,2}\.\d{1,2})/(?P<most>\d{1,3})(?![\w/]|\.\d)"
+COUNT = (
+    r"(?<![\w.,-])(?P<number>\d{1,3}\.\d{1,2}|\d{2,3})(?P<scale>[KMB])"
+    r"(?= (?!run|race|resolution|video|display|monitor|screen)[a-z])"
+)
 FRACTION = rf"(?<![\w.,/]){_MIXED}(?:th|rd|nd|TH|RD|ND|ths)?(?![\w/⁄]|\.\d)"
-VULGAR = r"(?P<whole>(?<![\w.,])\d{1,6} ?)?(?P<fraction>[¼½¾⅐-⅞↉])"
+VULGAR = rf"(?P<whole>(?<![\w.,])\d{{1,6}} ?)?(?P<fraction>[¼½¾⅐-⅞↉])(?:[ -]?{_UNIT})?"
 RANGE = (
-    rf"(?<![\w.,/-])(?P<start>{WHOLE}(?:\.\d{{1,36}})?){_DASH}(?P<end>{WHOLE}(?:\.\d{{1,36}})?)"
+    rf"(?<![\w.,/-])(?P<start>{WHOLE}(?:\.\d{{1,36}})?)(?P<dash>{_DASH})(?P<end>{WHOLE}(?:\.\d{{1,36}})?)"
     r"(?![\w/-]|\.\d| ?=)"
 )
 YEARS = r"(?<![\w.,/-])(?P<start>1\d{3}|20\d\d)/(?P<end>\d\d|1\d{3}|20\d\d)(?![\w/⁄-]|\.\d)"
@@ -51,6 +59,11 @@ RATIO = r"(?<![\w.,:])(?P<start>\d{1,4}):(?P<end>\d{1,4})(?![\w:]|\.\d)"
 BY = (
     rf"(?<![\w.,])(?P<start>{NUMBER}) ?[x×] ?(?P<end>{NUMBER})(?: ?[x×] ?(?P<third>{NUMBER}))?(?!\w)"
     r"(?P<equals>(?= ?=))?"
+)
+_BOOK = re.compile(
+    r"\b(?:Gen(?:esis)?|Exod(?:us)?|Deut(?:eronomy)?|Kings|Ps(?:alms?)?|Proverbs|Isaiah|Jeremiah|Ezekiel|Daniel|"
+    r"Matt(?:hew)?|Mark|Luke|John|Acts|Rom(?:ans)?|Cor(?:inthians)?|Eph(?:esians)?|Hebrews|James|Rev(?:elation)?)"
+    r"\.? $"
 )
 
 
@@ -61,7 +74,12 @@ def money(found: re.Match[str], british: bool) -> str:
     country = COUNTRIES.get(groups.get("country") or "")
     if country:
         one, many = f"{country} {one}", f"{country} {many}"
-    spoken = _amount(groups["amount"], groups.get("scale"), (one, many, cent, cents))
+    if groups.get("end"):
+        # The scale is that of both numbers.
+        scale = f" {SCALES[groups['scale']]}" if groups["scale"] else ""
+        spoken = f"{decimal(groups['amount'])} to {decimal(groups['end'])}{scale} {many}"
+    else:
+        spoken = _amount(groups["amount"], groups.get("scale"), (one, many, cent, cents))
     if groups.get("period"):
         spoken += f" per {PERIODS[groups['period']]}"
     return f"{'minus ' if groups.get('minus') else ''}{spoken}{' to' if groups.get('dash') else ''}"
@@ -125,7 +143,7 @@ def _per_unit(written: str) -> str:
 
 def feet(found: re.Match[str], british: bool) -> str:
     """Returns what is said for feet and inches."""
-    feet, inches = found["feet"], found["inches"]
+    feet, inches = found["feet"], found["inches"] or found["in"]
     return f"{cardinal(feet)} {'foot' if feet == '1' else 'feet'} {cardinal(inches)}"
 
 
@@ -138,11 +156,23 @@ def mixed(found: re.Match[str], british: bool) -> str | None:
     """Returns what is said for a fraction, perhaps with a whole number and a unit."""
     whole, above, below = found["whole"], found["above"], found["below"]
     spoken = _mixed_number(whole, above, below)
+    return spoken + _unit_of(found, whole)
+
+
+def _unit_of(found: re.Match[str], whole: str | None) -> str:
+    """Returns the unit after a fraction: half a pound, but two and a half pounds."""
     unit = UNITS.get(found.groupdict().get("unit") or "")
-    if unit:
-        # Half a pound, but two and a half pounds.
-        spoken += f" {several(unit)}" if whole else f" {unit}"
-    return spoken
+    return f" {several(unit) if whole else unit}" if unit else ""
+
+
+def out_of(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a mark such as 4.5/5."""
+    return f"{decimal(found['number'])} out of {cardinal(found['most'])}"
+
+
+def count(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for many of something: 2.5M views."""
+    return f"{decimal(found['number'])} {SCALES[found['scale']]}"
 
 
 def vulgar(found: re.Match[str], british: bool) -> str | None:
@@ -150,7 +180,8 @@ def vulgar(found: re.Match[str], british: bool) -> str | None:
     above, slash, below = unicodedata.normalize("NFKC", found["fraction"]).partition("⁄")
     if not slash or not below:
         return None
-    return _mixed_number((found["whole"] or "").strip(), above, below)
+    whole = (found["whole"] or "").strip()
+    return _mixed_number(whole, above, below) + _unit_of(found, whole)
 
 
 def _mixed_number(whole: str | None, above: str, below: str) -> str:
@@ -161,11 +192,15 @@ def _mixed_number(whole: str | None, above: str, below: str) -> str:
 
 
 def number_range(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a range of numbers or of years, or None if it does not ascend."""
+    """Returns what is said for a range of numbers or of years, or for a score; None for other numbers."""
     start, end = found["start"], found["end"]
+    if len(start) == 3 and len(end) == 4 and start[0] > "1" and not (start[1:] == "00" and end[2:] == "00"):
+        return f"{digits(start)} {digits(end)}"
     if len(start) == len(end) == 4 or (len(start) == 4 and len(end) == 2 and end > start[2:]):
         return f"{_year_or_count(start)} to {_year_or_count(end)}"
-    if float(start.replace(",", "")) < float(end.replace(",", "")) and not start.startswith("0"):
+    ascends = float(start.replace(",", "")) < float(end.replace(",", ""))
+    score = found["dash"] in "-–" and (start + end).isdecimal() and int(start) < 200
+    if (ascends or score) and not (start.startswith("0") and len(start) > 1):
         return f"{decimal(start)} to {decimal(end)}"
     return None
 
@@ -182,7 +217,9 @@ def _year_or_count(written: str) -> str:
 
 
 def ratio(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a ratio or a score."""
+    """Returns what is said for a ratio or a score, or for a verse of the Bible."""
+    if _BOOK.search(found.string, max(0, found.start() - 20), found.start()):
+        return f"{cardinal(found['start'])} {cardinal(found['end'])}"
     return f"{cardinal(found['start'])} to {cardinal(found['end'])}"
 
 

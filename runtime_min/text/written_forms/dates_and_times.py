@@ -33,6 +33,14 @@ NUMERIC = (
     r"|(?P<first>0?[1-9]|[12]\d|3[01])(?P<mark>[-/.])(?P<second>0?[1-9]|[12]\d|3[01])(?P=mark)"
     r"(?P<last>[12]\d{3}|\d\d))(?![\w/-]|[.,:]\d)"
 )
+DURATION = (
+    r"(?<![\w.,])(?:(?P<hours>\d{1,3})h ?(?P<minutes>\d{1,2})m(?: ?(?P<seconds>\d{1,2})s)?"
+    r"|(?P<alone>\d{1,3})m ?(?P<rest>\d{1,2})s)(?!\w)"
+)
+TIMESTAMP = (
+    r"(?<![\w.,/:-])(?P<year>[12]\d{3})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12]\d|3[01])T"
+    r"(?P<hour>[01]\d|2[0-4]):(?P<minute>[0-5]\d)(?::[0-5]\d(?:\.\d{1,9})?)?(?P<zone>Z|[+-]\d\d:\d\d)?(?!\w)"
+)
 DECADE = r"(?<![\w.,/])(?:(?P<century>1\d|20)(?P<decade>\d)0 ?|['’]?(?P<short>[2-9]0))['’]?s\b(?!/)"
 YEAR_PLURAL = r"(?<![\w.,/])(?P<year>1\d{3}|20\d\d)s\b"
 DECADES = (
@@ -95,6 +103,22 @@ def numeric(found: re.Match[str], british: bool) -> str:
     name = list(MONTHS.values())[month - 1]
     date = f"{name} {ordinal(day)}" if month_first else f"the {ordinal(day)} of {name}"
     return f"{date} {short_year(years)}"
+
+
+def duration(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for hours, minutes and seconds such as 2h 30m."""
+    parts = (
+        (found["hours"], "hour"),
+        (found["minutes"] or found["alone"], "minute"),
+        (found["seconds"] or found["rest"], "second"),
+    )
+    return " ".join([_counted(number, unit) for number, unit in parts if number])
+
+
+def timestamp(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a date and a time in one, without the seconds."""
+    zone = " UTC" if found["zone"] == "Z" else ""
+    return f"{numeric(found, british)} {_time(found['hour'], found['minute'])}{zone}"
 
 
 def decade(found: re.Match[str], british: bool) -> str:

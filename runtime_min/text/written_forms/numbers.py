@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 _ONES = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen"
@@ -20,6 +22,8 @@ _ORDINALS = {
     "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth",
     "twelve": "twelfth",
 }  # fmt: skip
+_SMALL = frozenset((*_ONES[1:], *_TENS[2:]))
+_LARGE = frozenset(("hundred", *_SCALES[1:]))
 _ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 
 
@@ -46,6 +50,26 @@ def _count(number: int) -> str:
     scale = (len(str(number)) - 1) // 3
     high, low = divmod(number, 1000**scale)
     return f"{_count(high)} {_SCALES[scale]}" + (f" {_count(low)}" if low else "")
+
+
+def with_flags(words: str, flags: str) -> str:
+    """Returns the words of a number as misaki's flags change them; what is not ASCII in them is phonemes.
+
+    Args:
+        words: what is said for the number.
+        flags: "&" says "and" in it, "n" a short one, "a" says "a hundred" for "one hundred".
+    """
+    parts = words.split(" ")
+    spoken: list[str] = []
+    for place, word in enumerate(parts):
+        spoken.append(word)
+        rest = list(takewhile(_SMALL.__contains__, parts[place + 1 : place + 3]))
+        after = parts[place + 1 + len(rest)] if place + 1 + len(rest) < len(parts) else ""
+        if rest and (word == "hundred" or (word in _LARGE and after not in _LARGE)):
+            spoken += ["and"] if "&" in flags else ["ən"] if "n" in flags else []
+    if "a" in flags and spoken[0] == "one" and spoken[1:2] and spoken[1] in _LARGE:
+        spoken[0] = "ə"
+    return " ".join(spoken)
 
 
 def ordinal(written: str) -> str:
@@ -76,7 +100,7 @@ def short_year(written: str) -> str:
     """Returns a year of one to four digits: 05 as "oh five", 340 as "three forty"."""
     if len(written) == 4:
         return year(written)
-    if len(written) == 3:
+    if len(written) == 3 and written[1:] != "00":
         return f"{digits(written[0])} {short_year(written[1:])}"
     return digits(written, "oh") if written[0] == "0" else cardinal(written)
 

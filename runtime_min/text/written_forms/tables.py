@@ -68,7 +68,9 @@ _NAMES = {
     "h": "hour",
     "lb": "pound", "lbs": "pound", "lb.": "pound", "lbs.": "pound", "oz": "ounce", "oz.": "ounce",
     "ft": "foot", "ft.": "foot", "in.": "inch", "yd": "yard", "yds": "yard", "mi": "mile", "mi.": "mile",
-    "gal": "gallon", "qt": "quart", "tbsp": "tablespoon", "tsp": "teaspoon", "cc": "CC", "ha": "hectare",
+    "gal": "gallon", "qt": "quart", "tbsp": "tablespoon", "tsp": "teaspoon",
+    "tbsp.": "tablespoon", "tsp.": "teaspoon", "fl oz": "fluid ounce", "fl. oz.": "fluid ounce",
+    "cc": "CC", "ha": "hectare",
     "sec": "second", "secs": "second", "sec.": "second", "min": "minute", "mins": "minute", "min.": "minute",
     "hr": "hour", "hrs": "hour", "hr.": "hour", "hrs.": "hour", "mph": "mile per hour",
     "mpg": "mile per gallon", "kph": "kilometer per hour", "fps": "frame per second",
@@ -136,7 +138,8 @@ AMBIGUOUS_STATES = frozenset("AL CT DE HI ID IN LA MA MD ME MI MO MS OH OK OR PA
 """Other words or titles too; states before a postal code only."""
 STATES = {
     "AL": "Alabama", "AK": "Alaska", "AZ": "Arizona", "AR": "Arkansas", "CA": "California", "CO": "Colorado",
-    "CT": "Connecticut", "DE": "Delaware", "FL": "Florida", "GA": "Georgia", "HI": "Hawaii", "ID": "Idaho",
+    "DC": "D C", "CT": "Connecticut", "DE": "Delaware", "FL": "Florida", "GA": "Georgia", "HI": "Hawaii",
+    "ID": "Idaho",
     "IL": "Illinois", "IN": "Indiana", "IA": "Iowa", "KS": "Kansas", "KY": "Kentucky", "LA": "Louisiana",
     "ME": "Maine", "MD": "Maryland", "MA": "Massachusetts", "MI": "Michigan", "MN": "Minnesota",
     "MS": "Mississippi", "MO": "Missouri", "MT": "Montana", "NE": "Nebraska", "NV": "Nevada",

@@ -20,19 +20,19 @@ PLAIN = rf"(?<![\w.])(?<![A-Za-z]-)(?P<sign>(?<![\w)\].,])[-−+±](?=[\d.]))?(?
 SAID_OTHERWISE = {
     "24/7": "twenty four seven", "9/11": "nine eleven", "50/50": "fifty fifty", "20/20": "twenty twenty",
     "401(k)": "four oh one k", "403(b)": "four oh three b", "C++": "C plus plus", "C#": "C sharp",
-    "F#": "F sharp", "and/or": "and or",
+    "F#": "F sharp", "and/or": "and or", "WWI": "World War one", "WWII": "World War two",
 }  # fmt: skip
 SAID = rf"(?<![\w./-])(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-])"
 INITIALS = r"(?<![\w&])[A-Z]{1,2}(?:&[A-Z]{1,2}){1,2}(?![\w&])"
 _WORD = re.compile(r" ?([A-Za-z]{1,20})")
 INNER = r"\d+(?:\.\d+(?![\w.]))?"
 MATH = (
-    r"(?<=[\w)]) ?(?P<sign>[=≤≥≠≈×÷±]|[-−](?= ?\w{1,3} ?=)|(?<=[\d ])[<>+*](?=[ \d]))"
-    r" ?(?=[\w(+−-])"
+    r"(?<=[\w)]) ?(?P<sign>[=!<>]=|[-=]>|[=≤≥≠≈×÷±]|[<>](?=\d)|[-−](?= ?\w{1,3} ?=)"
+    r"|(?<=[\d ])[<>+*](?=[ \d])) ?(?=[\w(+−-])"
 )
 HOUSE = (
     rf"(?<![\w.,/])(?P<number>\d{{1,5}}) (?P<before>(?:[NSEW]\.? )?(?:[A-Z0-9][\w'’]{{0,20}} ){{1,3}})"
-    rf"(?P<street>{one_of(STREETS)}|hwy|st|ave|rd)\b(?P<dot>\.?)"
+    rf"(?P<street>{one_of(STREETS)}|hwy|st|ave|rd)\b(?P<dot>\.?)(?: (?P<end>[NS][EW])\b)?"
 )
 STATE = rf"(?<=, )(?P<state>{one_of(STATES)})\b(?:,? (?P<code>\d{{5}})(?:-(?P<more>\d{{4}}))?)?(?![\w-])"
 STREET = rf"(?<=[A-Za-z0-9] )(?P<street>{one_of(STREETS)})\."
@@ -45,7 +45,8 @@ ABBREVIATION = rf"(?<![\w.])(?P<word>{one_of(ANYWHERE)})(?!\w)"
 ROMAN_AFTER_NAME = r"(?<=[a-z] )(?P<roman>(?!I\b(?! (?:of|the)))(?:[IVX]{1,6}))\b(?!['’.-]\w)"
 ROMAN_AFTER_WORD = (
     r"(?i:\b(?P<word>chapter|part|volume|book|act|scene|section|article|phase|type|class|level|stage|"
-    r"appendix|war|grade|title|tier|mark|episode|version|psalm|step|unit|super bowl|world war)) "
+    r"appendix|war|grade|title|tier|mark|episode|version|psalm|step|unit|super bowl|world war|"
+    r"(?:ch|vol|pt|fig|sec|art)\.)) "
     r"(?P<roman>[IVXLCDM]{1,8})\b"
 )
 _KINGS = _names(
@@ -62,16 +63,18 @@ _MATH = {
     "=": "equals", "<": "is less than", ">": "is greater than", "≤": "is at most", "≥": "is at least",
     "≠": "is not equal to", "≈": "is about", "×": "times", "÷": "divided by", "±": "plus or minus",
     "+": "plus", "-": "minus", "−": "minus", "*": "times", "√": "root", "∞": "infinity",
+    "==": "equals", "!=": "is not equal to", "<=": "is at most", ">=": "is at least", "->": "to", "=>": "to",
+    "∑": "sum", "∫": "integral",
 }  # fmt: skip
 SIGNS = _MATH | {
     "#": "hash", "€": "euro", "$": "dollar", "£": "pound", "¥": "yen", "₩": "won", "¢": "cents",
     "§": "section", "©": "copyright", "®": "registered", "™": "trademark", "°": "degrees", "№": "number",
-    "†": "dagger", "¶": "paragraph", "→": "to", "‰": "per mille",
+    "†": "dagger", "¶": "paragraph", "→": "to", "/": "slash", "‰": "per mille",
 }  # fmt: skip
 """Names of signs that stand alone."""
 SIGN = (
-    r"(?P<hashtag>#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢])"
-    r"|(?P<apart>(?<!\S)[#<>](?!\S))"
+    r"(?P<hashtag>(?<!\w)#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢∑∫#])"
+    r"|(?P<apart>(?<!\S)[</>](?!\S))"
 )
 
 
@@ -83,9 +86,15 @@ def ordinal_number(found: re.Match[str], british: bool) -> str | None:
     return ordinal(written) if found["suffix"].lower() == right else None
 
 
+_CODES = (13, 16)
+"""Digits of a book's number (ISBN) and of a bank card's."""
+
+
 def plain(found: re.Match[str], british: bool) -> str:
     """Returns what is said for a number: four digits are a year, as in misaki."""
     number, sign = found["number"], found["sign"]
+    if len(number) in _CODES and number.isdecimal() and not number.endswith("000"):
+        return digits(number)
     spoken = year(number) if len(number) == 4 and number.isdecimal() and number[0] != "0" else decimal(number)
     signs = {"-": "minus ", "−": "minus ", "+": "plus ", "±": "plus or minus "}
     return signs.get(sign or "", "") + spoken
@@ -118,7 +127,11 @@ def house(found: re.Match[str], british: bool) -> str:
         name = directions.get(word.rstrip("."), word)
         words.append((ordinal_number(ordinal_word, british) if ordinal_word else None) or name)
     street = STREETS[found["street"].capitalize()]
-    return " ".join([said, *words, street])
+    quarter = _QUARTERS[found["end"]] if found["end"] else ""
+    return " ".join([said, *words, street, quarter]).strip()
+
+
+_QUARTERS = {"NE": "Northeast", "NW": "Northwest", "SE": "Southeast", "SW": "Southwest"}
 
 
 def state(found: re.Match[str], british: bool) -> str | None:
@@ -164,9 +177,10 @@ def roman_after_name(found: re.Match[str], british: bool) -> str | None:
 def roman_after_word(found: re.Match[str], british: bool) -> str | None:
     """Returns what is said for a word such as "chapter" and its Roman numeral."""
     value = roman(found["roman"])
-    if value is None or (found["roman"] in ("C", "D", "M", "L") and found["word"].lower() != "chapter"):
+    word = BEFORE_NUMBERS.get(found["word"].rstrip("."), found["word"])
+    if value is None or (found["roman"] in ("C", "D", "M", "L") and word.lower() != "chapter"):
         return None
-    return f"{found['word']} {cardinal(str(value))}"
+    return f"{word} {cardinal(str(value))}"
 
 
 def said(found: re.Match[str], british: bool) -> str:

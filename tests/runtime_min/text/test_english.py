@@ -49,7 +49,9 @@ def test_words_are_spoken_as_misaki_does(text: str, tags: str, phonemes: str) ->
         ("✈", "ˈɛɹplˌAn"),
         ("qzxxw", "?"),
         ("qzxxw’s", "?z"),
-        ("O'Qzxxw", "?"),
+        ("O'Qzxxw", "ˌO?"),
+        ("O'Neill, résumé, btw", "ˌO?, ?, bˌitˌidˈʌbᵊlju"),
+        ("5-3=2", "fˈIv mˈInəs θɹˈi ˈikwᵊlz tˈu"),
         ("R2-D2’s, AT&T's", "ˈɑɹ tˈu dˈi tˈuz, ˌAtˈi ænd tˈiz"),
     ],
 )
@@ -65,6 +67,13 @@ def test_controls() -> None:
     assert spoken("[Kokoro](/kˈOkəɹO/) [hello](-2) [link](https://example.org) [of](+1)") == (
         "kˈOkəɹO həlO lˈɪŋk ˌʌv"
     )
+
+
+def test_flags_of_numbers_are_misakis() -> None:
+    assert spoken("[105](#a#) [105](#&#) [105](#n#) [1905](#o#) [42](#an#)") == (
+        "ə hˈʌndɹəd fˈIv wˈʌn hˈʌndɹəd ænd fˈIv wˈʌn hˈʌndɹədən fˈIv nˌIntˈin ˈO fˈIv fˈɔɹTi tˈu"
+    )
+    assert spoken("[2,000,105,007](#a&#)") == ("tˈu bˈɪljən wˈʌn hˈʌndɹəd ænd fˈIv θˈWzᵊnd ænd sˈɛvən")
 
 
 def test_words_have_the_text_that_is_written() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 from random import Random
 from typing import Any
 
@@ -11,14 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exporter.model.config import OFFICIAL_CONFIG, read_config
 from runtime_min.text.bundled import _parts
-from runtime_min.text.controls import read_controls
 from runtime_min.text.english import English
-from tests.support.english_text import english, lexicon, whole_english
+from tests.support.english_text import assert_spoken, english, lexicon, whole_english
 from tests.support.hostile_text import UNITS
 
-VOCABULARY = frozenset(read_config(OFFICIAL_CONFIG)["vocab"])
 PIECES = (
     *UNITS,
     *("Dr. ", "read", "wound ", "May 5 ", "$4.50 ", "3:30pm", "[of](+1)", "[105](#a#)", "x@y.org"),
@@ -28,8 +24,6 @@ SENTENCES = (
     "He wound the clock. ", "On 3 May, she read $4.50! ", "“Is it?” he asked. ", "The U.S. is big. ",
     "See No. 5 for more, e.g. this. ", "[Kokoro](/kˈOkəɹO/) speaks. ", "It isn't 世界.\n", "Its own line\n\n",
 )  # fmt: skip
-SILENT = "`^|~_*"
-"""Signs of mark-up."""
 
 
 def calls(text: str) -> int:
@@ -75,16 +69,7 @@ def test_a_word_without_end_is_spelled_not_sounded_out(unit: str) -> None:
 @settings(deadline=None, max_examples=60)
 @given(TEXT, st.sampled_from(["en-us", "en-gb"]))
 def test_any_text_is_spoken_in_kokoros_alphabet_or_reported(text: str, language: str) -> None:
-    words = whole_english(language)(text)
-    plain, controls = read_controls(text)
-    assert "".join(word.text + word.whitespace for word in words) == plain
-    assert all(word.whitespace.isspace() or not word.whitespace for word in words)
-    assert whole_english(language)(text) == words
-    spoken = "".join(word.phonemes or "" for word in words)
-    given = "".join(control.phonemes or "" for control in controls)
-    assert set(spoken) <= VOCABULARY | set(given)
-    silent = "".join(word.text for word in words if word.phonemes == "")
-    assert given or all(unicodedata.category(letter)[0] in "PMCZ" or letter in SILENT for letter in silent)
+    assert_spoken(text, whole_english(language))
 
 
 @settings(deadline=None, max_examples=6)

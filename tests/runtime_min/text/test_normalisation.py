@@ -22,13 +22,10 @@ ALSO_RIGHT = {
     # misaki, which Kokoro was trained with, counts; NeMo says the digits of numbers without commas.
     "13000": "thirteen thousand",
     "123000": "one hundred twenty three thousand",
-    "1234567890123124": "one quadrillion two hundred thirty four trillion five hundred sixty seven billion "
-    "eight hundred ninety million one hundred twenty three thousand one hundred twenty four",
     "111st": "one hundred eleven st",
     "your otp is ab9453": "your otp is ab ninety four fifty three",
     # misaki says no slash between words.
     "upgrade/update": "upgrade update",
-    "upgrade / update": "upgrade update",
     "upgrade/update/downgrade": "upgrade update downgrade",
     # "Oh five" is more usual than "zero five".
     "11/17/05": "november seventeenth oh five",
@@ -46,7 +43,7 @@ ALSO_RIGHT = {
     "2*8": "two times eight",
     "Sam II": "sam the second",
     "Main St.": "main street",
-    "#mytext#": "hashtag mytext",
+    "#mytext#": "hashtag mytext hash",
     "dfsd#sfgsfd$": "dfsd hashtag sfgsfd dollar",
     "US $76.3 trillion": "seventy six point three trillion us dollars",
     "file:///photos/image.jpg": "photos slash image dot jpg",

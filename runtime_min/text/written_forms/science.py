@@ -1,0 +1,53 @@
+"""Chemical formulas, powers, numbers such as 6.02e23, and Greek letters."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from .amounts import NUMBER
+from .numbers import cardinal, decimal
+
+LOW_DIGITS = "₀₁₂₃₄₅₆₇₈₉"
+HIGH_DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+GREEK = "αβγδεζηθικλμνξοπρστυφχψωΓΔΘΛΞΠΣΦΨΩ"
+_PLAIN = str.maketrans(LOW_DIGITS + HIGH_DIGITS + "⁻−", "0123456789" * 2 + "--")
+_ELEMENT = (
+    "(?:H|He|Li|Be|B|C|N|O|F|Ne|Na|Mg|Al|Si|P|S|Cl|Ar|K|Ca|Ti|Cr|Mn|Fe|Ni|Cu|Zn|Br|Ag|Sn|I|Ba|Pt|Au|Hg|Pb|U)"
+)
+_COUNT = f"[0-9{LOW_DIGITS}]"
+FORMULA = (
+    # Of one digit between two letters only these are formulas; B2B is none.
+    rf"(?<![\w.-])(?![A-Z]2[A-Z](?!\w)(?<![HN]2O))(?=[A-Za-z]{{1,12}}{_COUNT})"
+    rf"(?:{_ELEMENT}{_COUNT}{{0,3}}){{2,8}}(?!\w)"
+    rf"|(?<![\w.-]){_ELEMENT}[{LOW_DIGITS}]{{1,3}}(?!\w)"
+)
+_PART = re.compile(f"[A-Za-z]|{_COUNT}+")
+POWER = rf"(?<=[\w)])(?P<high>⁻?[{HIGH_DIGITS}]{{1,3}})|\^(?P<low>[-−]?\d{{1,3}})(?![\w.])"
+_LONG_WORD = re.compile(r"[^\W\d_]{4}\Z")
+SCIENTIFIC = rf"(?<![\w.,])(?P<number>{NUMBER})[eE](?P<power>[-−+]?\d{{1,3}})(?![\w.])"
+LETTER = rf"(?<![^\W\d_a-zA-Z])[{GREEK}](?![^\W\d_a-zA-Z])"
+
+
+def formula(found: re.Match[str], british: bool) -> str:
+    """Returns the letters and numbers of a chemical formula."""
+    parts = _PART.findall(found[0])
+    return " ".join(part.upper() if part.isalpha() else cardinal(part.translate(_PLAIN)) for part in parts)
+
+
+def power(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for an exponent; a high number after a word is that of a note."""
+    number = (found["high"] or found["low"]).translate(_PLAIN)
+    if found["high"] and _LONG_WORD.search(found.string, max(0, found.start() - 4), found.start()):
+        return decimal(number)
+    return {"2": "squared", "3": "cubed"}.get(number) or f"to the power of {decimal(number)}"
+
+
+def scientific(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a number with a power of ten."""
+    return f"{decimal(found['number'])} times ten to the power of {decimal(found['power'])}"
+
+
+def letter(found: re.Match[str], british: bool) -> str:
+    """Returns the name of a Greek letter."""
+    return unicodedata.name(found[0]).rpartition(" ")[2].lower()
