@@ -148,7 +148,7 @@ def _facts(bundle: Bundle, executions: Executions) -> dict[str, str]:
     model, packages = bundle.manifest.model, bundle.manifest.materials.packages
     versions = (f"{name} {packages.get(name, 'unknown')}" for name in ("kokoro", "torch"))
     return {
-        "model": f"{model.name}, checkpoint {model.sha256[:16]}",
+        "model": f"{model.name}, checkpoint {model.sha256[:16]}, weights in {bundle.manifest.precision}",
         "CPU level": f"{bundle.level.name}, threads: {bundle.threads}",
         "pt.static": f"{executions.static_tokens} tokens, {executions.static_frames} frames",
         "versions": f"{', '.join(versions)}, tvm {bundle.manifest.versions.tvm}",

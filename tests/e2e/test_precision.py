@@ -1,0 +1,95 @@
+"""A bundle in float16 speaks as kokoro does with the same rounded weights, on any threads, in any bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exporter.model.config import OFFICIAL_CONFIG
+from exporter.parity.answers import Kokoro
+from exporter.parity.figures import compare, request_for
+from exporter.parity.rounding import rounding_figures
+from exporter.reference.files import StoredWeights
+from exporter.reference.utterances import Utterance
+from exporter.validate.kernel_order import stage_calls
+from exporter.validate.probe import probe
+from exporter.validate.rounding_table import rounding_table
+from exporter.validate.utterance_runs import Executions, run_utterance
+from runtime_min import Bundle
+from runtime_min.format.signatures import STAGE_NAMES
+from tests.e2e.conftest import FRAME_BUCKETS, Export
+from tests.e2e.test_length_is_data import arrays_of, assert_same_bits
+from tests.support.exported_self_test import ANSWERS
+from tests.support.proof import assert_all_hold
+from tests.support.utterances import HELLO, phonemes_of
+
+pytestmark = pytest.mark.e2e
+
+SAID = [
+    Utterance(phonemes_of(tokens), voice, seed=tokens)
+    for tokens, voice in ((3, "af_heart"), (12, "bf_emma"), (62, "af_heart"))
+]
+
+
+@pytest.fixture(scope="module")
+def directory(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle in float16 with synthetic voices, on the disk."""
+    output = tmp_path_factory.mktemp("float16") / "bundle"
+    done = export(output, "--precision", "float16")
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.fixture(scope="module")
+def float16(directory: Path) -> Iterator[Bundle]:
+    """The bundle in float16, loaded."""
+    with Bundle.load(directory, threads=2) as loaded:
+        yield loaded
+
+
+@pytest.fixture(scope="module")
+def rounded(checkpoint_file: Path) -> Iterator[Kokoro]:
+    """Kokoro's answers with weights as that bundle stores them."""
+    files, stored = (checkpoint_file, OFFICIAL_CONFIG), StoredWeights("float16")
+    with Kokoro(files, threads=2, store=ANSWERS, stored=stored) as answering:
+        yield answering
+
+
+def test_nearly_all_bytes_of_the_weights_are_halved(float16: Bundle, bundle: Bundle) -> None:
+    whole, half = (
+        sum(tensor.bytes for tensor in each.manifest.parameters.tensors) for each in (bundle, float16)
+    )
+    assert (bundle.manifest.precision, float16.manifest.precision) == ("float32", "float16")
+    assert half < 0.52 * whole
+
+
+@pytest.mark.parametrize("said", SAID, ids=lambda said: f"{len(said.phonemes) + 2} tokens")
+def test_an_utterance_is_spoken_as_kokoro_speaks_it_with_rounded_weights(
+    float16: Bundle, rounded: Kokoro, said: Utterance
+) -> None:
+    assert_all_hold(compare(float16, rounded, said))
+
+
+def test_every_block_does_what_kokoros_does_with_rounded_weights(float16: Bundle, rounded: Kokoro) -> None:
+    executions = Executions(float16, rounded, stage_calls(OFFICIAL_CONFIG, "float16"))
+    runs = run_utterance(executions, SAID[0])
+    for stage in STAGE_NAMES:
+        table = probe(runs, stage)
+        assert table.holds, table.conclusion
+    assert "decoder.generator." in rounding_table(runs).conclusion
+
+
+def test_rounding_changes_little(rounded: Kokoro, float16: Bundle) -> None:
+    figures = rounding_figures([rounded.rounding(request_for(float16, said)) for said in SAID[1:]])
+    assert [str(figure) for figure in figures if not figure.holds] == []
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_and_buckets_change_no_bit(directory: Path, float16: Bundle, threads: int) -> None:
+    expected = arrays_of(float16.trace(HELLO))
+    with Bundle.load(directory, threads=threads, verify=False) as other:
+        for position in range(len(FRAME_BUCKETS)):
+            buckets = {name: other.stage(name).buckets[position] for name in STAGE_NAMES}
+            assert_same_bits(arrays_of(other.trace(HELLO, buckets=buckets)), expected)
