@@ -8,7 +8,9 @@
     save_voices(bundle, "voices.npz")                            # kokoro-onnx 0.3 to 0.6
     speech = Kokoro.from_session(OnnxSession(bundle), "voices.npz")
 
-kokoro-onnx is not imported here, and kokoro and torch only with `KokoroModel` and `kokoro_classes`.
+    Kokoro = kokoro_onnx_class(bundle)                           # the same, with text in English as well
+
+kokoro-onnx is only imported by `kokoro_onnx_class`, kokoro and torch with `KokoroModel` and `kokoro_classes`.
 """
 
 from __future__ import annotations
@@ -16,11 +18,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .onnx_session import OnnxSession, save_voices
+from .onnx_text import kokoro_onnx_class
 
 if TYPE_CHECKING:
     from .kokoro_model import KokoroModel, kokoro_classes
 
-__all__ = ["KokoroModel", "OnnxSession", "kokoro_classes", "save_voices"]
+__all__ = ["KokoroModel", "OnnxSession", "kokoro_classes", "kokoro_onnx_class", "save_voices"]
 
 
 def __getattr__(name: str) -> Any:

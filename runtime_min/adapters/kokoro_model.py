@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import logging
+from types import SimpleNamespace
 from typing import Any
 
 import torch
 from kokoro import KModel, KPipeline
+from misaki.token import MToken
 
 from ..bundle import Bundle
+from ..text.bundled import english_files
+from ..text.installed_g2p import language_code
 from .spoken_tokens import speak_tokens
 
 _REPOSITORY = "hexgrad/Kokoro-82M"
@@ -77,12 +81,34 @@ class KokoroModel(KModel):  # type: ignore[misc]
         return torch.from_numpy(samples), torch.from_numpy(durations)
 
 
+class EnglishG2P:
+    """The bundle's English in place of misaki's `en.G2P`, which loads a model of spaCy's, or fetches it."""
+
+    def __init__(self, bundle: Bundle, language: str) -> None:
+        """Takes the bundle and the dialect."""
+        self._bundle = bundle
+        self._language = language
+        self.lexicon = SimpleNamespace(golds={})
+        """Programs add their own words to `golds`."""
+
+    def __call__(self, text: str) -> tuple[str, list[MToken]]:
+        """Returns the phonemes of a text, and its words as misaki's tokens, without tags."""
+        _, g2p = self._bundle.find_g2p(self._language, lexicon=self.lexicon.golds)
+        words: Any = g2p(text.strip())
+        if unspoken := [word.text for word in words if word.phonemes is None]:
+            _log.warning("left out what cannot be spoken: %s", " ".join(unspoken))
+        tokens = [
+            MToken(word.text, "", " " if word.whitespace else "", word.phonemes or "") for word in words
+        ]
+        return "".join(token.phonemes + token.whitespace for token in tokens), tokens
+
+
 def kokoro_classes(bundle: Bundle, seed: int = 0) -> tuple[type[KModel], type[KPipeline]]:
     """Returns `KModel` and `KPipeline` for a program that makes them itself, in place of kokoro's two.
 
         KModel, KPipeline = kokoro_classes(bundle)  # instead of: from kokoro import KModel, KPipeline
 
-    Their models compute with `bundle`, and their pipelines know its voices.
+    Their models compute with `bundle`, and their pipelines know its voices and speak its English.
     """
     shared = KokoroModel(bundle, seed)
     voices = shared.voices()
@@ -95,7 +121,16 @@ def kokoro_classes(bundle: Bundle, seed: int = 0) -> tuple[type[KModel], type[KP
         def __init__(
             self, lang_code: str, repo_id: str | None = None, model: KModel | bool = True, **options: Any
         ) -> None:
-            super().__init__(lang_code, repo_id or _REPOSITORY, shared if model is True else model, **options)
+            repo_id, model = repo_id or _REPOSITORY, shared if model is True else model
+            code = language_code(lang_code)
+            if code in english_files(bundle.manifest):
+                # In place of kokoro's constructor, which makes misaki's G2P.
+                self.repo_id, self.lang_code = repo_id, "b" if code == "en-gb" else "a"
+                self.model = model if isinstance(model, KModel) else None
+                self.voices: dict[str, torch.Tensor] = {}
+                self.g2p = EnglishG2P(bundle, code)
+            else:
+                super().__init__(lang_code, repo_id, model, **options)
             self.voices |= voices
 
     return BundleModel, BundlePipeline

@@ -58,6 +58,17 @@ def model(bundle: Bundle) -> KokoroModel:
 # kokoro
 
 
+@pytest.fixture
+def no_spacy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of spaCy's may be loaded or fetched."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("spaCy was asked for")
+
+    for name in ("spacy.load", "spacy.blank", "spacy.cli.download", "spacy.util.is_package"):
+        monkeypatch.setattr(name, refuse)
+
+
 @pytest.mark.parametrize("language", GREETINGS)
 def test_kokoros_pipeline_speaks_every_language_of_espeak(
     bundle: Bundle, model: KokoroModel, language: str
@@ -165,23 +176,14 @@ def test_kokoros_own_command_speaks(bundle: Bundle, tmp_path: Path, monkeypatch:
         assert file.readframes(file.getnframes()) == expected
 
 
-class English:
-    """misaki's English in so far as the demo needs it: here is no model of spaCy's."""
-
-    def __init__(self, **options: Any) -> None:
-        self.lexicon = type("Lexicon", (), {"golds": {}})
-
-    def __call__(self, text: str) -> tuple[str, list[MToken]]:
-        return "", [MToken(text, tag="", whitespace=space, phonemes=ps) for text, ps, space in TOKENS]
-
-
-def test_the_way_of_hexgrads_demo(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_way_of_hexgrads_demo(bundle: Bundle, no_spacy: None) -> None:
     """hexgrad/kokoro, ``demo/app.py``: without gradio, with the same calls."""
-    monkeypatch.setattr("misaki.en.G2P", English)
     KModel, KPipeline = kokoro_classes(bundle)
     models = {gpu: KModel().to("cuda" if gpu else "cpu").eval() for gpu in [False]}
     pipelines = {lang_code: KPipeline(lang_code=lang_code, model=False) for lang_code in "ab"}
     pipelines["a"].g2p.lexicon.golds["kokoro"] = "kˈOkəɹO"
+    pipelines["b"].g2p.lexicon.golds["kokoro"] = "kˈQkəɹQ"
+    assert [pipelines[code].g2p("Kokoro")[0] for code in "ab"] == ["kˈOkəɹO", "kˈQkəɹQ"]
     for voice in bundle.voices:
         if voice[0] in pipelines:
             pipelines[voice[0]].load_voice(voice)
@@ -193,9 +195,8 @@ def test_the_way_of_hexgrads_demo(bundle: Bundle, monkeypatch: pytest.MonkeyPatc
         assert audio.numpy().tobytes() == bundle.synthesize(SPOKEN, "af_heart", 1.2).samples.tobytes()
 
 
-def test_the_usage_in_kokoros_readme(bundle: Bundle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_usage_in_kokoros_readme(bundle: Bundle, no_spacy: None) -> None:
     """hexgrad/kokoro, ``README.md``, and the shared model of ``examples/device_examples.py``."""
-    monkeypatch.setattr("misaki.en.G2P", English)
     _, KPipeline = kokoro_classes(bundle)
     first = KPipeline(lang_code="a", device="cpu")
     shared = KPipeline(lang_code="b", model=first.model)
@@ -204,8 +205,27 @@ def test_the_usage_in_kokoros_readme(bundle: Bundle, monkeypatch: pytest.MonkeyP
         ((text, phonemes, audio),) = pipeline(
             "Hello, world!", voice="af_heart", speed=1, split_pattern=r"\n+"
         )
-        assert (text, phonemes) == ("Hello, world!", SPOKEN)
-        assert audio.numpy().tobytes() == bundle.synthesize(SPOKEN).samples.tobytes()
+        spoken = SPOKEN if pipeline is first else "həlˈQ, wˈɜːld!"
+        assert (text, phonemes) == ("Hello, world!", spoken)
+        assert audio.numpy().tobytes() == bundle.synthesize(spoken).samples.tobytes()
+
+
+def test_kokoros_pipeline_speaks_english_without_spacys_model(
+    bundle: Bundle, no_spacy: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    pipeline = kokoro_classes(bundle)[1](lang_code="en-us")
+    assert (pipeline.lang_code, pipeline.repo_id) == ("a", "hexgrad/Kokoro-82M")
+    text = " On 3 May 2025 [Kokoro](/kˈOkəɹO/) 世 read $4.50.\nIt isn’t “late”. "
+    with caplog.at_level(logging.WARNING, "runtime_min"):
+        results = list(pipeline(text, "af_heart"))
+    assert "世" in caplog.text and len(results) == 2
+    expected = bundle.synthesize("It isn’t “late”.", text=True)
+    assert results[1].audio.numpy().tobytes() == expected.samples.tobytes()
+    spoken = [token for token in results[1].tokens if token.phonemes]
+    assert [token.text for token in spoken] == [word.text for word in expected.words]
+    for token, word in zip(spoken, expected.words, strict=True):
+        assert (token.start_ts, token.end_ts) == pytest.approx((word.start, word.end), abs=1e-9)
+    assert len(list(pipeline("The cat sat. " * 200, "af_heart", model=False))) > 3
 
 
 # kokoro-onnx
@@ -245,14 +265,16 @@ import sys
 sys.path.insert(0, sys.argv[1])
 import kokoro_onnx
 from runtime_min import Bundle
-from runtime_min.adapters import OnnxSession, save_voices
+from runtime_min.adapters import OnnxSession, kokoro_onnx_class, save_voices
 assert kokoro_onnx.__file__.startswith(sys.argv[1])
 bundle = Bundle.load(sys.argv[2])
-save_voices(bundle, "voices-v1.0.bin")
-kokoro = kokoro_onnx.Kokoro.from_session(OnnxSession(bundle), "voices-v1.0.bin")
+save_voices(bundle, sys.argv[3])
+kokoro = kokoro_onnx.Kokoro.from_session(OnnxSession(bundle), sys.argv[3])
 phonemes = "həlˈO, wˈɜɹld!"
-for speed in (0.8, 1.3, 2.0):
-    samples, rate = kokoro.create(phonemes, "af_heart", speed, is_phonemes=True, trim=False)
+english = kokoro_onnx_class(bundle)("kokoro-v1.0.onnx", sys.argv[3])
+assert english.tokenizer.phonemize("Hello, world!") == phonemes
+for speech, speed in ((kokoro, 0.8), (kokoro, 1.3), (english, 2.0)):
+    samples, rate = speech.create(phonemes, "af_heart", speed, is_phonemes=True, trim=False)
     # Before 0.6 the row of a voice was one too high.
     rows = bundle.voice_tables["af_heart"][len(phonemes) - 1 :][:2]
     assert any((samples == bundle.synthesize(phonemes, row, speed).samples).all() for row in rows), speed
@@ -262,11 +284,10 @@ for speed in (0.8, 1.3, 2.0):
 @pytest.mark.slow
 @pytest.mark.parametrize("release", ["0.5.0", "0.6.0", "0.6.1"])
 def test_releases_of_kokoro_onnx_speak_at_the_speed_asked_for(
-    directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str
+    directory: Path, tmp_path: Path, release: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     place = unpacked_wheel(f"kokoro-onnx=={release}", tmp_path / "wheel")
-    done = run_python("-c", RELEASE, place, directory)
+    done = run_python("-c", RELEASE, place, directory, tmp_path / "voices-v1.0.bin")
     assert done.returncode == 0, done.stderr
 
 
@@ -276,6 +297,34 @@ def test_kokoro_onnx_says_what_the_bundle_says(bundle: Bundle, speech: kokoro_on
     assert samples.tobytes() == bundle.synthesize(HELLO, "af_heart", 1.3).samples.tobytes()
     samples, _ = speech.create("¡Hola! Buenos días.", "ef_dora", lang="es")
     assert np.isfinite(samples).all() and len(samples) > rate / 4
+
+
+WITHOUT_ESPEAK = """
+import sys
+sys.modules["phonemizer"] = sys.modules["espeakng_loader"] = None
+from runtime_min import Bundle
+from runtime_min.adapters import kokoro_onnx_class, save_voices
+from runtime_min.errors import G2PMissingError
+bundle = Bundle.load(sys.argv[1])
+Kokoro = kokoro_onnx_class(bundle)
+save_voices(bundle, sys.argv[2])
+kokoro = Kokoro("kokoro-v1.0.onnx", sys.argv[2])
+text = "On 3 May 2025 she read $4.50."
+samples, rate = kokoro.create(text, "af_heart", trim=False)
+assert (samples == bundle.synthesize(text, text=True).samples).all()
+assert kokoro.tokenizer.phonemize("I’ll go to the refuse.", "en-gb") == "ˌIl ɡˌQ tə ðə ɹˈɛfjuːs."
+assert kokoro.tokenizer.phonemize("¡Hola!", "es") == "ˈola!"
+try:
+    kokoro.create("Bonjour.", "af_heart", lang="fr-fr")
+except G2PMissingError:
+    print("French needs espeak-ng")
+assert "kokoro_onnx" not in sys.modules
+"""
+
+
+def test_kokoro_onnx_speaks_english_without_espeak(directory: Path, tmp_path: Path) -> None:
+    done = run_python("-c", WITHOUT_ESPEAK, directory, tmp_path / "voices.npz")
+    assert done.stdout == "French needs espeak-ng\n", done.stderr
 
 
 def test_kokoro_onnx_times_every_phoneme(bundle: Bundle, speech: kokoro_onnx.Kokoro) -> None:
