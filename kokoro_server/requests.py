@@ -39,6 +39,7 @@ class SpeechRequest:
     timestamps: bool = True
     """For captions only."""
     ssml: bool = False
+    skip_emoji: bool = False
 
 
 def read_request(content: bytes, voices: Collection[str]) -> SpeechRequest:
@@ -75,6 +76,7 @@ def read_request(content: bytes, voices: Collection[str]) -> SpeechRequest:
         _field(fields, "stream", bool, True),
         _field(fields, "return_timestamps", bool, True),
         _field(fields, "ssml", bool, False),
+        _field(fields, "skip_emoji", bool, False),
     )
 
 

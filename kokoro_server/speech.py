@@ -33,7 +33,13 @@ def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
     output = encoder(request.format)
     language = request.language or VoiceName(request.voice).language or "en-US"
     for audio in bundle.pieces(
-        request.text, request.voice, request.speed, text=True, ssml=request.ssml, language=language
+        request.text,
+        request.voice,
+        request.speed,
+        text=True,
+        ssml=request.ssml,
+        skip_emoji=request.skip_emoji,
+        language=language,
     ):
         samples = audio.samples if request.volume == 1 else request.volume * audio.samples
         seconds = len(samples) / SAMPLE_RATE

@@ -22,9 +22,8 @@ _EPILOG = """\
   {command} bundles/kokoro --text-file book.txt --timings book.srt -o book.wav
   echo "¡Hola!" | {command} bundles/kokoro --text - --voice ef_dora -o - | aplay
 
-Exit codes: 0 done; 1 the compiled code failed; 2 wrong usage; 3 the input cannot be spoken;
-4 damaged bundle; 5 another machine or TVM, or no G2P; 6 the output cannot be written;
-8 the self-test failed; 130 interrupted.
+Exit codes: 0 done; 1 the compiled code failed; 2 wrong usage; 3 unusable input; 4 damaged bundle;
+5 another machine or TVM, or no G2P; 6 unwritable output; 8 the self-test failed; 130 interrupted.
 """
 _OUTPUT = Path("speech.wav")
 
@@ -54,7 +53,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     if options.print_phonemes and options.ssml:
         parser.error("argument --print-phonemes: not allowed with argument --ssml")
     if not is_text(options):
-        for option in ("--print-phonemes", "--ssml"):
+        for option in ("--print-phonemes", "--ssml", "--skip-emoji"):
             if getattr(options, option[2:].replace("-", "_")):
                 parser.error(f"argument {option}: expected --text or --text-file")
     if options.timings is not None:
@@ -93,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     add_task("--list-voices", action="store_true", help="show the bundle's voices")
     add_task("--self-test", action="store_true", help="compare every stage with kokoro's stored values")
     add("--ssml", action="store_true", help="the text is an SSML document")
+    add("--skip-emoji", action="store_true", help="leave emoji out of an English text")
     add("--print-phonemes", action="store_true", help="print a line of phonemes for each line of text alone")
     add("--lexicon", type=Path, metavar="FILE", help="words of an English text with phonemes: GIF ʤˈɪf")
     add("--language", metavar="L", help="of the text: en-us, es, fr-fr, hi, ja ... (default: the voice's)")

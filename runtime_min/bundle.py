@@ -165,6 +165,7 @@ class Bundle:
         *,
         text: bool = False,
         ssml: bool = False,
+        skip_emoji: bool = False,
         language: str | None = None,
         lexicon: Words | None = None,
         g2p: G2P | None = None,
@@ -190,6 +191,7 @@ class Bundle:
             seed: seed of the noise in unvoiced sounds, from 0 to 2**64 - 1; equal seeds give equal samples.
             text: the input is text; `find_g2p` tells what makes phonemes of it.
             ssml: the input is an SSML document; `text.ssml` lists the elements.
+            skip_emoji: leave emoji out of English text, instead of saying their names.
             language: language of the text, such as ``en-us``; by default that of the voice.
             lexicon: phonemes by word of English text; or, by word, phonemes by part of speech.
             g2p: makes phonemes, or words with phonemes, of a text, in the place of `text`.
@@ -202,9 +204,9 @@ class Bundle:
             MissingStagesError: this is a partial bundle.
             ModelOutputError: the model computed samples or durations that are not finite.
         """
-        request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        parts = self._parts(request, language, lexicon, text=text, ssml=ssml)
-        return Audio.join(self._speak(parts, whole=True)[0])
+        given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
+        request = Request(*given, text, ssml, skip_emoji, language, lexicon)
+        return Audio.join(self._speak(self._parts(request), whole=True)[0])
 
     def stream(
         self,
@@ -215,6 +217,7 @@ class Bundle:
         *,
         text: bool = False,
         ssml: bool = False,
+        skip_emoji: bool = False,
         language: str | None = None,
         lexicon: Words | None = None,
         g2p: G2P | None = None,
@@ -231,13 +234,13 @@ class Bundle:
         Arguments and errors are those of `synthesize`. Wrong input is refused here; a later error is raised
         when its piece is taken. Computing starts at once.
         """
-        request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        parts = partial(self._parts, request, language, lexicon, text=text, ssml=ssml)
-        pieces, phonemes = self._speak(parts(), whole=False)
+        given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
+        request = Request(*given, text, ssml, skip_emoji, language, lexicon)
+        pieces, phonemes = self._speak(self._parts(request), whole=False)
         if g2p is not None or not (text or ssml):
             return Stream(pieces, phonemes)
         plans = partial(plan_parts, self._capabilities(), whole=False)
-        return Stream(pieces, lambda: "".join([plan.phonemes for plan in plans(parts())]))
+        return Stream(pieces, lambda: "".join([plan.phonemes for plan in plans(self._parts(request))]))
 
     def pieces(
         self,
@@ -248,6 +251,7 @@ class Bundle:
         *,
         text: bool = False,
         ssml: bool = False,
+        skip_emoji: bool = False,
         language: str | None = None,
         lexicon: Words | None = None,
         g2p: G2P | None = None,
@@ -259,11 +263,13 @@ class Bundle:
 
         This is for servers, which decide whose piece is next. Arguments and errors are those of `stream`.
         """
-        request = Request(phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        parts = self._parts(request, language, lexicon, text=text, ssml=ssml)
-        return self._speak(parts, whole=False)[0]
+        given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
+        request = Request(*given, text, ssml, skip_emoji, language, lexicon)
+        return self._speak(self._parts(request), whole=False)[0]
 
-    def find_g2p(self, language: str, *, lexicon: Words | None = None) -> tuple[str, G2P]:
+    def find_g2p(
+        self, language: str, *, lexicon: Words | None = None, skip_emoji: bool = False
+    ) -> tuple[str, G2P]:
         """Returns the name of the best G2P for a language, and the G2P.
 
         English needs nothing but the bundle; `text.find_g2p` describes the other languages.
@@ -271,6 +277,7 @@ class Bundle:
         Args:
             language: such as ``en-us``, or the `language` of a voice.
             lexicon: phonemes by word, for the bundle's own G2P.
+            skip_emoji: as in `synthesize`.
 
         Raises:
             NoTextError: the bundle has no data for English, and no G2P is installed.
@@ -278,7 +285,7 @@ class Bundle:
             LanguageError: there is no such language.
             BundleError: the bundle's data for text are damaged.
         """
-        return self._bundled_text().find_g2p(language, lexicon)
+        return self._bundled_text().find_g2p(language, lexicon, skip_emoji=skip_emoji)
 
     def trace(
         self,
@@ -350,13 +357,11 @@ class Bundle:
         self._text = self._text or BundledText(self.manifest, self._files)
         return self._text
 
-    def _parts(
-        self, request: Request, language: str | None, lexicon: Words | None, *, text: bool, ssml: bool
-    ) -> Iterator[Request]:
+    def _parts(self, request: Request) -> Iterator[Request]:
         """Returns the parts of a request, more than one for a long text."""
-        if request.g2p is not None or not (text or ssml):
+        if request.g2p is not None or not (request.text or request.ssml):
             return iter([request])
-        return self._bundled_text().parts(request, self.voice_tables, language, lexicon, ssml=ssml)
+        return self._bundled_text().parts(request, self.voice_tables)
 
     def _speak(self, parts: Iterator[Request], *, whole: bool) -> tuple[Iterator[Audio], str]:
         """Returns the pieces of the speech, each computed when it is taken, and the first part's phonemes."""

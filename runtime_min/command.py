@@ -100,11 +100,14 @@ def print_phonemes(options: argparse.Namespace) -> None:
     Raises:
         KokoroError: the text cannot be read, or not be turned into phonemes.
     """
+    from .text.pauses import read_pauses
+
     text, how = _input(options), _text_arguments(options)
     with _load(options) as bundle:
         _, g2p = _find_g2p(bundle, options, how)
         for line in text.splitlines():
-            print_line(read_input(line, g2p)[0].phonemes if line.strip() else "")
+            parts = read_input(read_pauses(Segment(line)), g2p)
+            print_line(" ".join([part.phonemes for part in parts]))
 
 
 def paragraphs(text: str) -> list[str]:
@@ -183,12 +186,18 @@ def _text_arguments(options: argparse.Namespace) -> Mapping[str, Any]:
     from .text.lexicon import read_lexicon
 
     lexicon = None if options.lexicon is None else read_lexicon(options.lexicon)
-    return {"text": True, "ssml": options.ssml, "language": options.language, "lexicon": lexicon}
+    return {
+        "text": True,
+        "ssml": options.ssml,
+        "skip_emoji": options.skip_emoji,
+        "language": options.language,
+        "lexicon": lexicon,
+    }
 
 
 def _find_g2p(bundle: Bundle, options: argparse.Namespace, how: Mapping[str, Any]) -> tuple[str, G2P]:
     language = options.language or voice_language(options.voice)
-    return bundle.find_g2p(language, lexicon=how["lexicon"])
+    return bundle.find_g2p(language, lexicon=how["lexicon"], skip_emoji=options.skip_emoji)
 
 
 def _shown(text: str, how: Mapping[str, Any]) -> str:

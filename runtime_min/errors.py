@@ -116,8 +116,13 @@ class TextAsPhonemesWarning(UserWarning):
 class EmptyInputError(InputError):
     """There are no phonemes to speak."""
 
-    def __init__(self) -> None:
-        super().__init__("There are no phonemes to speak: give at least one phoneme.")
+    def __init__(self, text: str = "") -> None:
+        """Takes the text of which nothing can be spoken, if there is one."""
+        super().__init__(
+            f"Nothing of the text {_shown(text)} can be spoken: give a word or a sign of its language."
+            if text
+            else "There are no phonemes to speak: give a text, or at least one phoneme."
+        )
 
 
 class UnknownPhonemesError(InputError):

@@ -62,6 +62,11 @@ class Request:
     sentence_pause: float
     clause_pause: float
     trim: bool
+    text: bool = False
+    ssml: bool = False
+    skip_emoji: bool = False
+    language: str | None = None
+    lexicon: Any = None
     ends_segment: bool = False
     """The next part of the speech is another segment."""
 
@@ -117,7 +122,7 @@ def plan_parts(
         else:
             silent += plan.sections
     if not phonemes:
-        raise EmptyInputError
+        raise EmptyInputError("".join([section.passage.text for section in silent]).strip())
 
 
 def plan_speech(

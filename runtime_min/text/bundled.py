@@ -19,6 +19,7 @@ from ..model.voices import voice_language
 from ..speech.request import Request, check_segment
 from ..speech.sentences import find_sentences
 from ..speech.words import Segment, Word
+from .controls import silence_emoji
 from .english import English
 from .homographs import Homographs
 from .installed_g2p import find_g2p, language_code
@@ -55,12 +56,15 @@ class BundledText:
         self._data: dict[str, Any] = {}
         self._lock = threading.Lock()
 
-    def find_g2p(self, language: str, lexicon: Words | None = None) -> tuple[str, Callable[[str], Any]]:
+    def find_g2p(
+        self, language: str, lexicon: Words | None = None, *, skip_emoji: bool = False
+    ) -> tuple[str, Callable[[str], Any]]:
         """Returns the name of the best G2P for a language, and the G2P: the bundle's own if it has one.
 
         Args:
             language: as `installed_g2p.misaki` takes it.
             lexicon: phonemes by word, for the bundle's own G2P.
+            skip_emoji: leave emoji out, of which English says the names.
 
         Raises:
             NoTextError: neither the bundle nor a package can turn the language into phonemes, or a lexicon
@@ -72,12 +76,14 @@ class BundledText:
         with self._lock:
             if code not in self._found:
                 self._found[code] = self._find(code)
-        name, g2p = self._found[code]
-        if not lexicon:
-            return name, g2p
-        if not isinstance(g2p, English):
-            raise NoTextError(code, english_files(self._manifest))
-        return name, g2p.with_words(lexicon)
+        name, found = self._found[code]
+        if lexicon:
+            if not isinstance(found, English):
+                raise NoTextError(code, english_files(self._manifest))
+            found = found.with_words(lexicon)
+        if skip_emoji and isinstance(found, English):
+            return name, lambda text: found(silence_emoji(text))
+        return name, found
 
     def _find(self, language: str) -> tuple[str, Callable[[str], Any]]:
         languages = english_files(self._manifest)
@@ -105,15 +111,7 @@ class BundledText:
         found: _Data = self._data[path]
         return found
 
-    def parts(
-        self,
-        request: Request,
-        voices: Mapping[str, NDArray[np.float32]],
-        language: str | None,
-        lexicon: Words | None,
-        *,
-        ssml: bool,
-    ) -> Iterator[Request]:
+    def parts(self, request: Request, voices: Mapping[str, NDArray[np.float32]]) -> Iterator[Request]:
         """Yields requests for words in place of one for text or segments of text.
 
         A long text comes in parts, so that its beginning can be spoken before its end is read. What is wrong
@@ -122,9 +120,6 @@ class BundledText:
         Args:
             request: the request.
             voices: the bundle's tables by name.
-            language: the language of all segments; None for that of each one's voice.
-            lexicon: phonemes by word.
-            ssml: the text is an SSML document.
 
         Raises:
             SpokenTypeError: the content is not text.
@@ -133,7 +128,7 @@ class BundledText:
             InputError: the SSML, a pause, a voice or a speed is wrong.
         """
         content: Any = request.phonemes
-        if ssml:
+        if request.ssml:
             from .ssml import read_ssml
 
             content = read_ssml(content, request.speed)
@@ -146,8 +141,11 @@ class BundledText:
         for segment in segments:
             check_segment(voices, segment)
         own_voices = [request.voice if segment.voice is None else segment.voice for segment in segments]
-        languages = [language or voice_language(voice) for voice in own_voices]
-        g2ps = {each: self.find_g2p(each, lexicon)[1] for each in set(languages)}
+        languages = [request.language or voice_language(voice) for voice in own_voices]
+        g2ps = {
+            each: self.find_g2p(each, request.lexicon, skip_emoji=request.skip_emoji)[1]
+            for each in set(languages)
+        }
         for number, (segment, own) in enumerate(zip(segments, languages, strict=True), 1):
             for part, ends in _spoken_parts(segment, g2ps[own]):
                 yield replace(request, phonemes=[part], ends_segment=ends and number < len(segments))

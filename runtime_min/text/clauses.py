@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -30,7 +31,7 @@ class Token(NamedTuple):
 
 
 def read_clauses(text: str, speak: Callable[[Sequence[Token]], Iterable[Word]]) -> list[Word]:
-    """Returns the words and marks of a text with their phonemes.
+    """Returns the words and marks of a text with their phonemes, None for a word that has none.
 
     Args:
         text: the text.
@@ -42,7 +43,10 @@ def read_clauses(text: str, speak: Callable[[Sequence[Token]], Iterable[Word]]) 
     words: list[Word] = []
     for spoken, found in groupby(tokens, key=lambda token: token.mark is None):
         run = list(found)
-        words += speak(run) if spoken else map(_mark, run)
+        if spoken:
+            words += [replace(word, phonemes=word.phonemes or None) for word in speak(run)]
+        else:
+            words += map(_mark, run)
     return words
 
 

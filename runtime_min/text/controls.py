@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from .written_forms.words import EMOJI
+
 # No brackets within brackets: every place is looked at once.
 _CONTROL = re.compile(r"\[([^][\n]+)\]\(([^()\n]*)\)")
 _STRESS = re.compile(r"[+-]?(?:[0-9]|0?\.5)")
@@ -25,6 +27,11 @@ class Control(NamedTuple):
     """As in `stress.restressed`."""
     flags: str = ""
     """How its numbers are said, as in `written_forms.numbers.with_flags`."""
+
+
+def silence_emoji(text: str) -> str:
+    """Returns the text with controls that leave emoji and other pictures unspoken, but not numbers (①)."""
+    return re.sub(EMOJI, lambda found: found[0] if found[0][0].isnumeric() else f"[{found[0]}](//)", text)
 
 
 def read_controls(text: str) -> tuple[str, list[Control]]:

@@ -26,8 +26,9 @@ def read_pauses(segment: Segment) -> list[Segment]:
     for text, pause in zip(parts[::2], [*parts[1::2], None], strict=True):
         if text.strip():
             segments.append(replace(segment, phonemes=text, pause=0.0))
-        if segments and pause is not None:
-            segments[-1] = longer_pause(segments[-1], seconds(pause))
+        duration = 0.0 if pause is None else seconds(pause)
+        if segments:
+            segments[-1] = longer_pause(segments[-1], duration)
     if segments:
         segments[-1] = longer_pause(segments[-1], segment.pause)
     return segments or [replace(segment, phonemes="".join(parts[::2]))]

@@ -68,13 +68,19 @@ def test_what_cannot_be_spoken_is_part_of_the_answer(server: Running) -> None:
     assert json.loads(done.removeprefix("data: "))["unspoken"] == unspoken
 
 
-@pytest.mark.parametrize("text", ["", " ", "...", "* * *", "世界"])
-def test_text_of_which_nothing_can_be_spoken_is_refused_or_a_mark(server: Running, text: str) -> None:
-    with answered(server.port, input=text, response_format="pcm") as answer:
-        if text == "...":
-            assert answer.status == 200
-        else:
-            assert answer.status == 400 and "phonemes" in json.loads(answer.read())["error"]["message"]
+REFUSED = {"": "at least one phoneme", " \n": "at least one phoneme", "* * *": "'* * *'", "世界": "'世界'"}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_text_of_which_nothing_can_be_spoken_is_refused(server: Running, text: str) -> None:
+    with answered(server.port, input=text) as answer:
+        assert answer.status == 400 and REFUSED[text] in json.loads(answer.read())["error"]["message"]
+
+
+def test_emoji_are_named_or_skipped(server: Running) -> None:
+    for skip, words in ((False, ["😀", "Hi", "."]), (True, ["Hi", "."])):
+        with answered(server.port, CAPTIONS, input="😀 Hi.", skip_emoji=skip, stream=False) as answer:
+            assert [word["word"] for word in json.loads(answer.read())["timestamps"]] == words
 
 
 def test_ssml_is_spoken_and_refused_with_its_cause(server: Running) -> None:

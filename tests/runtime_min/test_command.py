@@ -40,7 +40,7 @@ class FakeBundle:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def find_g2p(self, language: str, *, lexicon: Any) -> tuple[str, Callable[[str], str]]:
+    def find_g2p(self, language: str, *, lexicon: Any, skip_emoji: bool) -> tuple[str, Callable[[str], str]]:
         self.lexicon = lexicon
         return f"upper ({language})", str.upper
 
@@ -185,7 +185,7 @@ def test_the_language_of_a_text_is_the_voices_unless_it_is_said(
 ) -> None:
     assert run("--text", "ab", *options) == 0
     given = options[-1] if "--language" in options else None
-    how = {"text": True, "ssml": False, "language": given, "lexicon": None}
+    how = {"text": True, "ssml": False, "skip_emoji": False, "language": given, "lexicon": None}
     assert bundle.asked[2].items() >= how.items()
     assert f"upper ({language})" in capsys.readouterr().err
 

@@ -122,9 +122,9 @@ def test_every_word_is_spoken_or_listed(
 
 
 def test_text_of_which_nothing_can_be_spoken_is_refused(bundle: TextBundle) -> None:
-    for text in ("", " \n", "世界", "* * *", "[pause:1s]", [Segment("世"), Segment("")]):
+    for text in ("", " \n", "世界", "* * *", "[pause:1s]", [Segment("世界"), Segment("")]):
         for speaker in SPEAKERS.values():
-            with pytest.raises(EmptyInputError):
+            with pytest.raises(EmptyInputError, match="text '世界'" if "世" in str(text) else "."):
                 speaker(bundle, text, text=True)
 
 
@@ -138,6 +138,7 @@ WRONG = {
     "a voice": ("<speak>Yes.<voice name='af_nobody'>Yes.</voice></speak>", UnknownVoiceError),
     "a speed": ("<speak>Yes.<prosody rate='9'>Yes.</prosody></speak>", SpeedError),
     "a pause": ("<speak>Yes.<p>Yes. [pause:1h]</p></speak>", MarkupError),
+    "a pause before all text": ("<speak>[pause:1h] Yes.</speak>", MarkupError),
 }
 
 
@@ -164,5 +165,26 @@ def test_lines_that_cannot_be_spoken_have_no_phonemes(
     bundle: TextBundle, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: bundle))
-    assert arguments.run(["bundle", "--text", "Yes.\n* * *\n世", "--print-phonemes"]) == 0
-    assert capsys.readouterr().out == "jˈɛs.\n\n\n"
+    text = "Yes. [pause:1s] Yes.\n* * *\n世\n"
+    assert arguments.run(["bundle", "--text", text, "--print-phonemes"]) == 0
+    assert capsys.readouterr().out == "jˈɛs. jˈɛs.\n\n\n"
+
+
+EMOJI = "Hi 😀! 👍🏽 It is 🇺🇸 ① [Kokoro](/kˈOkəɹO/)❤️."
+
+
+def test_emoji_are_named_or_skipped(
+    bundle: TextBundle, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named, skipped = (bundle.synthesize(EMOJI, text=True, skip_emoji=skip) for skip in (False, True))
+    assert "ɡɹˈɪnɪŋ" in named.phonemes
+    assert skipped.phonemes.split() == ["hˈI", "!", "ˌɪt", "ɪz", "wˈʌn", "kˈOkəɹO."]
+    assert skipped.unspoken == ()
+    assert [word.text for word in skipped.words] == ["Hi", "!", "It", "is", "①", "Kokoro", "."]
+    segments = [Segment("😀"), Segment("Hi.")]
+    assert Audio.join(bundle.stream(segments, text=True, skip_emoji=True)).phonemes == "hˈI."
+    with pytest.raises(EmptyInputError):
+        bundle.synthesize("😀", text=True, skip_emoji=True)
+    monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: bundle))
+    assert arguments.run(["bundle", "--text", EMOJI, "--skip-emoji", "--print-phonemes"]) == 0
+    assert capsys.readouterr().out.split() == skipped.phonemes.split()

@@ -43,9 +43,8 @@ def text_of(bundle: Path) -> BundledText:
 
 def parts(text: BundledText, content: Any, voice: Any = "af_heart", **options: Any) -> list[Segment]:
     """Returns the segments of words."""
-    request = Request(content, voice, 1.0, 0, None, 0.0, 0.0, False)
-    options = {"language": None, "lexicon": None, "ssml": False} | options
-    found = text.parts(request, dict.fromkeys(VOICES, np.zeros((1, 2), np.float32)), **options)
+    request = Request(content, voice, 1.0, 0, None, 0.0, 0.0, False, **options)
+    found = text.parts(request, dict.fromkeys(VOICES, np.zeros((1, 2), np.float32)))
     return [segment for part in found for segment in part.phonemes]  # type: ignore[misc]
 
 
