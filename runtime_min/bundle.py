@@ -57,7 +57,7 @@ class Bundle:
         self.manifest = manifest
         self.level = level
         """The CPU level whose libraries are used."""
-        self.voice_tables: Mapping[str, NDArray[np.float32]] = VoiceTables(files, manifest.voices)
+        self.voice_tables: Mapping[str, NDArray[np.float32]] = VoiceTables(files, manifest)
         """Style rows of every voice, float32 ``[rows, columns]``."""
         self._files = files
         self._text: BundledText | None = None

@@ -18,7 +18,7 @@ from exporter.model.voice_packs import Voices, read_packs
 from runtime_min.errors import ChangedFileError
 from runtime_min.format.blocks import EXTENSION as BLOCKS
 from runtime_min.format.bundle_files import BundleFiles
-from runtime_min.format.manifest import MANIFEST_NAME, FileEntry, Manifest
+from runtime_min.format.manifest import MANIFEST_NAME, Manifest
 from runtime_min.format.verify import manifest_of, verify_bundle
 from runtime_min.output.staging import LITTER, locked, replacing, write_errors
 
@@ -84,19 +84,21 @@ def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
             file.writelines(files.content(entry.path))
-    listed = [voice for voice in manifest.voices if voice.name not in voices]
+    manifest = replace(
+        manifest,
+        voices=tuple(voice for voice in manifest.voices if voice.name not in voices),
+        voice_ranks={name: rank for name, rank in manifest.voice_ranks.items() if name not in voices},
+    )
     for name, rows in voices.items():
-        voice = write_voice(staging, name, rows)
-        listed.append(voice)
-        entries.append(FileEntry(voice.file, rows.nbytes, sha256(rows.astype("<f4").tobytes()).hexdigest()))
+        manifest, entry = write_voice(staging, manifest, name, rows)
+        entries.append(entry)
     extensions = dict(manifest.extensions)
     if BLOCKS in extensions:
         digests = extensions[BLOCKS]["digests"]
         kept = {path: found for path, found in digests.items() if path not in replaced}
         extensions[BLOCKS] = {**extensions[BLOCKS], "digests": kept}
-    listed.sort(key=lambda voice: voice.name)
     entries.sort(key=lambda entry: entry.path)
-    return write_manifest(staging, replace(manifest, voices=tuple(listed), files=tuple(entries)))
+    return write_manifest(staging, replace(manifest, files=tuple(entries), extensions=extensions))
 
 
 def _check(voices: Voices, manifest: Manifest, overwrite: bool) -> None:

@@ -10,6 +10,7 @@ import shutil
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from importlib.resources import files as package_files
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import runtime_min
+from exporter.bundle.voice_factors import voice_factors
 from exporter.compiler.library import Weight
 from runtime_min.format.blocks import EXTENSION as BLOCKS
 from runtime_min.format.manifest import (
@@ -146,11 +148,10 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     for path, source in contents.copies.items():
         (staging / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, staging / path)
-    manifest = replace(
-        contents.manifest,
-        parameters=_write_parameters(staging, contents.tensors),
-        voices=tuple(write_voice(staging, name, contents.voices[name]) for name in sorted(contents.voices)),
-    )
+    manifest = replace(contents.manifest, parameters=_write_parameters(staging, contents.tensors), voices=())
+    manifest = replace(manifest, requires=_requirements(manifest))
+    for name, rows in sorted(contents.voices.items()):
+        manifest = write_voice(staging, manifest, name, rows)[0]
     _write_texts(staging, manifest)
     _write_archive(staging / RUNTIME_ARCHIVE)
     for path, data in contents.extension_files.items():
@@ -164,7 +165,7 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     }
     blocks = {BLOCKS: {"bytes": BLOCK, "digests": digests}} if digests else {}
     extensions = {**manifest.extensions, **blocks}
-    return replace(manifest, requires=_requirements(manifest), files=files, extensions=extensions)
+    return replace(manifest, files=files, extensions=extensions)
 
 
 def _requirements(manifest: Manifest) -> tuple[str, ...]:
@@ -193,15 +194,34 @@ def _write_parameters(staging: Path, sources: Sequence[Weight]) -> Parameters:
     return Parameters(PARAMETER_FILE, tuple(tensors))
 
 
-def write_voice(staging: Path, name: str, rows: NDArray[np.float32]) -> Voice:
-    """Writes the table of a voice, float32 ``[rows, 2 * style]``, and returns its entry."""
+def write_voice(
+    staging: Path, manifest: Manifest, name: str, rows: NDArray[np.float32]
+) -> tuple[Manifest, FileEntry]:
+    """Writes the file of a voice.
+
+    A bundle with rounded parameters has the factors of a voice, where they are smaller.
+
+    Args:
+        staging: directory of the bundle.
+        manifest: the manifest without the voice.
+        name: name of the voice.
+        rows: its table, float32 ``[rows, 2 * style]``.
+
+    Returns:
+        The manifest with the voice, and the entry of its file.
+    """
     if rows.ndim != 2 or rows.dtype != np.float32:
         raise ValueError(f"voice {name}: expected float32 [rows, columns], found {rows.dtype} {rows.shape}")
+    ranks, stored = dict(manifest.voice_ranks), [rows]
+    if PRECISION_REQUIRED in manifest.requires and (factors := voice_factors(rows)):
+        ranks[name], stored = len(factors[1]), [*factors]
+    content = b"".join(part.astype("<f4").tobytes() for part in stored)
     file = f"voices/{name}.bin"
-    path = staging / file
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(rows.astype("<f4").tobytes())
-    return Voice(name, file, *rows.shape)
+    (staging / file).parent.mkdir(exist_ok=True)
+    (staging / file).write_bytes(content)
+    voices = sorted([*manifest.voices, Voice(name, file, *rows.shape)], key=lambda voice: voice.name)
+    entry = FileEntry(file, len(content), sha256(content).hexdigest())
+    return replace(manifest, voices=tuple(voices), voice_ranks=ranks), entry
 
 
 def _write_texts(staging: Path, manifest: Manifest) -> None:

@@ -27,6 +27,7 @@ from runtime_min.errors import ModelOutputError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.chain import Trace, decode
 from runtime_min.model.distances import Figure, relative_maximum, relative_rms, snr
+from runtime_min.model.voices import voice_table
 
 _SHOWN_PHONEMES = 28
 MOST_DECIBELS = 200.0
@@ -140,7 +141,8 @@ def judge(
 def request_for(bundle: Bundle, utterance: Utterance, durations: NDArray[np.int64] | None = None) -> Request:
     """Looks an utterance up in the vocabulary and the voice file of a bundle that can speak it."""
     (voice,) = (each for each in bundle.manifest.voices if each.name == utterance.voice)
-    pack = np.fromfile(bundle.directory / voice.file, "<f4").reshape(voice.rows, voice.columns)
+    rank = bundle.manifest.voice_ranks.get(voice.name, 0)
+    pack = voice_table((bundle.directory / voice.file).read_bytes(), voice, rank)
     return make_request(utterance, bundle.manifest.vocabulary, pack, durations)
 
 

@@ -168,12 +168,18 @@ def _check_precision(manifest: Manifest) -> None:
 def _check_voices(manifest: Manifest, sizes: Mapping[str, int]) -> None:
     _check_unique("voices", (voice.name for voice in manifest.voices))
     rows, columns = manifest.max_phonemes, 2 * manifest.model.style
-    size = rows * columns * ITEM_SIZES["float32"]
+    names, ranks = {voice.name for voice in manifest.voices}, manifest.voice_ranks
+    _expect(ranks.keys() <= names, "voice_ranks", "names of voices", sorted(ranks.keys() - names))
     for index, voice in enumerate(manifest.voices):
         place = f"voices[{index}]"
         shaped = (voice.rows, voice.columns) == (rows, columns)
         _expect(shaped, place, f"{rows} rows of {columns} columns", voice)
         _check_listed(sizes, f"{place}.file", voice.file)
+        size = rows * columns * ITEM_SIZES["float32"]
+        if rank := ranks.get(voice.name):
+            most = min(rows, columns)
+            _expect(rank <= most, f"voice_ranks[{voice.name!r}]", f"at most {most}", rank)
+            size = rank * (rows + columns) * ITEM_SIZES["float32"]
         _expect(sizes[voice.file] == size, f"{place}.file", f"a file of {size} bytes", sizes[voice.file])
 
 

@@ -30,10 +30,10 @@ DEVICES = ("metal", "cuda")
 DEVICES_REQUIRED = "devices"
 """Required by bundles that compute on other devices than the CPU, with the harmonic source as a stage."""
 PRECISION_REQUIRED = "precision"
-"""Required by bundles with parameters of the types `STORED_SIZES`."""
+"""Required by bundles with parameters of the types `STORED_SIZES`, or with voices as factors."""
 REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
     DEVICES_REQUIRED: ("device_libraries",),
-    PRECISION_REQUIRED: (),
+    PRECISION_REQUIRED: ("voice_ranks",),
 }
 """Requirements that a manifest of this version may have of its reader, and the keys that come with each."""
 MANIFEST_NAME = "manifest.msgpack"
@@ -262,6 +262,8 @@ class Manifest:
     """Values that readers may ignore, by names that their writers chose."""
     device_libraries: Mapping[str, RelativePath] = field(default_factory=dict)
     """Path of TVM's runtime for each of `DEVICES` that the target has; empty where the app brings them."""
+    voice_ranks: Mapping[str, Length] = field(default_factory=dict)
+    """Rank of each voice whose file holds two factors of its table in place of the table."""
 
     @property
     def precision(self) -> str:

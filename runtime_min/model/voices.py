@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import BlendError, UnknownVoiceError, VoiceArrayError, VoiceLanguageError
+from ..errors import BlendError, DamagedFileError, UnknownVoiceError, VoiceArrayError, VoiceLanguageError
 from ..format.bundle_files import BundleFiles
-from ..format.manifest import Voice
+from ..format.manifest import Manifest, Voice
 
 _LANGUAGES = {
     "a": "en-US",
@@ -81,17 +81,17 @@ def voice_language(voice: VoiceLike) -> str:
 class VoiceTables(Mapping[str, NDArray[np.float32]]):
     """Every voice's table by name, float32 ``[rows, columns]``, read when it is first needed."""
 
-    def __init__(self, files: BundleFiles, voices: Sequence[Voice]) -> None:
-        """Takes the bundle's open files and the manifest's list of voices."""
+    def __init__(self, files: BundleFiles, manifest: Manifest) -> None:
+        """Takes the bundle's open files and its manifest."""
         self._files = files
-        self._voices = {voice.name: voice for voice in voices}
+        self._voices = {voice.name: voice for voice in manifest.voices}
+        self._ranks = manifest.voice_ranks
         self._tables: dict[str, NDArray[np.float32]] = {}
 
     def __getitem__(self, name: str) -> NDArray[np.float32]:
         if name not in self._tables:
             voice = self._voices[name]
-            table = np.frombuffer(self._files.read(voice.file), "<f4")
-            self._tables[name] = table.reshape(voice.rows, voice.columns)
+            self._tables[name] = voice_table(self._files.read(voice.file), voice, self._ranks.get(name, 0))
         return self._tables[name]
 
     def __contains__(self, name: object) -> bool:
@@ -102,6 +102,45 @@ class VoiceTables(Mapping[str, NDArray[np.float32]]):
 
     def __len__(self) -> int:
         return len(self._voices)
+
+
+def voice_table(content: bytes, voice: Voice, rank: int) -> NDArray[np.float32]:
+    """Returns a voice's table, float32 ``[rows, columns]``.
+
+    Args:
+        content: content of the voice's file.
+        voice: the voice.
+        rank: rank of the two factors in the file; 0 if it holds the table itself.
+
+    Raises:
+        DamagedFileError: a value is not a number or beyond `LARGEST_STYLE`.
+    """
+    numbers = np.frombuffer(content, "<f4")
+    if rank:
+        end = voice.rows * rank
+        table = _product(numbers[:end].reshape(-1, rank), numbers[end:].reshape(rank, -1))
+    else:
+        table = numbers.reshape(voice.rows, voice.columns)
+    # NaN fails every comparison.
+    if not (np.abs(table) <= LARGEST_STYLE).all():
+        raise DamagedFileError(
+            f"The voice file {voice.file} should have numbers from {-LARGEST_STYLE:g} to {LARGEST_STYLE:g} "
+            "and has others: export the bundle again."
+        )
+    return table
+
+
+def _product(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Returns a matrix product with the same bits on every machine.
+
+    Every product is rounded to float32, and so is every sum, in the order of the factors.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        table: NDArray[np.float32] = left[:, :1] * right[0]
+        for index in range(1, len(right)):
+            table += left[:, index : index + 1] * right[index]
+    table.flags.writeable = False
+    return table
 
 
 def style_row(voices: Mapping[str, NDArray[np.float32]], voice: VoiceLike, phonemes: int) -> Style:

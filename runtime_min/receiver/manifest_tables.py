@@ -62,6 +62,8 @@ def _facts(manifest: Manifest, machine: Machine) -> Iterator[tuple[str, str]]:
     yield "audio", f"{audio.sample_rate} Hz, {audio.frames_per_second} frames a second"
     yield "input", f"at most {manifest.max_phonemes} phonemes of a vocabulary of {len(manifest.vocabulary)}"
     yield "voices", f"{len(manifest.voices)}: {', '.join(voice.name for voice in manifest.voices)}"
+    if ranks := sorted(manifest.voice_ranks.values()):
+        yield "voices as factors", f"{len(ranks)}, of rank {ranks[0]} to {ranks[-1]}"
     for name, value in manifest.parity.items():
         if not _level_of(name, manifest) and not name.startswith(ROUNDING):
             yield f"parity: {name}", _readable(value)
