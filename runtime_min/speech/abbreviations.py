@@ -22,7 +22,7 @@ BEFORE_NAMES = _words(
 BEFORE_NUMBERS = _words(
     """
     abb app art arts cap caps ch cl cra eq ext exts fig figs fn fol n° nº no nos nr nro núm núms num p pp pág
-    págs pag pagg par párr párrf pgs pl ref rs sec sect sez tab tel tél telef tfno tít tit vers vol vols
+    págs pag pagg par párr párrf pgs pl ref rm rs sec sect sez tab tel tél telef tfno tít tit vers vol vols
     ene feb mar abr jun jul sept oct nov dic gen mag giu lug ott déc janv févr juil lun jue vie sáb
     Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Set Ago Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun
     रु सं

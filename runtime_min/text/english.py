@@ -29,6 +29,7 @@ _PLAIN |= {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 _BASE = str.maketrans({"ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ø": "o", "Ø": "O", "ł": "l",
                        "Ł": "L", "đ": "d", "ð": "d", "þ": "th", "Þ": "Th", "ı": "i", "ŋ": "ng"})  # fmt: skip
 """Letters that Unicode does not decompose."""
+_LATIN = re.compile("LATIN (?:SMALL|CAPITAL) LETTER ([A-Z]+)")
 _OUTPUT = str.maketrans("ɾʔ", "Tt")
 """Phonemes as Kokoro has them."""
 _WEAK = {"point": -2, "dot": -0.5}
@@ -36,10 +37,12 @@ _WEAK = {"point": -2, "dot": -0.5}
 _LONG_RUN = re.compile(r"\S{250,}")
 """What is too long for a word or an address: in it, what the lexicon lacks is spelled."""
 _IRISH = re.compile("O'[A-Z][a-z]")
-_CONSONANTS = re.compile(r"(?i)(?!.*(.)\1)[b-df-hj-np-tv-xz]{2,5}")
+_CONSONANTS = re.compile(r"(?i)(?!.*(.)\1)[b-df-hj-np-tv-xz]{2,5}|(?i:omg|idk|im?ho)")
 """Letters that are spelled: btw, but not brr."""
 _ACUTE = re.compile("(?<=.)ée?(s?)$")
 _AY = re.compile("[Ai]z?$")
+_REDUCED = ("ə", "ən")
+"""Words of a written form that are phonemes already, of misaki's flags."""
 _LETTERS_OR_WORD = re.compile(r"(?<!\S)[A-Z](?: [A-Z])*(?!\S)|\S+")
 Tag = Callable[[Sequence[str]], Sequence[str]]
 Choose = Callable[[Sequence[str], Sequence[str], int], "str | None"]
@@ -152,7 +155,8 @@ class English:
         spell_out = self._pronunciation.spelled if in_run[token.start] else self._spell_out
         other = partial(self._other, spell_out)
         spoken, context = compound(parts, context, self._pronunciation, other)
-        return (joined(parts, spoken) if any(part is not None for part in spoken) else None), context
+        phonemes = joined(parts, spoken)
+        return (None if None in spoken and not phonemes else phonemes), context
 
     def _is_known(self, group: Sequence[Token], context: Context) -> bool:
         written = "".join([token.text for token in group])
@@ -163,7 +167,7 @@ class English:
         if part.spoken is not None:
             return self._spoken(part.spoken, context)
         decomposed = unicodedata.normalize("NFKD", part.text.translate(_BASE))
-        letters = "".join([letter for letter in decomposed if letter.isascii()])
+        letters = "".join([letter if letter.isascii() else _base(letter) for letter in decomposed])
         if not letters.replace("'", "").isalpha():
             return None
         if _IRISH.match(letters):
@@ -183,7 +187,7 @@ class English:
         """Returns the phonemes of the words of a written form."""
         spoken: list[str] = []
         for word in reversed(_LETTERS_OR_WORD.findall(words)):
-            if not word.isascii():
+            if word in _REDUCED:
                 phonemes = word
             elif word.isupper():
                 phonemes = self._pronunciation.spelled(word) or ""
@@ -194,6 +198,12 @@ class English:
             spoken.append(phonemes)
             context = following(phonemes, word, context)
         return " ".join(reversed(spoken)).replace(" ən", "ən")
+
+
+def _base(letter: str) -> str:
+    """Returns the ASCII letters that a Latin letter comes from; nothing for another character."""
+    found = _LATIN.match(unicodedata.name(letter, ""))
+    return found[1].lower() if found else ""
 
 
 def _controlled(text: str, control: Control) -> Token:

@@ -109,9 +109,9 @@ class Pronunciation:
         return len(word) == 1 or capitals or word[1:] == word[1:].upper()
 
     def spelled(self, word: str) -> str | None:
-        """Returns the names of the word's letters, the last one stressed; None if one has no name."""
+        """Returns the names of the word's letters, the last one stressed; None unless all have one."""
         names = [self._gold(letter.upper()) for letter in word if letter.isalpha()]
-        if not all(names):
+        if not names or not all(names):
             return None
         phonemes = restressed("".join(name.phonemes for name in names if name), 0)
         return PRIMARY.join(phonemes.rsplit(SECONDARY, 1))

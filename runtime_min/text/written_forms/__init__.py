@@ -35,13 +35,14 @@ _TELEPHONE = (
     r"(?![\w-]|\.\d)"
     r"|(?<=[Cc]all )(?:911|999|112|411|311)(?![\w.,-])"
     r"|(?<![\w.,/-])(?:\+?1-)?800-[A-Z0-9]{1,7}(?:-[A-Z0-9]{1,7}){0,3}(?!\w)"
-    r"|(?<![\w.,/-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,/-])0\d{2,4}[ -]\d{3}[ -]\d{3,4}(?![\w-])"
+    r"|(?<![\w.,/-])\d{3}-\d{2}-\d{4}(?![\w-])|(?<![\w.,/-])0\d{2,4}[ -]\d{3,4}[ -]\d{3,4}(?![\w-])"
     r"|(?<![\w.,/-])\d{1,7}(?:-\d{1,7}){3,6}(?![\w-])|(?<![\w.,/-])\+\d{1,3}(?: \d{2,4}){2,4}(?![\w-])"
+    r"|(?<![\w.,/-])\+\d{1,3} ?\(0\) ?\d{1,5}(?:[ /-]?\d{2,8}){1,4}(?![\w-])"
 )
 _DIGIT = "0"
 """Stands for any digit."""
 _FORMS: list[tuple[Collection[str], str, Speak]] = [
-    ("/(+#W", words.SAID, words.said),
+    ("/(+#W;", words.SAID, words.said),
     ("&", words.INITIALS, words.initials),
     (".:@", electronic.ADDRESS, electronic.address),
     ("./\\", electronic.PATH, electronic.path),
@@ -53,6 +54,7 @@ _FORMS: list[tuple[Collection[str], str, Speak]] = [
     (_DIGIT, science.SCIENTIFIC, science.scientific),
     (_DIGIT, dates_and_times.TIMESTAMP, dates_and_times.timestamp),
     (_DIGIT, dates_and_times.DURATION, dates_and_times.duration),
+    ("-–", dates_and_times.DAYS, dates_and_times.days),
     (_DIGIT, dates_and_times.DECADES, dates_and_times.decades),
     (_DIGIT, dates_and_times.DAY_MONTH, dates_and_times.day_month),
     (_DIGIT, dates_and_times.MONTH_DAY, dates_and_times.month_day),
@@ -69,11 +71,11 @@ _FORMS: list[tuple[Collection[str], str, Speak]] = [
     (_DIGIT, amounts.CODED, amounts.coded_money),
     (_DIGIT, dates_and_times.DECADE, dates_and_times.decade),
     (_DIGIT, dates_and_times.YEAR_PLURAL, dates_and_times.year_plural),
+    (_DIGIT, amounts.FEET, amounts.feet),
     ("/⁄", amounts.MIXED_MEASURE, amounts.mixed),
     ("KMB", amounts.COUNT, amounts.count),
     (_DIGIT, amounts.MEASURE, amounts.measure),
     ("/", amounts.PER, amounts.per),
-    (_DIGIT, amounts.FEET, amounts.feet),
     (_DIGIT, amounts.INCHES, amounts.inches),
     (_DIGIT, amounts.YEARS, amounts.years),
     ("/", amounts.OUT_OF, amounts.out_of),

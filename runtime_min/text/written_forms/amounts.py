@@ -32,9 +32,10 @@ MONEY_AFTER = (
 )
 CODED = rf"(?<!\w)(?P<code>{one_of(CURRENCY_CODES)}) ?(?P<amount>{NUMBER}){_SCALE}(?![\w])"
 MEASURE = (
-    rf"(?P<number>(?<![\w.,-]){_SIGN}{NUMBER})(?:(?P<dash>{_DASH})(?P<end>{NUMBER})| ?[x×] ?(?P<by>{NUMBER})"
-    rf"(?: ?[x×] ?(?P<and_by>{NUMBER}))?)?(?: (?P<scale>hundred|thousand|million|billion|trillion))?"
-    rf"(?P<hyphen>[ \u00a0-]?)(?!(?<=\d)s\b){_UNIT}"
+    rf"(?P<number>(?<![\w.,-]){_SIGN}{NUMBER})"
+    rf"(?:[%°]?(?P<dash>{_DASH})(?P<end>{NUMBER})| ?[x×] ?(?P<by>{NUMBER})(?: ?[x×] ?(?P<and_by>{NUMBER}))?)?"
+    rf"(?: (?P<scale>hundred|thousand|million|billion|trillion))?"
+    rf"(?P<hyphen>[ \u00a0-]?)(?!(?<=\d)(?<!\.\d)(?<!\.\d\d)s\b){_UNIT}"
 )
 MIXED_MEASURE = rf"(?<![\w.,/]){_MIXED}[ -]?(?:{_UNIT})"
 PER = rf"(?<![\w.,])(?P<number>{NUMBER})/(?=[^\W\d_]){_PER}(?!\w)"
@@ -57,9 +58,11 @@ RANGE = (
 YEARS = r"(?<![\w.,/-])(?P<start>1\d{3}|20\d\d)/(?P<end>\d\d|1\d{3}|20\d\d)(?![\w/⁄-]|\.\d)"
 RATIO = r"(?<![\w.,:])(?P<start>\d{1,4}):(?P<end>\d{1,4})(?![\w:]|\.\d)"
 BY = (
-    rf"(?<![\w.,])(?P<start>{NUMBER}) ?[x×] ?(?P<end>{NUMBER})(?: ?[x×] ?(?P<third>{NUMBER}))?(?!\w)"
+    rf"(?<![\w.,])(?P<start>{NUMBER}) ?[x×] ?(?P<end>{NUMBER})(?: ?[x×] ?(?P<third>{NUMBER}))?(?![\w⁻^])"
     r"(?P<equals>(?= ?=))?"
 )
+_ARTICLE = re.compile(r"\b[Aa]n? $")
+_NOUN = re.compile(r" (?!(?:a|an|and|in|of|or|per|to|each|more|less|for|at|on|the|from|than|is|was)\b)[a-z]")
 _BOOK = re.compile(
     r"\b(?:Gen(?:esis)?|Exod(?:us)?|Deut(?:eronomy)?|Kings|Ps(?:alms?)?|Proverbs|Isaiah|Jeremiah|Ezekiel|Daniel|"
     r"Matt(?:hew)?|Mark|Luke|John|Acts|Rom(?:ans)?|Cor(?:inthians)?|Eph(?:esians)?|Hebrews|James|Rev(?:elation)?)"
@@ -79,6 +82,8 @@ def money(found: re.Match[str], british: bool) -> str:
         scale = f" {SCALES[groups['scale']]}" if groups["scale"] else ""
         spoken = f"{decimal(groups['amount'])} to {decimal(groups['end'])}{scale} {many}"
     else:
+        if groups.get("scale") or "." not in groups["amount"]:
+            many = one if _before_noun(found) else many
         spoken = _amount(groups["amount"], groups.get("scale"), (one, many, cent, cents))
     if groups.get("period"):
         spoken += f" per {PERIODS[groups['period']]}"
@@ -128,8 +133,16 @@ def measure(found: re.Match[str], british: bool) -> str:
         spoken += f" {found['scale']}"
     single = number.lstrip("-−+") == "1" and not (found["end"] or found["by"] or found["scale"])
     # A 5-kilometer run.
-    spoken += f" {unit if single or (found['hyphen'] == '-') else several(unit)}"
+    single = single or found["hyphen"] == "-" or _before_noun(found)
+    spoken += f" {unit if single else several(unit)}"
     return spoken + (f" per {_per_unit(found['per'])}" if found["per"] else "")
+
+
+def _before_noun(found: re.Match[str]) -> bool:
+    """Returns True if an amount belongs to a noun that has an article: "a 5 km run"."""
+    return bool(_ARTICLE.search(found.string, max(0, found.start() - 3), found.start())) and bool(
+        _NOUN.match(found.string, found.end())
+    )
 
 
 def per(found: re.Match[str], british: bool) -> str:
@@ -149,12 +162,17 @@ def feet(found: re.Match[str], british: bool) -> str:
 
 def inches(found: re.Match[str], british: bool) -> str:
     """Returns what is said for inches."""
-    return f"{decimal(found['inches'])} {'inch' if found['inches'] == '1' else 'inches'}"
+    return (
+        f"{decimal(found['inches'])} {'inch' if found['inches'] == '1' or _before_noun(found) else 'inches'}"
+    )
 
 
 def mixed(found: re.Match[str], british: bool) -> str | None:
     """Returns what is said for a fraction, perhaps with a whole number and a unit."""
     whole, above, below = found["whole"], found["above"], found["below"]
+    if not whole and len(above) == 4 and len(below) > 2 and above[:2] in ("19", "20"):
+        # The number of an invoice, 2024/117.
+        return None
     spoken = _mixed_number(whole, above, below)
     return spoken + _unit_of(found, whole)
 

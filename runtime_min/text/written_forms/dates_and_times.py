@@ -47,9 +47,14 @@ DECADES = (
     r"(?<![\w.,/])(?P<century>1\d|20)(?P<decade>\d)0s?[-–]"
     r"(?:(?P<other>1\d|20)(?P<tens>\d)0|['’]?(?P<short>\d)0)s\b"
 )
+_DAY_NAME = "Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun"
+DAYS = rf"\b(?P<first>{_DAY_NAME})\.? ?[-–] ?(?P<last>{_DAY_NAME})\b"
 QUARTER = r"\b(?P<quarter>[1-4])Q(?P<year>\d\d|\d{4})\b"
 ERA = r"(?<![\w.,/])(?P<year>\d{1,4}) (?=A\.?D\b|B\.?C\b|C\.?E\b|B\.?C\.?E\b)"
 
+_DAYS = {
+    name[:2]: name for name in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+}
 _ZONE = (
     r"(?: ?(?P<zone>(?:[ECMP][SD]T|GMT|UTC|CET|CEST|BST|IST|JST|est|pst|cst|mst|gmt|utc|e\.s\.t|p\.s\.t)\b))?"
 )
@@ -139,6 +144,11 @@ def decades(found: re.Match[str], british: bool) -> str:
 def year_plural(found: re.Match[str], british: bool) -> str:
     """Returns what is said for several of a year: "twenty twenty twos"."""
     return plural(year(found["year"]))
+
+
+def days(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for a range of days of the week."""
+    return f"{_DAYS[found['first'][:2]]} to {_DAYS[found['last'][:2]]}"
 
 
 def quarter(found: re.Match[str], british: bool) -> str:

@@ -26,7 +26,7 @@ _PART = re.compile(f"[A-Za-z]|{_COUNT}+")
 POWER = rf"(?<=[\w)])(?P<high>⁻?[{HIGH_DIGITS}]{{1,3}})|\^(?P<low>[-−]?\d{{1,3}})(?![\w.])"
 _LONG_WORD = re.compile(r"[^\W\d_]{4}\Z")
 SCIENTIFIC = rf"(?<![\w.,])(?P<number>{NUMBER})[eE](?P<power>[-−+]?\d{{1,3}})(?![\w.])"
-LETTER = rf"(?<![^\W\d_a-zA-Z])[{GREEK}](?![^\W\d_a-zA-Z])"
+LETTER = rf"(?<![\u0370-\u03ff])[{GREEK}](?![\u0370-\u03ff])"
 
 
 def formula(found: re.Match[str], british: bool) -> str:
@@ -50,4 +50,4 @@ def scientific(found: re.Match[str], british: bool) -> str:
 
 def letter(found: re.Match[str], british: bool) -> str:
     """Returns the name of a Greek letter."""
-    return unicodedata.name(found[0]).rpartition(" ")[2].lower()
+    return unicodedata.name(found[0]).rpartition(" ")[2].lower().replace("lamda", "lambda")

@@ -46,7 +46,8 @@ SCALES = {
     "k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million", "mm": "million",
     "MM": "million", "b": "billion", "B": "billion", "bn": "billion", "Bn": "billion", "BN": "billion",
     "t": "trillion", "T": "trillion", "tn": "trillion", "trn": "trillion",
-    **{word: word for word in ("hundred", "thousand", "million", "billion", "trillion", "quadrillion")},
+    **{word: word for word in ("hundred", "thousand", "million", "billion", "trillion", "quadrillion", "lakh",
+                             "crore")},
 }  # fmt: skip
 PERIODS = {
     "s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour", "d": "day", "wk": "week",
@@ -76,7 +77,7 @@ _NAMES = {
     "mpg": "mile per gallon", "kph": "kilometer per hour", "fps": "frame per second",
     "bps": "bit per second", "kbps": "kilobit per second", "mbps": "megabit per second",
     "gbps": "gigabit per second", "rpm": "revolution per minute", "bpm": "beat per minute", "dB": "decibel",
-    "px": "pixel",
+    "px": "pixel", "pts": "point",
     "MP": "megapixel", "hp": "horsepower", "kb": "kilobyte", "KB": "kilobyte",
     "mb": "megabyte", "gb": "gigabyte", "tb": "terabyte", "KG": "kilogram", "KM": "kilometer", "hz": "hertz",
     "sqft": "square foot", "sq ft": "square foot", "sq. ft.": "square foot", "sq km": "square kilometer",
@@ -160,7 +161,7 @@ BEFORE_NAMES = {
     "St": "Saint", "Mt": "Mount", "Ft": "Fort", "Gen": "General", "Gov": "Governor", "Sen": "Senator",
     "Rep": "Representative", "Rev": "Reverend", "Hon": "Honorable", "Capt": "Captain", "Lt": "Lieutenant",
     "Sgt": "Sergeant", "Col": "Colonel", "Maj": "Major", "Cmdr": "Commander", "Adm": "Admiral",
-    "Pres": "President", "Messrs": "Messieurs", "Ste": "Sainte", "Supt": "Superintendent",
+    "Pres": "President", "Messrs": "Messieurs", "Ste": "Sainte", "Mme": "Madame", "Supt": "Superintendent",
 }  # fmt: skip
 BEFORE_NUMBERS = {
     "No": "number", "no": "number", "Nos": "numbers", "nos": "numbers", "Nr": "number", "Vol": "volume",
@@ -179,6 +180,7 @@ ANYWHERE = {
     "Assn.": "Association", "Univ.": "University", "w/o": "without", "w/": "with",
     "c/o": "care of", "Mon.": "Monday", "Tue.": "Tuesday", "Tues.": "Tuesday", "Wed.": "Wednesday",
     "Thu.": "Thursday", "Thur.": "Thursday", "Thurs.": "Thursday", "Fri.": "Friday",
+    "govt.": "government", "avg.": "average",
     "et al.": "and others", "a.k.a.": "also known as", "viz.": "namely", "cf.": "compare",
     "Esq.": "Esquire", "Hwy.": "Highway", "Pkwy.": "Parkway", "incl.": "including", "misc.": "miscellaneous",
 }  # fmt: skip

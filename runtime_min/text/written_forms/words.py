@@ -20,9 +20,9 @@ PLAIN = rf"(?<![\w.])(?<![A-Za-z]-)(?P<sign>(?<![\w)\].,])[-−+±](?=[\d.]))?(?
 SAID_OTHERWISE = {
     "24/7": "twenty four seven", "9/11": "nine eleven", "50/50": "fifty fifty", "20/20": "twenty twenty",
     "401(k)": "four oh one k", "403(b)": "four oh three b", "C++": "C plus plus", "C#": "C sharp",
-    "F#": "F sharp", "and/or": "and or", "WWI": "World War one", "WWII": "World War two",
+    "F#": "F sharp", "and/or": "and or", "TL;DR": "T L D R", "WWI": "World War one", "WWII": "World War two",
 }  # fmt: skip
-SAID = rf"(?<![\w./-])(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-])"
+SAID = rf"(?<![\w./-])(?:C\+\+(?=\d)|(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-]))"
 INITIALS = r"(?<![\w&])[A-Z]{1,2}(?:&[A-Z]{1,2}){1,2}(?![\w&])"
 _WORD = re.compile(r" ?([A-Za-z]{1,20})")
 INNER = r"\d+(?:\.\d+(?![\w.]))?"
@@ -40,6 +40,8 @@ TITLE = rf"(?<!\w)(?P<title>{one_of(BEFORE_NAMES)})\.(?= ?[A-Z])"
 NUMBERED = (
     rf"(?<![\w.])(?:(?P<word>{one_of(BEFORE_NUMBERS)})\. ?(?=\d)"
     r"|N[°º]\.? ?(?=\d)|№ ?(?=\d)|§ ?(?=\d)|#(?=\d))"
+    # ~10 and <5, but x <5 is an inequality.
+    r"|(?:~|(?<![\w)])(?<![\w)] )[<>])(?=[$€£]?\d)"
 )
 ABBREVIATION = rf"(?<![\w.])(?P<word>{one_of(ANYWHERE)})(?!\w)"
 ROMAN_AFTER_NAME = r"(?<=[a-z] )(?P<roman>(?!I\b(?! (?:of|the)))(?:[IVX]{1,6}))\b(?!['’.-]\w)"
@@ -55,7 +57,7 @@ _KINGS = _names(
     Francis Leo Philip Ferdinand Alexander Nicholas Catherine Peter Ivan Frederick Wilhelm Napoleon
     Gregory Innocent Clement Urban Boniface Sam Robert Thomas Ramesses Rameses Ptolemy Cleopatra
     Constantine Otto Rudolf Leopold Joseph Christian Gustav Haakon Olav Carlos Alfonso Juan Felipe
-    Margaret Anne Edmund Malcolm David Darius Xerxes Antiochus Thutmose Amenhotep Seti Mehmed Murad
+    Margaret Anne Edmund David Darius Xerxes Antiochus Thutmose Amenhotep Seti Mehmed Murad
     Selim Suleiman
     """
 )
@@ -73,7 +75,7 @@ SIGNS = _MATH | {
 }  # fmt: skip
 """Names of signs that stand alone."""
 SIGN = (
-    r"(?P<hashtag>(?<!\w)#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢∑∫#])"
+    r"(?P<hashtag>(?<!\w)#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢∑∫#−])"
     r"|(?P<apart>(?<!\S)[</>](?!\S))"
 )
 
@@ -131,6 +133,7 @@ def house(found: re.Match[str], british: bool) -> str:
     return " ".join([said, *words, street, quarter]).strip()
 
 
+_LONG_WORD = re.compile(r"[^\W\d]{4} ?\Z")
 _QUARTERS = {"NE": "Northeast", "NW": "Northwest", "SE": "Southeast", "SW": "Southwest"}
 
 
@@ -157,7 +160,8 @@ def title(found: re.Match[str], british: bool) -> str | None:
 
 def numbered(found: re.Match[str], british: bool) -> str:
     """Returns an abbreviation before a number."""
-    return "section" if found[0][0] == "§" else BEFORE_NUMBERS.get(found["word"] or "", "number")
+    word = {"§": "section", "~": "about", "<": "less than", ">": "more than"}.get(found[0][0])
+    return word or BEFORE_NUMBERS.get(found["word"] or "", "number")
 
 
 def abbreviation(found: re.Match[str], british: bool) -> str:
@@ -166,11 +170,14 @@ def abbreviation(found: re.Match[str], british: bool) -> str:
 
 
 def roman_after_name(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a Roman numeral after the name of a king or pope."""
+    """Returns what is said for a Roman numeral after a name: ordinal for a king or pope."""
     before = found.string[max(0, found.start() - 20) : found.start()].split()
     value = roman(found["roman"])
-    if not before or before[-1] not in _KINGS or value is None:
+    if not before or value is None:
         return None
+    if before[-1] not in _KINGS:
+        # Rocky III, but not Malcolm X.
+        return cardinal(str(value)) if before[-1].istitle() and len(found["roman"]) > 1 else None
     return f"the {as_ordinal(cardinal(str(value)))}"
 
 
@@ -194,7 +201,9 @@ def initials(found: re.Match[str], british: bool) -> str:
 
 
 def math(found: re.Match[str], british: bool) -> str:
-    """Returns the name of a mathematical sign."""
+    """Returns the name of a mathematical sign; a star between words is none."""
+    if found["sign"] == "*" and _LONG_WORD.search(found.string, 0, found.start()):
+        return "star"
     return _MATH[found["sign"]]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from itertools import chain, pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -157,6 +158,12 @@ CASES = {
 @pytest.mark.parametrize("category", CASES)
 def test_written_forms_are_said_as_a_careful_reader_says_them(category: str) -> None:
     assert {text: said(text) for text in CASES[category]} == CASES[category]
+
+
+def test_text_as_people_write_it_is_said_as_a_careful_reader_says_it() -> None:
+    lines = (Path(__file__).parent / "data/written_forms.txt").read_text("utf-8").splitlines()
+    pairs = [line.split(" => ") for line in lines]
+    assert [[text, said(text)] for text, _ in pairs] == pairs
 
 
 def test_the_british_say_dates_otherwise() -> None:
