@@ -7,6 +7,7 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Mapping
 from copy import copy
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,9 +62,9 @@ class Lexicon:
         if not whole or len(self._first_words) != len(self._ends):
             raise TextDataError("the lexicon", "its parts do not fit")
         self._data, self._start = data, start
-        self._blocks: dict[int, tuple[bytes, bytes]] = {}
-        """The words and the phonemes of the blocks that were needed."""
-        self._found: dict[str, Entry | None] = {}
+        # Bounded, for texts of ever new words.
+        self._block = lru_cache(512)(self._unpacked)
+        self._found = lru_cache(2_048)(self._find)
         self._own: dict[str, Entry] = {}
 
     def with_words(self, words: Words) -> Lexicon:
@@ -73,10 +74,7 @@ class Lexicon:
             SpokenTypeError: a word or its phonemes are no text.
         """
         other = copy(self)
-        other._own, other._found = (
-            {**self._own, **{word: _own_entry(word, words[word]) for word in words}},
-            {},
-        )
+        other._own = {**self._own, **{word: _own_entry(word, words[word]) for word in words}}
         return other
 
     def own(self, word: str) -> Entry | None:
@@ -85,14 +83,7 @@ class Lexicon:
 
     def find(self, word: str) -> Entry | None:
         """Returns the entry of exactly this word, or None."""
-        if word in self._own:
-            return self._own[word]
-        if word not in self._found:
-            # Bounded, for texts of ever new words.
-            if len(self._found) > 1 << 14:
-                self._found.clear()
-            self._found[word] = self._find(word)
-        return self._found[word]
+        return self._own.get(word) or self._found(word)
 
     def _find(self, word: str) -> Entry | None:
         if not word.isascii() or "\n" in word:
@@ -108,25 +99,23 @@ class Lexicon:
         line = words.count(b"\n", 0, place)
         return self._entry(values.split(b"\n", line + 1)[line])
 
-    def _block(self, number: int) -> tuple[bytes, bytes]:
+    def _unpacked(self, number: int) -> tuple[bytes, bytes]:
         """Returns the words of a block between line feeds, and their phonemes in codes.
 
         Raises:
             TextDataError: the block is damaged.
         """
-        if number not in self._blocks:
-            first = self._start + (int(self._ends[number - 1]) if number else 0)
-            try:
-                block = zlib.decompress(
-                    self._data[first : self._start + int(self._ends[number])], -zlib.MAX_WBITS
-                )
-            except zlib.error as failure:
-                raise TextDataError("the lexicon", failure) from None
-            words, _, values = block.partition(b"\n\n")
-            if words.count(b"\n") != values.count(b"\n"):
-                raise TextDataError("the lexicon", "a block has more words than phonemes, or fewer")
-            self._blocks[number] = b"\n" + words + b"\n", values
-        return self._blocks[number]
+        first = self._start + (int(self._ends[number - 1]) if number else 0)
+        try:
+            block = zlib.decompress(
+                self._data[first : self._start + int(self._ends[number])], -zlib.MAX_WBITS
+            )
+        except zlib.error as failure:
+            raise TextDataError("the lexicon", failure) from None
+        words, _, values = block.partition(b"\n\n")
+        if words.count(b"\n") != values.count(b"\n"):
+            raise TextDataError("the lexicon", "a block has more words than phonemes, or fewer")
+        return b"\n" + words + b"\n", values
 
     def _entry(self, codes: bytes) -> Entry:
         text = codes.decode("latin-1").translate(self._phonemes)

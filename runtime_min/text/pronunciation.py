@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from .lexicon import Entry, Lexicon
@@ -63,9 +64,11 @@ class Pronunciation:
         self._british = british
         # Of the British -s and -ed after a sibilant and after t and d.
         self._weak = "ɪ" if british else "ᵻ"
-        self._known: dict[tuple[str, str, Context], str | None] = {}
+        # Bounded, for texts of ever new words.
+        self.word = lru_cache(4_096)(self._word)
+        """As `_word`."""
 
-    def word(self, word: str, tag: str, context: Context) -> str | None:
+    def _word(self, word: str, tag: str, context: Context) -> str | None:
         """Returns the phonemes of a word, or None if neither the lexicon nor a rule knows it.
 
         Args:
@@ -73,15 +76,6 @@ class Pronunciation:
             tag: its part of speech, in the Penn Treebank's tags.
             context: what follows.
         """
-        key = (word, tag, context)
-        if key not in self._known:
-            # Bounded, for texts of ever new words.
-            if len(self._known) > 1 << 14:
-                self._known.clear()
-            self._known[key] = self._word(word, tag, context)
-        return self._known[key]
-
-    def _word(self, word: str, tag: str, context: Context) -> str | None:
         own = self._lexicon.own(word) or self._lexicon.own(word.lower())
         if own is not None:
             return _chosen(own, tag, context)

@@ -32,7 +32,7 @@ REACH = 2
 """A word sees this many words on either side."""
 _EDGE = 32  # of a long word
 _CHUNK = 2_000
-_WORD_TYPES = 8_192
+_WORD_TYPES = 4_096
 _NAME_BYTES = 8
 _STRAIGHT = str.maketrans("‘’“”–—", '`\'""--')
 # The features of a word that its neighbours see, by their distance: indices into what `_features` returns.

@@ -171,3 +171,27 @@ def test_the_data_are_small_and_only_read_for_text(bundle: Path) -> None:
     assert sum(entry.bytes for entry in manifest.files if entry.path.startswith("text/")) < 7_800_000
     code = "import sys, runtime_min.command; sys.exit('runtime_min.text.english' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def test_text_takes_little_memory_and_compiles_only_patterns_that_it_needs(bundle: Path) -> None:
+    code = f"""if True:
+        import runtime_min.bundle, tracemalloc
+        from pathlib import Path
+        from runtime_min.format.bundle_files import BundleFiles
+        from runtime_min.format.verify import manifest_of
+        files = BundleFiles(Path({str(bundle)!r}))
+        manifest = manifest_of(files)
+        tracemalloc.start()
+        from runtime_min.text.bundled import BundledText
+        from runtime_min.text.written_forms import _compiled
+        text = BundledText(manifest, files)
+        for language in ("en-us", "en-gb"):
+            _, g2p = text.find_g2p(language)
+            g2p("Hello world, this is a sentence.")
+            assert _compiled.cache_info().currsize < 15
+            for word in g2p._lexicon._first_words[::4]:
+                g2p(word.decode())
+        print(tracemalloc.get_traced_memory()[0])
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 20_000_000
