@@ -48,7 +48,7 @@ def bundle(
     ] = None,
     languages: Annotated[
         str, typer.Option(help="Languages whose text the bundle can speak, joined by commas, or none.")
-    ] = "en-us,en-gb",
+    ] = "en-us,en-gb,it",
     runtime_library: Annotated[
         Path | None,
         typer.Option(

@@ -8,9 +8,10 @@ from importlib.resources import files as package_files
 
 from exporter.bundle.write import ExtensionFiles
 from exporter.text.lexicon_file import LEXICONS, pack_lexicon
-from runtime_min.text.bundled import EXTENSION, EnglishFiles
+from runtime_min.text.bundled import ACCENTS, EXTENSION, EnglishFiles
 
-LANGUAGES = tuple(LEXICONS)
+_ITALIAN = "it"
+LANGUAGES = (*LEXICONS, _ITALIAN)
 """Languages that a bundle can have data for."""
 
 
@@ -24,10 +25,15 @@ def text_files(languages: tuple[str, ...]) -> ExtensionFiles:
     data = package_files("exporter.text") / "data"
     files: dict[str, bytes] = {}
     entries: dict[str, dict[str, str]] = {}
-    for language in languages:
+    for language in [each for each in languages if each in LEXICONS]:
         weights = ("tagger.bin", "homographs.bin", f"{language}.spelling.bin")
         files |= {f"text/{name}": (data / name).read_bytes() for name in weights}
         lexicon = f"text/{language}.lexicon.bin"
         files[lexicon] = pack_lexicon(language)
         entries[language] = asdict(EnglishFiles(lexicon, *(f"text/{name}" for name in weights)))
-    return ExtensionFiles({EXTENSION: entries} if entries else {}, files)
+    extensions: dict[str, object] = {EXTENSION: entries} if entries else {}
+    if _ITALIAN in languages:
+        accents = f"{_ITALIAN}.accents.txt"
+        files[f"text/{accents}"] = (data / accents).read_bytes()
+        extensions[ACCENTS] = {_ITALIAN: f"text/{accents}"}
+    return ExtensionFiles(extensions, files)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from .installed_g2p import LANGUAGES, espeak, find_g2p, language_code, misaki
 
 if TYPE_CHECKING:
+    from .italian_rules import italian
     from .spanish_rules import spanish
 
-__all__ = ["LANGUAGES", "espeak", "find_g2p", "language_code", "misaki", "spanish"]
+__all__ = ["LANGUAGES", "espeak", "find_g2p", "italian", "language_code", "misaki", "spanish"]
 
-_RULES = {"spanish": "spanish_rules"}
+_RULES = {"italian": "italian_rules", "spanish": "spanish_rules"}
 """Modules of rules, by the function that each is imported for."""
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any, TypeVar
 
@@ -29,7 +30,7 @@ from .pauses import read_pauses
 from .tagger import Tagger
 
 _Data = TypeVar("_Data")
-EXTENSION = "text"
+EXTENSION, ACCENTS = "text", "accents"
 ENGLISH = ("en-us", "en-gb")
 _FIRST_PART, _PART, _WINDOW = 300, 1_000, 3_000
 """Characters of a text that are read together: at least, for the first part and the others, and at most."""
@@ -87,6 +88,10 @@ class BundledText:
 
     def _find(self, language: str) -> tuple[str, Callable[[str], Any]]:
         languages = english_files(self._manifest)
+        if accents := accent_files(self._manifest).get(language):
+            from .italian_rules import italian, read_accents
+
+            return f"the bundle ({language})", partial(italian, accents=self._read(read_accents, accents))
         if language not in languages:
             try:
                 return find_g2p(language)
@@ -160,18 +165,36 @@ def _spoken_parts(segment: Segment, g2p: Callable[[str], Any]) -> Iterator[tuple
 
 
 def english_files(manifest: Manifest) -> Mapping[str, EnglishFiles]:
-    """Returns a bundle's files for text, by language.
+    """Returns a bundle's files for text in English, by language.
 
     Raises:
         ManifestError: the extension breaks its schema, or names a file that the manifest does not list.
     """
-    node = Node(manifest.extensions.get(EXTENSION, {}), f"extensions.{EXTENSION}")
-    found: dict[str, EnglishFiles] = reader_of(Mapping[str, EnglishFiles])(node)
-    listed = {entry.path for entry in manifest.files}
+    found: dict[str, EnglishFiles] = _extension(manifest, EXTENSION, EnglishFiles)
     for language, files in found.items():
-        if missing := sorted({*vars(files).values()} - listed):
-            raise ManifestError(f"{node.path}.{language}", "files of the bundle", ", ".join(missing))
+        _check_listed(manifest, f"{EXTENSION}.{language}", vars(files).values())
     return found
+
+
+def accent_files(manifest: Manifest) -> Mapping[str, str]:
+    """Returns a bundle's files of accented words, by language.
+
+    Raises:
+        ManifestError: as `english_files` does.
+    """
+    found: dict[str, str] = _extension(manifest, ACCENTS, RelativePath)
+    _check_listed(manifest, ACCENTS, found.values())
+    return found
+
+
+def _extension(manifest: Manifest, name: str, kind: Any) -> Any:
+    node = Node(manifest.extensions.get(name, {}), f"extensions.{name}")
+    return reader_of(Mapping[str, kind])(node)
+
+
+def _check_listed(manifest: Manifest, place: str, paths: Iterable[str]) -> None:
+    if missing := sorted({*paths} - {entry.path for entry in manifest.files}):
+        raise ManifestError(f"extensions.{place}", "files of the bundle", ", ".join(missing))
 
 
 def _parts(text: str) -> Iterator[str]:

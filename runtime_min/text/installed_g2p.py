@@ -103,7 +103,7 @@ def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
     """Returns the name of the best G2P that is there, and the G2P.
 
     The runtime's own for Spanish; misaki where it is better than espeak-ng; otherwise espeak-ng, which gives
-    words too.
+    words too, or for Italian the rules without it.
 
     Raises:
         G2PMissingError: there is none.
@@ -121,7 +121,14 @@ def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
             return f"misaki ({code})", misaki(code)
         except G2PMissingError:
             pass
-    return f"espeak-ng ({code})", espeak(code)
+    try:
+        return f"espeak-ng ({code})", espeak(code)
+    except G2PMissingError:
+        if code != "it":
+            raise
+        from .italian_rules import italian
+
+        return "rules (it)", italian
 
 
 def language_code(language: str) -> str:

@@ -22,14 +22,9 @@ _SIGNS = {
     "%": "por ciento", "&": "y", "+": "más", "=": "igual a", "@": "arroba", "€": "euros", "$": "dólares",
     "£": "libras", "°": "grados", "º": "o", "ª": "a", "#": "almohadilla", "×": "por", "/": "barra", "-": "",
 }  # fmt: skip
-_UNITS = {
-    "km": "kilómetros",
-    "kg": "kilos",
-    "cm": "centímetros",
-    "mm": "milímetros",
-    "dr": "doctor",
-    "sr": "señor",
-}
+ABBREVIATIONS = {"dr": "doctor", "dra": "doctora", "sr": "señor", "sra": "señora"}
+"""Words by abbreviations, without the full stop."""
+_UNITS = {"km": "kilómetros", "kg": "kilos", "cm": "centímetros", "mm": "milímetros"} | ABBREVIATIONS
 _MOST_DIGITS = 12
 _PARTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|[^\W\d_]+|\S")
 

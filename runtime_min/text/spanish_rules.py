@@ -12,7 +12,7 @@ from itertools import islice
 
 from ..speech.words import Word
 from .clauses import Token, read_clauses
-from .spanish_numbers import in_letters
+from .spanish_numbers import ABBREVIATIONS, in_letters
 
 _ACUTE = "áéíóú"
 _VOWEL = "aeiouáéíóú"
@@ -65,7 +65,7 @@ _WEAKLY_STRESSED = frozenset(
 
 def spanish(text: str) -> list[Word]:
     """Returns the words and marks of a Spanish text with their phonemes."""
-    return read_clauses(text, _clause)
+    return read_clauses(text, _clause, ABBREVIATIONS)
 
 
 def _clause(tokens: Sequence[Token]) -> Iterator[Word]:

@@ -28,7 +28,7 @@ from runtime_min.text.lexicon import Words
 from tests.support.paths import ROOT
 from tests.support.tiny_bundle import dummy_contents, with_entries
 
-VOICES = ("af_heart", "bm_fable", "ef_dora")
+VOICES = ("af_heart", "bm_fable", "ef_dora", "if_sara", "im_nicola")
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +130,23 @@ def test_without_data_the_error_names_the_remedy(sound: Path, monkeypatch: pytes
     assert text_of(sound).find_g2p("en-GB") == ("en-gb", str.upper)
     with pytest.raises(NoTextError):
         text_of(sound).find_g2p("en-gb", {"a": "A"})
+
+
+def test_italian_is_spoken_with_its_accents(
+    bundle: Path, sound: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert spoken(bundle, "Il popolo, l'acqua.", "if_sara") == "il pˈɔpolo, lˈakːwa."
+    document = (
+        "<speak>la <phoneme ph='ʤˈɪf'>GIF</phoneme> <break time='1s'/> "
+        "<voice name='im_nicola'>sì</voice></speak>"
+    )
+    assert parts(text_of(bundle), document, "if_sara", ssml=True) == [
+        Segment([Word("la", "lˈa", " "), Word("GIF", "ʤˈɪf")], pause=1.0, speed=1.0),
+        Segment([Word("sì", "sˈiː")], voice="im_nicola", speed=1.0),
+    ]
+    assert text_of(bundle).find_g2p("it")[0] == "the bundle (it)"
+    monkeypatch.setattr(bundled, "find_g2p", lambda language: (language, str.upper))
+    assert text_of(sound).find_g2p("it") == ("it", str.upper)
 
 
 @pytest.mark.parametrize("voice", ["custom", [], 3, ["custom"]])
