@@ -80,7 +80,7 @@ _FORMS: list[tuple[Collection[str], str, Speak]] = [
     (_DIGIT, amounts.YEARS, amounts.years),
     ("/", amounts.OUT_OF, amounts.out_of),
     ("/⁄", amounts.FRACTION, amounts.mixed),
-    ("", amounts.VULGAR, amounts.vulgar),
+    (amounts.VULGAR_FRACTIONS, amounts.VULGAR, amounts.vulgar),
     (_DIGIT, words.ORDINAL, words.ordinal_number),
     (_DIGIT, amounts.RANGE, amounts.number_range),
     (_DIGIT, amounts.RATIO, amounts.ratio),

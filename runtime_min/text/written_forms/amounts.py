@@ -50,7 +50,8 @@ COUNT = (
     r"(?= (?!run|race|resolution|video|display|monitor|screen)[a-z])"
 )
 FRACTION = rf"(?<![\w.,/]){_MIXED}(?:th|rd|nd|TH|RD|ND|ths)?(?![\w/⁄]|\.\d)"
-VULGAR = rf"(?P<whole>(?<![\w.,])\d{{1,6}} ?)?(?P<fraction>[¼½¾⅐-⅞↉])(?:[ -]?{_UNIT})?"
+VULGAR_FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"
+VULGAR = rf"(?P<whole>(?<![\w.,])\d{{1,6}} ?)?(?P<fraction>[{VULGAR_FRACTIONS}])(?:[ -]?{_UNIT})?"
 RANGE = (
     rf"(?<![\w.,/-])(?P<start>{WHOLE}(?:\.\d{{1,36}})?)(?P<dash>{_DASH})(?P<end>{WHOLE}(?:\.\d{{1,36}})?)"
     r"(?![\w/-]|\.\d| ?=)"
