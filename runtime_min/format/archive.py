@@ -1,8 +1,8 @@
-"""A bundle as one file: a plain tar archive, the same bytes for the same bundle.
+"""A bundle as one file: a tar archive, the same bytes for the same bundle.
 
-The manifest comes first, then its files in its order, each after a header that follows from path and size
-alone. Reading parses no header: it computes the expected one and compares. That refuses links, devices,
-other paths, other orders, compression and anything after the end. `tar -x` reads the archive, too.
+The manifest comes first, then its files in its order, each as it is or compressed, after a header that
+follows from path, compression and size alone. Reading takes the size from a header, computes the expected
+header and compares. That refuses links, devices, other paths, other orders and anything after the end.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import ArchiveError, KokoroError, ResourceError
+from .compression import WIDTHS, expanded
 from .file_content import SHORTAGES, open_regular
 from .manifest import MANIFEST_NAME, FileEntry, Manifest
 from .msgpack import MAXIMUM_BYTES
@@ -40,6 +41,11 @@ def header(path: str, size: int) -> bytes:
     return member.tobuf(tarfile.USTAR_FORMAT)
 
 
+def compressed_path(path: str, width: int) -> str:
+    """Returns the path in the archive of a file that is compressed with its bytes grouped by `width`."""
+    return f"{path}.z{width}"
+
+
 def padding(size: int) -> bytes:
     """Returns what follows a file of `size` bytes."""
     return bytes(-size % _BLOCK)
@@ -52,6 +58,12 @@ def is_archive(path: Path) -> bool:
             return file.read(len(MANIFEST_NAME)) == MANIFEST_NAME.encode()
     except (OSError, ValueError):
         return False
+
+
+def _size_in(found: bytes) -> int:
+    """Returns the size that a header states, -1 if it states none."""
+    digits = found[_SIZE].rstrip(b"\0 ")
+    return int(digits, 8) if digits.isdigit() and not set(digits) & set(b"89") else -1
 
 
 class PackedBundle:
@@ -79,9 +91,7 @@ class PackedBundle:
             BundleError: the manifest is not sound, or a check refuses it.
         """
         first = self._take(_BLOCK, "its first header")
-        digits = first[_SIZE].rstrip(b"\0 ")
-        # The one size that only the header states.
-        size = int(digits, 8) if digits.isdigit() and not set(digits) & set(b"89") else -1
+        size = _size_in(first)
         if not 0 < size <= MAXIMUM_BYTES or first != header(MANIFEST_NAME, size):
             raise self._error(f"expected {MANIFEST_NAME} of at most {MAXIMUM_BYTES} bytes as its first file")
         data = self._take(size, MANIFEST_NAME)
@@ -96,17 +106,18 @@ class PackedBundle:
         Raises:
             ArchiveError: it is another file, or damaged.
         """
-        if self._take(_BLOCK, f"the header of {entry.path}") != self._header(entry):
-            raise self._error(f"expected the header of {entry.path} with {entry.bytes} bytes, found another")
-        digest, left = sha256(), entry.bytes
-        while left:
-            piece = self._take(min(left, _PIECE), entry.path)
-            digest.update(piece)
-            yield piece
-            left -= len(piece)
+        width, size = self._stored(entry)
+        pieces = self._pieces(size, entry.path)
+        digest = sha256()
+        try:
+            for piece in expanded(pieces, width, entry.bytes) if width else pieces:
+                digest.update(piece)
+                yield piece
+        except ValueError as error:
+            raise self._error(f"{entry.path}: {error}") from None
         if digest.hexdigest() != entry.sha256:
             raise self._error(f"{entry.path} should have SHA-256 {entry.sha256}, has {digest.hexdigest()}")
-        self._skip_padding(entry.bytes, entry.path)
+        self._skip_padding(size, entry.path)
 
     def end(self) -> None:
         """Makes sure that nothing follows the last file.
@@ -123,11 +134,25 @@ class PackedBundle:
     def __exit__(self, *exception: object) -> None:
         self._file.close()
 
-    def _header(self, entry: FileEntry) -> bytes:
+    def _stored(self, entry: FileEntry) -> tuple[int, int]:
+        """Reads the header of a file; returns its width, 0 if it is not compressed, and its size."""
+        found = self._take(_BLOCK, f"the header of {entry.path}")
+        size = _size_in(found)
         try:
-            return header(entry.path, entry.bytes)
+            if found == header(entry.path, entry.bytes):
+                return 0, entry.bytes
+            for width in WIDTHS if 0 < size < entry.bytes else ():
+                if found == header(compressed_path(entry.path, width), size):
+                    return width, size
         except ValueError as error:
             raise self._error(f"{entry.path} does not fit into an archive ({error})") from None
+        raise self._error(f"expected the header of {entry.path} with {entry.bytes} bytes, found another")
+
+    def _pieces(self, size: int, where: str) -> Iterator[bytes]:
+        while size:
+            piece = self._take(min(size, _PIECE), where)
+            yield piece
+            size -= len(piece)
 
     def _skip_padding(self, size: int, where: str) -> None:
         expected = padding(size)

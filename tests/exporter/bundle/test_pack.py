@@ -8,26 +8,37 @@ import os
 import random
 import shutil
 import tarfile
+import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.sign import sign_bundle
+from exporter.bundle.write import BundleContents, write_bundle
 from exporter.cli.main import app
+from exporter.compiler.library import Weight
 from runtime_min.errors import (
     ArchiveError,
     BundleError,
     DamagedFileError,
     ManifestDigestError,
 )
-from runtime_min.format.archive import verify_archive
+from runtime_min.format import compression
+from runtime_min.format.archive import END, compressed_path, header, padding, verify_archive
+from runtime_min.format.compression import WIDTHS, compressed, expanded
+from runtime_min.format.manifest import MANIFEST_NAME
 from runtime_min.format.origin import origin_checks, read_key
 from runtime_min.format.verify import read_manifest, verify_files
 from runtime_min.receiver.unpack import unpack_archive
 from tests.exporter.bundle.test_sign import make_key
+from tests.support.attacking import bounded
 from tests.support.written import bytes_of
 
 
@@ -45,15 +56,102 @@ def archive(packed: bytes, tmp_path: Path) -> Path:
     return path
 
 
-def test_what_is_packed_is_unpacked(sound: Path, archive: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["compressed", "plain"])
+def test_what_is_packed_is_unpacked(sound: Path, archive: Path, tmp_path: Path, kind: str) -> None:
+    if kind == "plain":
+        archive.write_bytes(plain(sound))
     unpack_archive(archive, tmp_path / "new" / "bundle")
     assert verify_archive(archive) == read_manifest(sound)
     assert bytes_of(tmp_path / "new" / "bundle") == bytes_of(sound)
     verify_files(tmp_path / "new" / "bundle", read_manifest(sound))
     assert os.listdir(tmp_path / "new") == ["bundle"]
-    with tarfile.open(archive) as file:
-        file.extractall(tmp_path / "by tar", filter="data")
-    assert bytes_of(tmp_path / "by tar") == bytes_of(sound)
+
+
+def plain(bundle: Path, change: Callable[[str, bytes], tuple[str, bytes]] = lambda *file: file) -> bytes:
+    """Returns an archive as it was before files were compressed, of files that `change` returns."""
+    paths = [MANIFEST_NAME, *(entry.path for entry in read_manifest(bundle).files)]
+    files = (change(path, (bundle / path).read_bytes()) for path in paths)
+    return b"".join(header(path, len(data)) + data + padding(len(data)) for path, data in files) + END
+
+
+def one_file(path: str, stored: Callable[[bytes], bytes], width: int = 1) -> Callable[[Path], bytes]:
+    """Returns what packs a bundle with other bytes in the place of a compressed file."""
+
+    def change(name: str, data: bytes) -> tuple[str, bytes]:
+        return (compressed_path(name, width), stored(data)) if name == path else (name, data)
+
+    return lambda bundle: plain(bundle, change)
+
+
+def deflated(data: bytes, width: int = 1) -> bytes:
+    return b"".join(compressed([data], width))
+
+
+DEFLATED: dict[str, tuple[Callable[[Path], bytes], str]] = {
+    "a bomb": (
+        one_file("LICENSE", lambda data: deflated(bytes(4 << 20))),
+        "LICENSE: it is compressed and has more than 11358 bytes",
+    ),
+    "a file that is too short": (one_file("LICENSE", lambda data: deflated(data[:-9])), "ends 9 bytes too"),
+    "a stream that is cut off": (one_file("LICENSE", lambda data: deflated(data)[:-1]), "ends 0 bytes too"),
+    "a stream and more": (one_file("LICENSE", lambda data: deflated(data) + b"x"), "goes on after its end"),
+    "two streams": (
+        one_file("LICENSE", lambda data: deflated(data[:99]) + deflated(data[99:])),
+        "goes on after its end",
+    ),
+    "no stream": (one_file("LICENSE", lambda data: data[:-1]), "is not compressed as it should be"),
+    "another content": (one_file("LICENSE", lambda data: deflated(bytes(len(data)))), "should have SHA-256"),
+    "another width": (one_file("LICENSE", deflated, 2), "should have SHA-256"),
+    "a width that nobody writes": (one_file("LICENSE", deflated, 3), "expected the header of LICENSE"),
+    "a stream larger than its file": (
+        one_file("LICENSE", lambda data: zlib.compress(data, 0)),
+        "expected the header of LICENSE",
+    ),
+    "nothing": (one_file("LICENSE", lambda data: b""), "expected the header of LICENSE"),
+    "a compressed manifest": (one_file(MANIFEST_NAME, deflated), "expected manifest.msgpack of at most"),
+}
+
+
+@pytest.mark.parametrize("name", DEFLATED)
+def test_hostile_compression_is_refused_by_name(sound: Path, archive: Path, name: str) -> None:
+    make, message = DEFLATED[name]
+    with bounded():
+        refused(archive, make(sound), message)
+
+
+def cut(data: bytes, size: int) -> list[bytes]:
+    return [data[start : start + size] for start in range(0, len(data), size)]
+
+
+@given(st.data(), st.sampled_from(WIDTHS), st.integers(1, 40), st.integers(1, 40))
+def test_any_file_is_expanded_to_itself_however_it_is_cut(
+    data: st.DataObject, width: int, group: int, piece: int
+) -> None:
+    content = data.draw(st.binary(max_size=300))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compression, "GROUP", 4 * group)
+        stored = b"".join(compressed(cut(content, piece), width))
+        found = list(expanded(cut(stored, piece), width, len(content)))
+    assert b"".join(found) == content
+    assert all(len(each) <= 4 * group for each in found)
+
+
+def test_weights_and_code_are_smaller_in_an_archive(made: BundleContents, tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    for dtype, share in ((np.float16, 0.9), (np.float32, 0.95)):
+        weights = random.normal(0, 0.05, 100_000).astype(dtype)
+        bundle = write_bundle(
+            tmp_path / dtype.__name__, replace(made, tensors=(*made.tensors, Weight("w", weights)))
+        )
+        archive = tmp_path / f"{dtype.__name__}.tar"
+        pack_bundle(bundle, archive)
+        with tarfile.open(archive) as file:
+            sizes = {member.name: member.size for member in file.getmembers()}
+        width = weights.itemsize
+        assert sizes[f"parameters.bin.z{width}"] < share * (bundle / "parameters.bin").stat().st_size
+        assert sizes["runtime_min.pyz.z1"] < 0.4 * (bundle / "runtime_min.pyz").stat().st_size
+        # What would not be smaller is stored as it is.
+        assert "voices/af_heart.bin" in sizes
 
 
 def test_one_bundle_has_one_archive(sound: Path, packed: bytes, tmp_path: Path) -> None:
@@ -134,7 +232,7 @@ def notice(kind: int = tarfile.USTAR_FORMAT, **changes: object) -> Callable[[byt
         ):
             for member in source.getmembers():
                 content = source.extractfile(member)
-                for name, value in changes.items() if member.name == "NOTICE" else ():
+                for name, value in changes.items() if member.name == "NOTICE.z1" else ():
                     setattr(member, name, value)
                 target.addfile(member, content if member.isreg() else None)
         # tarfile pads to its own record size.
@@ -154,8 +252,8 @@ def in_another_order(packed: bytes) -> bytes:
 
 
 HOSTILE: dict[str, Callable[[bytes], bytes]] = {
-    "path that escapes": notice(name="../../NOTICE"),
-    "absolute path": notice(name="/NOTICE"),
+    "path that escapes": notice(name="../../NOTICE.z1"),
+    "absolute path": notice(name="/NOTICE.z1"),
     "symbolic link": notice(type=tarfile.SYMTYPE, linkname="/etc/passwd", size=0),
     "hard link": notice(type=tarfile.LNKTYPE, linkname="LICENSE", size=0),
     "device": notice(type=tarfile.CHRTYPE, devmajor=1, devminor=3, size=0),
