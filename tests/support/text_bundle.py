@@ -18,8 +18,8 @@ from runtime_min.speech.request import Capabilities
 from runtime_min.text.english import English
 from tests.support.fake_synthesis import VOICE
 
-PHONEMES = 'AIOWYQTbdfhijklmnpstuvwzæðŋɑɒɔəɛɜɡɪɹʃʊʌʒʤʧˈˌːθᵊᵻɐaeʔɾ ;:,.!?—…"()“”'
-_VOICES = ("af_heart", "am_adam", "bf_emma", "ef_dora")
+PHONEMES = 'AIOWYQTbdfhijklmnpstuvwzæðŋɑɒɔəɛɜɡɪɹʃʊʌʒʤʧˈˌːθᵊᵻɐaeoʔɾɲʎʦʣS ;:,.!?—…"()“”'
+_VOICES = ("af_heart", "am_adam", "bf_emma", "ef_dora", "if_sara")
 
 
 class TextBundle(Bundle):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,11 +12,13 @@ from hypothesis import strategies as st
 
 from exporter.model.config import OFFICIAL_CONFIG, read_config
 from exporter.text.files import text_files
+from runtime_min import arguments, command
 from runtime_min.errors import G2PMissingError, TextDataError
 from runtime_min.speech.words import Word
 from runtime_min.text import espeak, find_g2p, installed_g2p, spanish
 from runtime_min.text.italian_numbers import cardinal, ordinal
 from runtime_min.text.italian_rules import accented, italian, read_accents
+from tests.support.text_bundle import TextBundle
 from training.wiktionary_italian import aligned, nominal_forms, verb_forms, with_vowel
 
 WORDS = [
@@ -63,6 +66,21 @@ def test_rules_alone_say_most_words_alike() -> None:
 @pytest.mark.parametrize("text", SENTENCES)
 def test_sentences_are_those_of_espeak(text: str) -> None:
     assert speak(text) == espeak("it")(text)
+
+
+def test_a_bundle_speaks_italian(
+    text_bundle: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle = TextBundle(text_bundle)
+    text = "L'8 maggio c'è il sole. [pause:0.5s] E tu?"
+    for options in ({"voice": "if_sara"}, {"voice": "af_heart", "language": "it"}):
+        audio = bundle.synthesize(text, text=True, **options)  # type: ignore[arg-type]
+        assert audio.phonemes == "lˈɔtːo mˈaʤːo ʧe il sˈole.e tˈu?"
+        assert [word.text for word in audio.words][:3] == ["L'8", "maggio", "c'è"]
+    monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: bundle))
+    assert arguments.run(["bundle", "--text", "Ciao!", "--voice", "if_sara", "--print-phonemes"]) == 0
+    assert capsys.readouterr().out == "ʧˈao!\n"
+    bundle.close()
 
 
 def test_without_espeak_the_rules_speak_alone(monkeypatch: pytest.MonkeyPatch) -> None:
