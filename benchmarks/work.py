@@ -68,7 +68,7 @@ def _products(multiply_adds: float) -> tuple[float, float]:
 
 
 def _conv1d(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Takes an input, a weight [out/8, in, taps, 8], ..., an output [1, out, time] or [1, time, out]."""
+    """Takes an input, a weight [out/32, in, taps, 32], ..., an output [1, out, time] or [1, time, out]."""
     blocks, _, _, channels = shapes[1]
     return _products(math.prod(shapes[1]) * math.prod(shapes[-1]) // (blocks * channels))
 

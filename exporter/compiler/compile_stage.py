@@ -18,6 +18,7 @@ from exporter.compiler.kokoro_model import model_without_weights
 from exporter.compiler.library import CompiledLibrary, Job
 from exporter.compiler.link import link_library
 from exporter.compiler.passes import compile_module
+from exporter.compiler.precision import check_device
 from exporter.compiler.stages import make_stage
 from exporter.compiler.stages.layers import layout_of
 from exporter.compiler.targets import CpuLevel, Target
@@ -39,7 +40,9 @@ def compile_stage(job: Job, path: Path, dump: Path | None = None) -> CompiledLib
         LinkerMissingError: no linker is installed.
         LinkError: the linker failed.
         CudaCompileError: NVIDIA's compiler refused a kernel.
+        PrecisionError: the device cannot read weights of the precision.
     """
+    check_device(job.precision, job.device)
     started = time.perf_counter()
     model = model_without_weights(job.config)
     module = make_stage(job.stage, model, job.target.source_apart, job.precision)

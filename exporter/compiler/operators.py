@@ -43,7 +43,7 @@ def _operator(
 
 
 def _unpack(weight: Tensor) -> Tensor:
-    """Returns a weight [out/8, in, taps, 8] as [out, in, taps]."""
+    """Returns a weight [out/32, in, taps, 32] as [out, in, taps]."""
     return weight.float().permute(0, 3, 1, 2).flatten(0, 1)
 
 

@@ -22,9 +22,18 @@ PRECISIONS = ("float32", "float16")
 
 
 class PrecisionError(ExportError):
-    """A weight is too large for the precision."""
+    """A weight is too large for the precision, or a device cannot read weights of it."""
 
     exit_code = 3
+
+
+def check_device(precision: str, device: str) -> None:
+    """Raises PrecisionError if the kernels of a device cannot read weights of a precision."""
+    if device == "cuda" and precision != "float32":
+        raise PrecisionError(
+            f"Kernels for CUDA read float32 weights only, because NVRTC brings no header for {precision}. "
+            "Export with --precision float32."
+        )
 
 
 def rounded(value: Tensor, precision: str, name: str) -> Tensor:

@@ -50,7 +50,7 @@ def test_what_only_prepares_calls_is_no_work():
 
 @pytest.mark.parametrize(("reads_last", "writes_last"), [(False, False), (False, True), (True, False)])
 @pytest.mark.parametrize(
-    ("channels", "out", "taps", "dilation"), [(16, 24, 1, 1), (10, 8, 3, 1), (8, 16, 7, 2)]
+    ("channels", "out", "taps", "dilation"), [(16, 32, 1, 1), (10, 64, 3, 1), (8, 32, 7, 2)]
 )
 def test_a_direct_convolution_is_counted_as_torch_counts_it(
     channels, out, taps, dilation, reads_last, writes_last

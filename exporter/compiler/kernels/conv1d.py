@@ -2,8 +2,9 @@
 
 Each convolution reads its input once and writes its output once. A job computes a group of output channels
 for a span of time: it writes the activated input into a buffer (zero outside the signal, *after* the
-activation, as a convolution's padding is), then runs register tiles of channels x time over it. Linear layers
-are convolutions with one tap.
+activation, as a convolution's padding is), then runs register tiles of time x channels over it. A vector
+holds neighbouring output channels, so that stored weights are widened as they are read, and a short signal
+fills the registers. Linear layers are convolutions with one tap.
 
 Input and output are channels first, [1, channels, time], or channels last, [1, time, channels], as `winograd`
 reads and writes them.
@@ -23,17 +24,15 @@ from exporter.compiler.kernels.convolution import (
     Width,
     activate,
     convolution_function,
-    element,
-    store_output,
+    store_sum,
+    with_bias,
 )
 from exporter.compiler.kernels.register_tile import RegisterTile
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK, Sizes, Tiles
 
 LAYOUT = f"conv[out/{CHANNEL_BLOCK},in,taps,{CHANNEL_BLOCK}]"
-NARROW = 8
-"""Time steps of the narrowest register tile, which computes the end of a short input."""
 COPY = 16
-"""Time steps of a vector of activated input, on every CPU level."""
+"""Samples of a vector of activated input, on every CPU level."""
 # Wide layers run at few time steps: short jobs and many groups of channels keep all cores busy there.
 _SPANS: dict[Width, int] = {"narrow": 256, "medium": 128, "wide": 64}
 """Time steps of a job where the table has no measured value."""
@@ -47,7 +46,7 @@ def padded_channels(channels: int) -> int:
 
 
 def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Packs [out, in, taps] into [out/8, in, taps, 8], zero where `out` is not a multiple of 8."""
+    """Packs [out, in, taps] into [out/32, in, taps, 32], zero where `out` is not a multiple of 32."""
     out, channels, taps = weight.shape
     padded = np.zeros((padded_channels(out), channels, taps), np.float32)
     padded[:out] = weight
@@ -61,47 +60,57 @@ def table_row(spec: Convolution) -> str:
 
 
 def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
-    """Returns the time steps of a job, as `span`."""
+    """Returns the time steps of a job, as `span`, which are rounded up to whole register tiles."""
     return tiles.sizes(table_row(spec), span=_SPANS[spec.width])
 
 
-def _activated_tile(spec: Convolution, width: int) -> Any:
-    """Returns a TIR macro that writes `width` activated samples of each channel; zero outside the signal."""
-    last, in_channels, chunks = spec.reads_channels_last, spec.in_channels, width // COPY
-
-    def order(outer: Any, inner: Any) -> tuple[Any, Any]:
-        return (inner, outer) if last else (outer, inner)
+def _fill_rows_of_time(spec: Convolution) -> Any:
+    """Returns a TIR macro that writes `steps` activated samples of each channel; zero outside the signal."""
 
     @T.inline
-    def fill(tile: Any, buffers: Any, first: Any, n: Any) -> None:
-        # The input is read in the order of its memory.
-        for outer, inner in T.grid(chunks if last else in_channels, in_channels if last else chunks):
-            channel: T.let[T.int32] = order(outer, inner)[0]
-            chunk: T.let[T.int32] = order(outer, inner)[1]
+    def fill(tile: Any, buffers: Any, first: Any, steps: Any, n: Any) -> None:
+        for channel, chunk in T.grid(spec.in_channels, T.floordiv(steps + (COPY - 1), COPY)):
             time: T.let[T.int64] = first + chunk * COPY
+            place: T.let[T.int64] = channel * n + time
             if time >= 0 and time + COPY <= n:
                 for lane in T.vectorized(COPY):
                     tile[channel, chunk * COPY + lane] = activate(
-                        spec, element(buffers.x, channel, time + lane, last), buffers, channel
+                        spec, buffers.x[0, channel, time + lane], buffers, channel
+                    )
+            elif place >= 0 and place + COPY <= n * spec.in_channels:
+                # Neighbouring channels lie beyond the ends.
+                for lane in T.vectorized(COPY):
+                    tile[channel, chunk * COPY + lane] = T.Select(
+                        time + lane >= 0 and time + lane < n,
+                        activate(spec, buffers.x[0, channel, time + lane], buffers, channel),
+                        T.float32(0),
                     )
             else:
-                for lane in T.vectorized(COPY):
+                for lane in T.serial(COPY):
                     tile[channel, chunk * COPY + lane] = T.float32(0)
-                if time < n and time + COPY > 0:
-                    before: T.let[T.int64] = T.max(-time, T.int64(0))
-                    after: T.let[T.int64] = T.min(n - time, T.int64(COPY))
-                    for lane in T.serial(after - before):
-                        tile[channel, chunk * COPY + before + lane] = element(
-                            buffers.x, channel, time + before + lane, last
-                        )
-                    for lane in T.vectorized(COPY):
+                    if time + lane >= 0 and time + lane < n:
                         tile[channel, chunk * COPY + lane] = activate(
-                            spec, tile[channel, chunk * COPY + lane], buffers, channel
+                            spec, buffers.x[0, channel, time + lane], buffers, channel
                         )
-                    for lane in T.serial(before):
-                        tile[channel, chunk * COPY + lane] = T.float32(0)
-                    for lane in T.serial(COPY - after):
-                        tile[channel, chunk * COPY + after + lane] = T.float32(0)
+
+    return fill
+
+
+def _fill_rows_of_channels(spec: Convolution) -> Any:
+    """Returns a TIR macro that writes `steps` rows of all channels, activated; zero outside the signal."""
+    lanes = math.gcd(spec.in_channels, COPY)
+
+    @T.inline
+    def fill(tile: Any, buffers: Any, first: Any, steps: Any, n: Any) -> None:
+        for step, chunk in T.grid(steps, spec.in_channels // lanes):
+            if first + step >= 0 and first + step < n:
+                for lane in T.vectorized(lanes):
+                    tile[step, chunk * lanes + lane] = activate(
+                        spec, buffers.x[0, first + step, chunk * lanes + lane], buffers, chunk * lanes + lane
+                    )
+            else:
+                for lane in T.vectorized(lanes):
+                    tile[step, chunk * lanes + lane] = T.float32(0)
 
     return fill
 
@@ -116,95 +125,96 @@ def _summed_together(taps: int) -> int:
 
 
 def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
-    """Returns a TIR macro that computes `shape.rows` output channels at `shape.columns` time steps."""
+    """Returns a TIR macro that computes `shape.columns` output channels at `shape.rows` time steps."""
     chunk = _summed_together(spec.taps)
 
-    def add_products(
-        partial: Any, weight: Any, tile: Any, block: Any, source: Any, tap: Any, first_row: Any, column: Any
-    ) -> None:
-        with shape.each() as (row, vector, lane):
-            factor = T.cast(weight[block, source, tap, first_row + row], "float32")
-            sample = tile[source, column + vector * shape.lanes + lane + tap * spec.dilation]
-            T.buffer_store(partial, partial[row, vector, lane] + factor * sample, [row, vector, lane])
+    def sum_products(partial: Any, weight: Any, tile: Any, place: Any, channels: Any) -> None:
+        block, first_lane, first_channel, step = place
 
-    def store_all(total: Any, buffers: Buffers, channel: Any, time: Any) -> None:
+        def product(index: Any, offset: Any, tap: int) -> Any:
+            row, vector, lane = index
+            source, time = first_channel + offset, step + row + tap * spec.dilation
+            factor = T.cast(weight[block, source, tap, first_lane + vector * shape.lanes + lane], "float32")
+            return factor * (tile[time, source] if spec.reads_channels_last else tile[source, time])
+
+        # The first product takes the place of zeros, which LLVM would write by a call of memset.
+        with shape.each() as index:
+            T.buffer_store(partial, product(index, 0, 0), list(index))
+        # With the taps inside LLVM would keep samples in registers that the sums need.
+        for tap in range(spec.taps):
+            with T.serial(1 if tap == 0 else 0, channels) as offset, shape.each() as index:
+                T.buffer_store(partial, partial[index] + product(index, offset, tap), list(index))
+
+    def add_bias(total: Any, buffers: Buffers, channel: Any) -> None:
         with shape.each() as (row, vector, lane):
-            store_output(
-                spec, total[row, vector, lane], buffers, channel + row, time + vector * shape.lanes + lane
-            )
+            value = with_bias(spec, total[row, vector, lane], buffers, channel + vector * shape.lanes + lane)
+            T.buffer_store(total, value, [row, vector, lane])
 
     @T.inline
     def compute(
-        buffers: Any, tile: Any, block: Any, first_row: Any, column: Any, start: Any, length: Any
+        buffers: Any, tile: Any, block: Any, first_lane: Any, step: Any, start: Any, length: Any
     ) -> None:
         total = T.alloc_buffer(tuple(shape), "float32", scope="local")
         partial = T.alloc_buffer(tuple(shape), "float32", scope="local")
+        channel: T.let[T.int64] = block * CHANNEL_BLOCK + first_lane
+        rows: T.let[T.int64] = T.min(T.int64(shape.rows), length - start - step)
         shape.clear(total)
         for part in T.serial(-(-spec.in_channels // chunk)):
-            shape.clear(partial)
-            for offset in T.serial(T.min(chunk, spec.in_channels - part * chunk)):
-                for tap in T.unroll(spec.taps):
-                    add_products(
-                        partial, buffers.weight, tile, block, part * chunk + offset, tap, first_row, column
-                    )
+            sum_products(
+                partial, buffers.weight, tile, (block, first_lane, part * chunk, step),
+                T.min(chunk, spec.in_channels - part * chunk),
+            )  # fmt: skip
             shape.add(total, partial)
-        channel: T.let[T.int64] = block * CHANNEL_BLOCK + first_row
-        time: T.let[T.int64] = start + column
-        if time + shape.columns <= length:
-            store_all(total, buffers, channel, time)
+        add_bias(total, buffers, channel)
+        if spec.writes_channels_last:
+            for row, vector in T.grid(rows, shape.vectors):
+                for lane in T.vectorized(shape.lanes):
+                    store_sum(
+                        spec, total[row, vector, lane], buffers,
+                        channel + vector * shape.lanes + lane, start + step + row,
+                    )  # fmt: skip
         else:
-            for row in T.unroll(shape.rows):
-                for vector in T.unroll(shape.vectors):
-                    for lane in T.serial(shape.lanes):
-                        if time + vector * shape.lanes + lane < length:
-                            store_output(
-                                spec, total[row, vector, lane], buffers, channel + row,
-                                time + vector * shape.lanes + lane,
-                            )  # fmt: skip
+            for vector, lane, row in T.grid(shape.vectors, shape.lanes, rows):
+                store_sum(
+                    spec, total[row, vector, lane], buffers,
+                    channel + vector * shape.lanes + lane, start + step + row,
+                )  # fmt: skip
 
     return compute
 
 
 def _step_of_tiles(spec: Convolution, tiles: Tiles) -> Any:
-    """Returns a TIR macro that computes the output of one block and step by the widest tile that fits.
+    """Returns a TIR macro that computes one block of output channels from `step` on.
 
-    A whole tile takes `tiles.columns` time steps. At the end of the signal one vector or `NARROW` steps are
-    enough, or one after the other.
+    A whole tile takes `tiles.steps` time steps. At the end of the signal a half or a quarter is enough.
     """
-    rows, columns, narrow = tiles.channels, tiles.columns, NARROW
-    one = max(tiles.lanes, narrow)
-    whole_tile = _register_tile(spec, RegisterTile(rows, tiles.vectors, tiles.lanes))
-    one_vector = _register_tile(spec, RegisterTile(rows, 1, tiles.lanes))
-    narrow_tile = _register_tile(spec, RegisterTile(rows, 1, narrow))
+    whole, half, quarter = (
+        _register_tile(spec, RegisterTile(tiles.steps // part, tiles.vectors, tiles.lanes))
+        for part in (1, 2, 4)
+    )
 
     @T.inline
-    def compute(
-        buffers: Any, tile: Any, block: Any, first_row: Any, step: Any, start: Any, length: Any
-    ) -> None:
-        left: T.let[T.int64] = length - start - step * columns
-        if left > columns - narrow:
-            # The job's last tile overlaps the one before rather than going beyond the end.
-            back: T.let[T.int64] = T.if_then_else(step > 0, T.max(columns - left, T.int64(0)), 0)
-            whole_tile(buffers, tile, block, first_row, step * columns - back, start, length)
-        elif left > 0:
-            if one > narrow and left > narrow:
-                one_vector(buffers, tile, block, first_row, step * columns, start, length)
-            if left <= narrow or left > one:
-                narrow_tile(
-                    buffers, tile, block, first_row,
-                    step * columns + T.if_then_else(left > one, one, 0), start, length,
-                )  # fmt: skip
+    def compute(buffers: Any, tile: Any, block: Any, lane: Any, step: Any, start: Any, length: Any) -> None:
+        left: T.let[T.int64] = length - start - step
+        if left > tiles.steps // 2:
+            whole(buffers, tile, block, lane, step, start, length)
+        elif left > tiles.steps // 4:
+            half(buffers, tile, block, lane, step, start, length)
+        else:
+            quarter(buffers, tile, block, lane, step, start, length)
 
     return compute
 
 
 def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     """Returns the kernel of `spec`: `convolution_function` has its arguments, `pack_weight` its weight."""
-    span, blocks = sizes(spec, tiles)["span"], spec.out_channels // CHANNEL_BLOCK
-    groups = math.gcd(blocks, _GROUPS[spec.width])
-    group_blocks, halves = blocks // groups, CHANNEL_BLOCK // tiles.channels
-    width = -(-(span + spec.dilation * (spec.taps - 1)) // COPY) * COPY
-    fill, compute = _activated_tile(spec, width), _step_of_tiles(spec, tiles)
+    span = -(-sizes(spec, tiles)["span"] // tiles.steps) * tiles.steps
+    blocks = spec.out_channels // CHANNEL_BLOCK
+    groups, last = math.gcd(blocks, _GROUPS[spec.width]), spec.reads_channels_last
+    reach = spec.dilation * (spec.taps - 1)
+    width = -(-(span + tiles.steps + reach) // COPY) * COPY
+    fill = _fill_rows_of_channels(spec) if last else _fill_rows_of_time(spec)
+    compute = _step_of_tiles(spec, tiles)
 
     @T.inline
     def convolve(buffers: Any, n: Any) -> None:
@@ -213,13 +223,19 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
         spans[0] = T.floordiv(n + spec.growth + (span - 1), span)
         # Neighbouring jobs are neighbouring spans: the last one is short, and each core gets a part of it.
         for job in T.parallel(spans[0] * groups):
-            tile = T.alloc_buffer((spec.in_channels, width), "float32", scope="global")
+            tile = T.alloc_buffer(
+                (width, spec.in_channels) if last else (spec.in_channels, width), "float32", scope="global"
+            )
+            own = T.alloc_buffer((1,), "int64", scope="local")  # register tiles along time
             start: T.let[T.int64] = T.floormod(job, spans[0]) * span
-            first_block: T.let[T.int64] = T.floordiv(job, spans[0]) * group_blocks
-            fill(tile, buffers, start - spec.padding, n)
-            for block, half, step in T.grid(group_blocks, halves, span // tiles.columns):
+            first_block: T.let[T.int64] = T.floordiv(job, spans[0]) * (blocks // groups)
+            own[0] = T.min(T.int64(span), n + spec.growth - start)
+            own[0] = T.floordiv(own[0] + (tiles.steps - 1), tiles.steps)
+            fill(tile, buffers, start - spec.padding, own[0] * tiles.steps + reach, n)
+            for block, group, step in T.grid(blocks // groups, CHANNEL_BLOCK // tiles.columns, own[0]):
                 compute(
-                    buffers, tile, first_block + block, half * tiles.channels, step, start, n + spec.growth
-                )
+                    buffers, tile, first_block + block, group * tiles.columns, step * tiles.steps, start,
+                    n + spec.growth,
+                )  # fmt: skip
 
     return convolution_function(spec, (blocks, spec.in_channels, spec.taps, CHANNEL_BLOCK), convolve)

@@ -159,9 +159,19 @@ def store_output(
     functions: ModuleType = vector_math,
 ) -> None:  # fmt: skip
     """Emits the store of one output: activation(total + bias), plus the residuals, times the scale."""
+    store_sum(spec, with_bias(spec, total, buffers, channel, functions), buffers, channel, time)
+
+
+def with_bias(
+    spec: Convolution, total: Any, buffers: Buffers, channel: Any, functions: ModuleType = vector_math
+) -> Any:
+    """Returns activation(total + bias)."""
     total = total + buffers.bias[channel]
-    if spec.output_activation == "gelu":
-        total = functions.gelu_new(total)
+    return functions.gelu_new(total) if spec.output_activation == "gelu" else total
+
+
+def store_sum(spec: Convolution, total: Any, buffers: Buffers, channel: Any, time: Any) -> None:
+    """Emits the store of one output: `with_bias`, plus the residuals, times the scale."""
     for addend in (buffers.residual, buffers.other)[: spec.residuals]:
         total = total + element(addend, channel, time, spec.writes_channels_last)
     if spec.scale != 1.0:

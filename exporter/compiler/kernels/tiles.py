@@ -12,7 +12,7 @@ Table = dict[str, dict[str, Sizes]]
 """Sizes by CPU level and kernel, as `kokoro-export tune` measures them."""
 TABLE = Path(__file__).parents[1] / "data" / "tuning.json"
 
-CHANNEL_BLOCK = 8
+CHANNEL_BLOCK = 32
 """Output channels that lie together in packed convolution weights; one packing serves every CPU level."""
 
 
@@ -22,19 +22,21 @@ class Tiles:
 
     Attributes:
         lanes: float32 lanes of one vector register.
-        channels: output channels of a register tile, a divisor of `CHANNEL_BLOCK`.
-        vectors: vectors along time of a register tile.
+        channels: channels of a register tile with vectors along time.
+        vectors: vectors of a register tile.
+        steps: time steps of a register tile with vectors along channels, a multiple of 4.
         table: sizes of single kernels; they change no bit of a result.
     """
 
     lanes: int
     channels: int
     vectors: int
+    steps: int
     table: Mapping[str, Sizes] = field(default_factory=dict, hash=False)
 
     @property
     def columns(self) -> int:
-        """Time steps of one register tile."""
+        """Elements of a register tile's vectors."""
         return self.lanes * self.vectors
 
     def sizes(self, kernel: str, **defaults: int) -> Sizes:
@@ -42,9 +44,9 @@ class Tiles:
         return defaults | self.table.get(kernel, {})
 
 
-AVX512 = Tiles(lanes=16, channels=8, vectors=2)
-AVX2 = Tiles(lanes=8, channels=4, vectors=2)
-NEON = Tiles(lanes=4, channels=4, vectors=4)
+AVX512 = Tiles(lanes=16, channels=8, vectors=2, steps=12)
+AVX2 = Tiles(lanes=8, channels=4, vectors=2, steps=6)
+NEON = Tiles(lanes=4, channels=4, vectors=4, steps=6)
 _BY_LANES = {tiles.lanes: tiles for tiles in (AVX512, AVX2, NEON)}
 
 

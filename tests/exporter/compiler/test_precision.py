@@ -12,7 +12,7 @@ from torch import nn
 from exporter.compiler.kernels import winograd
 from exporter.compiler.kernels.toom_cook import SCHEMES
 from exporter.compiler.kokoro_model import build_model, model_without_weights
-from exporter.compiler.precision import PRECISIONS, PrecisionError, round_as_stored, rounded
+from exporter.compiler.precision import PRECISIONS, PrecisionError, check_device, round_as_stored, rounded
 from exporter.compiler.stages import make_stage
 from exporter.compiler.stages.audio import Upsampler
 from exporter.compiler.stages.layers import WinogradConv, is_large
@@ -95,6 +95,13 @@ def test_float32_leaves_kokoro_as_it_is(model: Any) -> None:
     expected = model.state_dict()
     for name, value in rounded_kokoro(model, "float32").state_dict().items():
         assert value.equal(expected[name]), name
+
+
+def test_float16_is_refused_for_cuda() -> None:
+    check_device("float16", "metal")
+    check_device("float32", "cuda")
+    with pytest.raises(PrecisionError, match="CUDA read float32 weights only"):
+        check_device("float16", "cuda")
 
 
 def test_weights_too_large_for_a_precision_are_refused() -> None:

@@ -104,7 +104,7 @@ def test_parameters_are_contiguous_float32_copies_of_the_checkpoint(
 def test_layouts_are_named_after_their_kernels_and_a_gpus_decoder_has_no_winograd(
     loaded: Checkpoint, stages: Stages
 ) -> None:
-    direct = {"row-major", "conv[out/8,in,taps,8]"}
+    direct = {"row-major", "conv[out/32,in,taps,32]"}
     assert {layout_of(value) for stage in stages.values() for value in stage.parameters()} == direct | {
         "lstm[direction,hidden/16,hidden,4*16]",
         "toom-cook-f(5,2)[out/32,6,in,32]",

@@ -29,8 +29,10 @@ LANES = 32
 STEPS = 4
 """Time steps of a thread, `LANES` apart."""
 SPAN = LANES * STEPS
+CHANNELS = 8
+"""Output channels of a thread."""
 BLOCKS = THREADS // LANES
-"""Blocks of output channels, one for each row of threads."""
+"""Groups of that many output channels, one for each row of threads."""
 _SHARED_BYTES = 20 * 1024
 """Shared memory that a chunk may take, less than all, so that a core of the GPU has several blocks."""
 _MOST_CHANNELS = 16
@@ -39,7 +41,7 @@ _MOST_CHANNELS = 16
 
 def chunk_channels(taps: int, dilation: int) -> int:
     """Input channels that are in shared memory together, a power of two."""
-    bytes_each = 4 * (taps * BLOCKS * CHANNEL_BLOCK + SPAN + dilation * (taps - 1))
+    bytes_each = 4 * (taps * BLOCKS * CHANNELS + SPAN + dilation * (taps - 1))
     channels = _MOST_CHANNELS
     while channels > 1 and channels * bytes_each > _SHARED_BYTES:
         channels //= 2
@@ -77,20 +79,26 @@ def _load_input(spec: Convolution, channels: int, width: int) -> Any:
 def _load_weights(spec: Convolution, channels: int) -> Any:
     """Returns a TIR macro that loads the weights of some input channels for a block of threads."""
     products = channels * spec.taps
-    size = BLOCKS * products * CHANNEL_BLOCK
+    size = BLOCKS * products * CHANNELS
 
     @T.inline
     def load(weights: Any, weight: Any, first_block: Any, first_channel: Any, thread: Any) -> None:
         for turn in T.serial(-(-size // THREADS)):
             index: T.let[T.int32] = turn * THREADS + thread
-            block: T.let[T.int32] = T.floordiv(index, products * CHANNEL_BLOCK)
-            product: T.let[T.int32] = T.floordiv(index, CHANNEL_BLOCK) % products
-            channel: T.let[T.int32] = first_channel + T.floordiv(product, spec.taps)
+            block: T.let[T.int32] = T.floordiv(index, products * CHANNELS)
+            product: T.let[T.int32] = T.floordiv(index, CHANNELS) % products
+            source: T.let[T.int32] = first_channel + T.floordiv(product, spec.taps)
+            target: T.let[T.int32] = (first_block + block) * CHANNELS + index % CHANNELS
             if index < size:
-                weights[block, product, index % CHANNEL_BLOCK] = T.if_then_else(
-                    first_block + block < spec.out_channels // CHANNEL_BLOCK and channel < spec.in_channels,
+                weights[block, product, index % CHANNELS] = T.if_then_else(
+                    target < spec.out_channels and source < spec.in_channels,
                     T.cast(
-                        weight[first_block + block, channel, product % spec.taps, index % CHANNEL_BLOCK],
+                        weight[
+                            T.floordiv(target, CHANNEL_BLOCK),
+                            source,
+                            product % spec.taps,
+                            target % CHANNEL_BLOCK,
+                        ],
                         "float32",
                     ),
                     T.float32(0),
@@ -105,21 +113,21 @@ def _multiply(spec: Convolution, channels: int) -> Any:
 
     @T.inline
     def multiply(tile: Any, weights: Any, row: Any, lane: Any, total: Any) -> None:
-        partial = T.alloc_buffer((CHANNEL_BLOCK, STEPS), "float32", scope="local")
-        factor = T.alloc_buffer((CHANNEL_BLOCK,), "float32", scope="local")
+        partial = T.alloc_buffer((CHANNELS, STEPS), "float32", scope="local")
+        factor = T.alloc_buffer((CHANNELS,), "float32", scope="local")
         signal = T.alloc_buffer((STEPS,), "float32", scope="local")
-        for channel in T.unroll(CHANNEL_BLOCK):
+        for channel in T.unroll(CHANNELS):
             for step in T.unroll(STEPS):
                 partial[channel, step] = T.float32(0)
         for source, tap in T.grid(channels, taps):
-            for channel in T.unroll(CHANNEL_BLOCK):
+            for channel in T.unroll(CHANNELS):
                 factor[channel] = weights[row, source * taps + tap, channel]
             for step in T.unroll(STEPS):
                 signal[step] = tile[source, lane + step * LANES + tap * dilation]
-            for channel in T.unroll(CHANNEL_BLOCK):
+            for channel in T.unroll(CHANNELS):
                 for step in T.unroll(STEPS):
                     partial[channel, step] = partial[channel, step] + factor[channel] * signal[step]
-        for channel in T.unroll(CHANNEL_BLOCK):
+        for channel in T.unroll(CHANNELS):
             for step in T.unroll(STEPS):
                 total[channel, step] = total[channel, step] + partial[channel, step]
 
@@ -134,7 +142,7 @@ def _store(spec: Convolution) -> Any:
         if target[0] < spec.out_channels:
             for step in T.unroll(STEPS):
                 if target[1] + step * LANES < length:
-                    for channel in T.unroll(CHANNEL_BLOCK):
+                    for channel in T.unroll(CHANNELS):
                         store_output(
                             spec, total[channel, step], buffers, target[0] + channel,
                             target[1] + step * LANES, device_math,
@@ -152,22 +160,22 @@ def convolution(spec: Convolution) -> PrimFunc:
 
     @T.inline
     def convolve(buffers: Any, n: Any) -> None:
-        for group in T.thread_binding(-(-out_blocks // BLOCKS), thread="blockIdx.y"):
+        for group in T.thread_binding(-(-spec.out_channels // (BLOCKS * CHANNELS)), thread="blockIdx.y"):
             for tile_number in T.thread_binding(
                 T.floordiv(n + (growth + SPAN - 1), SPAN), thread="blockIdx.x"
             ):
                 for thread in T.thread_binding(THREADS, thread="threadIdx.x"):
                     tile = T.alloc_buffer((channels, width), "float32", scope="shared")
                     weights = T.alloc_buffer(
-                        (BLOCKS, channels * spec.taps, CHANNEL_BLOCK), "float32", scope="shared"
+                        (BLOCKS, channels * spec.taps, CHANNELS), "float32", scope="shared"
                     )
-                    total = T.alloc_buffer((CHANNEL_BLOCK, STEPS), "float32", scope="local")
+                    total = T.alloc_buffer((CHANNELS, STEPS), "float32", scope="local")
                     target = T.alloc_buffer((2,), "int32", scope="local")  # first channel and time
                     length: T.let[T.int32] = T.cast(n, "int32")
                     start: T.let[T.int32] = T.cast(tile_number, "int32") * SPAN
                     row: T.let[T.int32] = T.floordiv(thread, LANES)
                     lane: T.let[T.int32] = thread % LANES
-                    for channel in T.unroll(CHANNEL_BLOCK):
+                    for channel in T.unroll(CHANNELS):
                         for step in T.unroll(STEPS):
                             total[channel, step] = T.float32(0)
                     for chunk in T.serial(-(-spec.in_channels // channels)):
@@ -176,7 +184,7 @@ def convolution(spec: Convolution) -> PrimFunc:
                         load_weights(weights, buffers.weight, group * BLOCKS, chunk * channels, thread)
                         T.tvm_storage_sync("shared")
                         multiply(tile, weights, row, lane, total)
-                    target[0] = (group * BLOCKS + row) * CHANNEL_BLOCK
+                    target[0] = (group * BLOCKS + row) * CHANNELS
                     target[1] = start + lane
                     store(buffers, total, target, length + growth)
 

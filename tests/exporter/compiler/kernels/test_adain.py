@@ -54,7 +54,8 @@ def run(order: str, x: Array, *others: Array) -> Array:
     """The kernel's result for an input with the channels first."""
     make, channels = KERNELS[order][0], x.shape[1]
     x = x if order == "channels first" else np.ascontiguousarray(x.swapaxes(1, 2))
-    return kernel_testing.run(make, (channels, STYLE, EPSILON), (3, channels), x, *others)
+    sizes = channels, STYLE, EPSILON, others[1].dtype.name
+    return kernel_testing.run(make, sizes, (3, channels), x, *others)
 
 
 def exact(arguments: tuple[Array, ...]) -> tuple[Exact, Exact]:
@@ -68,8 +69,11 @@ def exact(arguments: tuple[Array, ...]) -> tuple[Exact, Exact]:
 
 @every_order
 @every_length
-def test_the_map_is_kokoros_adain(order: str, length: int) -> None:
-    x, style, *weights = arguments = random_arguments(order, length)
+@pytest.mark.parametrize("stored", ["float32", "float16"])
+def test_the_map_is_kokoros_adain(order: str, length: int, stored: str) -> None:
+    x, style, fc_weight, *others = random_arguments(order, length)
+    weights = fc_weight.astype(stored), *others
+    arguments = x, style, *weights
     module = AdaIN1d(STYLE, x.shape[1]).double().eval()
     parameters = module.fc.weight, module.fc.bias, module.norm.weight, module.norm.bias
     with torch.no_grad():

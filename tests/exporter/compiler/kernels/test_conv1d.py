@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,22 +28,33 @@ from tests.support.kernel_testing import (
 # Each kind of convolution that the stages have, with few channels, and at the end those whose number of
 # channels or of products changes how the work is cut.
 SPECS = {
-    "plain": Convolution(16, 7, 3, padding=1),
-    "linear layer": Convolution(24, 19, 1),
+    "plain": Convolution(64, 7, 3, padding=1),
+    "linear layer": Convolution(32, 19, 1),
     "linear layer with gelu": Convolution(32, 16, 1, output_activation="gelu"),
-    "linear layer with residual": Convolution(16, 32, 1, residuals=1),
-    "upsampler": Convolution(24, 10, 2, padding=1, activation="leaky_relu", slope=0.1),
-    "source downsampler": Convolution(16, 22, 2),
-    "last": Convolution(24, 16, 7, padding=3, activation="leaky_relu", slope=0.01),
+    "linear layer with residual": Convolution(32, 32, 1, residuals=1),
+    "upsampler": Convolution(32, 10, 2, padding=1, activation="leaky_relu", slope=0.1),
+    "source downsampler": Convolution(32, 22, 2),
+    "last": Convolution(32, 16, 7, padding=3, activation="leaky_relu", slope=0.01),
     "residual block": Convolution(
-        16, 9, 3, padding=1, activation="adain_leaky_relu", slope=0.2, residuals=1, scale=0.5**0.5
+        32, 9, 3, padding=1, activation="adain_leaky_relu", slope=0.2, residuals=1, scale=0.5**0.5
     ),
     "dilated snake": Convolution(
-        16, 12, 7, dilation=5, padding=15, activation="adain_snake", residuals=2, scale=1 / 3
+        32, 12, 7, dilation=5, padding=15, activation="adain_snake", residuals=2, scale=1 / 3
     ),
     "two groups of channels": Convolution(256, 6, 3, padding=1),
     "eight groups of channels": Convolution(512, 6, 5, padding=2),
-    "many products": Convolution(8, 1090, 3, padding=1),
+    "many products": Convolution(32, 1090, 3, padding=1),
+}
+SPECS |= {
+    f"{name} of float16": replace(SPECS[name], weight_dtype="float16")
+    for name in (
+        "plain",
+        "linear layer",
+        "last",
+        "dilated snake",
+        "eight groups of channels",
+        "many products",
+    )
 }
 # Measured are 6e-7 to 1.2e-6: the rounding (6e-8) of 256 products at a time, at a sample that is 4 to 5 times
 # the RMS and the greatest error among thousands.
@@ -52,8 +64,8 @@ every_spec = pytest.mark.parametrize("name", SPECS)
 
 def boundaries(spec: Convolution) -> list[int]:
     """Input lengths around the edges of vectors, register tiles and jobs, and the shortest."""
-    spans = {conv1d.sizes(spec, tiles)["span"] for tiles in TILES.values()}
-    edges = {8, 16, 24, 32, *spans, *(2 * span for span in spans)}
+    spans = {-(-conv1d.sizes(spec, each)["span"] // each.steps) * each.steps for each in TILES.values()}
+    edges = {3, 6, 12, 16, 24, *spans, *(2 * span for span in spans)}
     return sorted({2, 3} | {edge + step - min(spec.growth, 0) for edge in edges for step in (-1, 0, 1)})
 
 
@@ -62,7 +74,7 @@ def random_arguments(spec: Convolution, length: int, seed: int = 0) -> tuple[Arr
     random = np.random.default_rng([seed, length])
     x = random.standard_normal((1, spec.in_channels, length), np.float32)
     weight = random.standard_normal((spec.out_channels, spec.in_channels, spec.taps), np.float32)
-    weight /= np.float32((spec.in_channels * spec.taps) ** 0.5)
+    weight = (weight / np.float32((spec.in_channels * spec.taps) ** 0.5)).astype(spec.weight_dtype)
     bias = random.standard_normal(spec.out_channels, np.float32)
     affine = alpha = np.zeros(1, np.float32)
     if spec.activation.startswith("adain"):
@@ -80,6 +92,12 @@ def swapped(value: Array) -> Array:
     return np.ascontiguousarray(value.swapaxes(1, 2)) if value.ndim == 3 else value
 
 
+def packed(kernels: ModuleType, spec: Convolution, weight: Array) -> NDArray[Any]:
+    """A weight as `spec` stores it."""
+    layout: NDArray[Any] = kernels.pack_weight(weight.astype(np.float32)).astype(spec.weight_dtype)
+    return layout
+
+
 def run(spec: Convolution, *arguments: Array, kernels: ModuleType = conv1d) -> Array:
     """The convolution of `kernels`; arguments and result are channels first, whatever the kernel's are."""
     x, weight, bias, affine, alpha, *addends = arguments
@@ -87,7 +105,7 @@ def run(spec: Convolution, *arguments: Array, kernels: ModuleType = conv1d) -> A
         addends = [swapped(addend) for addend in addends]
     y = kernel_testing.run(
         kernels.convolution, (spec,), spec.output_shape(x.shape[2] + spec.growth),
-        swapped(x) if spec.reads_channels_last else x, kernels.pack_weight(weight), bias, affine, alpha,
+        swapped(x) if spec.reads_channels_last else x, packed(kernels, spec, weight), bias, affine, alpha,
         *addends, tiled=True,
     )  # fmt: skip
     return swapped(y) if spec.writes_channels_last else y
@@ -137,7 +155,7 @@ def specs(draw: st.DrawFn) -> Convolution:
     taps, dilation = draw(st.integers(1, 6)), draw(st.integers(1, 4))
     reach = dilation * (taps - 1)
     return Convolution(
-        out_channels=draw(st.sampled_from([8, 16, 24])),
+        out_channels=draw(st.sampled_from([32, 64])),
         in_channels=draw(st.integers(1, 20)),
         taps=taps,
         dilation=dilation,
@@ -148,6 +166,7 @@ def specs(draw: st.DrawFn) -> Convolution:
         scale=draw(st.sampled_from([1.0, 0.5])),
         reads_channels_last=draw(st.booleans()),
         writes_channels_last=draw(st.booleans()),
+        weight_dtype=draw(st.sampled_from(["float32", "float16"])),
     )
 
 
@@ -175,7 +194,7 @@ def test_the_order_of_axes_changes_no_bit(name: str, reads_last: bool, writes_la
         np.testing.assert_array_equal(run(other, *arguments), run(spec, *arguments))
 
 
-@pytest.mark.parametrize("name", ["plain", "last", "dilated snake", "eight groups of channels"])
+@pytest.mark.parametrize("name", ["plain", "last of float16", "dilated snake", "eight groups of channels"])
 def test_a_sample_does_not_depend_on_where_the_signal_ends(name: str) -> None:
     spec = SPECS[name]
     arguments = random_arguments(spec, 400)
@@ -204,17 +223,17 @@ def test_number_of_threads_changes_no_bit(name: str) -> None:
 
 
 @settings(max_examples=10)
-@given(rows=st.integers(1, 16), length=st.integers(3, 70))
+@given(rows=st.integers(1, 64), length=st.integers(3, 70))
 def test_output_channels_without_weights_are_zero(rows: int, length: int) -> None:
     x, weight, bias, *others = random_arguments(SPECS["plain"], length)
     bias[rows:] = 0
-    spec = SPECS["plain"] if rows > CHANNEL_BLOCK else Convolution(8, 7, 3, padding=1)
+    spec = SPECS["plain"] if rows > CHANNEL_BLOCK else Convolution(32, 7, 3, padding=1)
     y = run(spec, x, weight[:rows], bias[: spec.out_channels], *others)
     np.testing.assert_array_equal(y[:, :rows], run(SPECS["plain"], x, weight, bias, *others)[:, :rows])
     assert not y[:, rows:].any()
 
 
-@given(out=st.integers(1, 40), channels=st.integers(1, 5), taps=st.integers(1, 4))
+@given(out=st.integers(1, 80), channels=st.integers(1, 5), taps=st.integers(1, 4))
 def test_packing_puts_blocks_of_output_channels_last_and_adds_zeros(
     out: int, channels: int, taps: int
 ) -> None:

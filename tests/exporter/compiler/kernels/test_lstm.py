@@ -26,7 +26,7 @@ HIDDEN = 32
 
 def run(level: str, gates: Array, forward: Array, backward: Array) -> Array:
     hidden, length = forward.shape[1], gates.shape[2]
-    kernel = build(level, lstm.bidirectional_lstm, hidden, TILES[level])
+    kernel = build(level, lstm.bidirectional_lstm, hidden, TILES[level], forward.dtype.name)
     return call(kernel, (1, 2 * hidden, length), gates, lstm.pack_recurrent(forward, backward))
 
 
@@ -71,8 +71,12 @@ def unpack(packed: Array) -> Array:
     ("hidden", "length"),
     [(HIDDEN, 2), (HIDDEN, 17), *((256, length) for length in (2, 3, 12, 15, 16, 17, 62, 200))],
 )
-def test_states_are_those_of_torch_over_a_packed_sequence(level: str, hidden: int, length: int) -> None:
-    layer = random_layer(hidden, length)
+@pytest.mark.parametrize("stored", ["float32", "float16"])
+def test_states_are_those_of_torch_over_a_packed_sequence(
+    level: str, hidden: int, length: int, stored: str
+) -> None:
+    gates, *weights = random_layer(hidden, length)
+    layer = gates, *(weight.astype(stored) for weight in weights)
     expected = torch_lstm(*layer)
     assert relative_error(run(level, *layer), expected) <= 1e-6
 

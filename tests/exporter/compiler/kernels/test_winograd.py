@@ -5,12 +5,14 @@ from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.compiler.kernels import winograd
 from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.toom_cook import SCHEMES
+from exporter.compiler.toom_cook_convolution import stored_factors, toom_cook_convolution
 from tests.exporter.compiler.kernels import test_conv1d
 from tests.exporter.compiler.kernels.test_conv1d import random_arguments, torch_convolution
 from tests.support.kernel_testing import (
@@ -85,6 +87,20 @@ def test_result_is_that_of_torch_at_any_length(name: str, length: int, seed: int
     arguments = random_arguments(SPECS[name], length, seed)
     expected = torch_convolution(SPECS[name], *arguments)
     assert relative_error(run(SPECS[name], *arguments), expected) <= LIMITS[SPECS[name].taps]
+
+
+@pytest.mark.parametrize(("taps", "dilation"), [(2, 1), (3, 5), (7, 3), (11, 1)])
+@pytest.mark.parametrize("length", [3, 17, 400])
+def test_result_of_float16_factors_is_that_of_the_same_factors_in_float64(
+    taps: int, dilation: int, length: int
+) -> None:
+    padding = max(1, dilation * (taps - 1) // 2)
+    spec = replace(convolution(taps, dilation), padding=padding, activation="none", weight_dtype="float16")
+    arguments = random_arguments(spec, length)
+    x, weight, bias = (torch.from_numpy(value.astype(np.float32)) for value in arguments[:3])
+    factors = stored_factors(weight, lambda value: value.half())
+    expected = toom_cook_convolution(x, factors, taps, padding, dilation) + bias[:, None]
+    assert relative_error(run(spec, *arguments), expected.numpy()) <= LIMITS[taps]
 
 
 @pytest.mark.parametrize(
