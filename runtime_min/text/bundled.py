@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -34,6 +35,7 @@ EXTENSION, ACCENTS = "text", "accents"
 ENGLISH = ("en-us", "en-gb")
 _FIRST_PART, _PART, _WINDOW = 300, 1_000, 3_000
 """Characters of a text that are read together: at least, for the first part and the others, and at most."""
+_CLOSED = re.compile(r"\](?!\()|\)")
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,14 @@ def _parts(text: str) -> Iterator[str]:
         window = text[start : start + _WINDOW]
         # The last one may go on after the window.
         ends = [next_start for next_start, _ in find_sentences(window)[1:]]
-        end = next((end for end in ends if end >= wanted), 0) or window.rfind(" ") + 1 or len(window)
+        end = next((end for end in ends if end >= wanted), 0) or _cut(window)
         yield window[:end]
         start, wanted = start + end, _PART
     yield text[start:]
+
+
+def _cut(window: str) -> int:
+    """Returns where to cut what has no end of a sentence: between words, and not within a control."""
+    end = window.rfind(" ") + 1 or len(window)
+    opened = window.rfind("[", 0, end)
+    return opened if opened > 0 and not _CLOSED.search(window, opened, end) else end

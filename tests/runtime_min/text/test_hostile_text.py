@@ -80,3 +80,13 @@ def test_a_long_text_in_parts_is_spoken_as_at_once(seed: int) -> None:
     parts = list(_parts(text))
     assert len(parts) > 1
     assert [word for part in parts for word in g2p(part)] == g2p(text)
+
+
+@pytest.mark.parametrize("control", ["[b c](/d e/)", "[pause:0.5s]", "[b](+1)"])
+@pytest.mark.parametrize("filler", ["a ", "a"])
+def test_no_part_ends_within_a_control(control: str, filler: str) -> None:
+    for length in range(2_980, 3_010, 2):
+        text = (filler * 3_000)[:length] + control + filler * 500
+        parts = list(_parts(text))
+        assert "".join(parts) == text
+        assert any(control in part for part in parts)
