@@ -10,6 +10,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 REQUESTS = Counter("kokoro_requests", "Requests for speech.", ["status"])
 FIRST_BYTES = Histogram("kokoro_first_bytes_seconds", "Time from a request to the first bytes of its speech.")
 AUDIO = Counter("kokoro_audio_seconds", "Speech that was made, in seconds.")
+UNSPOKEN = Counter("kokoro_unspoken_words", "Words of texts that could not be spoken.")
 WAITING = Gauge(
     "kokoro_waiting_pieces", "Pieces that wait or are being computed.", multiprocess_mode="livesum"
 )

@@ -44,6 +44,7 @@ def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
         samples = audio.samples if request.volume == 1 else request.volume * audio.samples
         seconds = len(samples) / SAMPLE_RATE
         metrics.AUDIO.inc(seconds)
+        metrics.UNSPOKEN.inc(len(audio.unspoken))
         data = output.encode(samples)
         yield SpokenPiece(data, audio.words, len(audio.phonemes), seconds, audio.unspoken)
     yield SpokenPiece(output.finish(), (), 0, 0.0)

@@ -12,7 +12,7 @@ import pytest
 from wyoming.client import AsyncTcpClient
 from wyoming.tts import Synthesize
 
-from tests.kokoro_server.test_clients import CAPTIONS, answered
+from tests.kokoro_server.test_clients import CAPTIONS, answered, figure
 from tests.support.fake_speech import Running, serving
 from tests.support.text_bundle import TextBundle, count_read
 
@@ -63,6 +63,7 @@ def test_what_cannot_be_spoken_is_part_of_the_answer(server: Running) -> None:
     assert [word for line in lines for word in line["unspoken"]] == unspoken
     with answered(server.port, CAPTIONS, **fields, stream=False) as answer:
         assert json.loads(answer.read())["unspoken"] == unspoken
+    assert figure(server.port, "kokoro_unspoken_words_total") >= 4
     with answered(server.port, **fields, stream_format="sse") as answer:
         *_, done = [line for line in answer.read().decode().splitlines() if line]
     assert json.loads(done.removeprefix("data: "))["unspoken"] == unspoken
