@@ -1,6 +1,6 @@
-"""Trains the network that spells words out, on misaki's lexicon, and writes it as 8-bit integers.
+"""Trains the network that spells words out, on misaki's lexicons, and writes it as 8-bit integers.
 
-    python -m training.train_letter_to_sound us exporter/text/data/en-us.spelling.bin
+    python -m training.train_letter_to_sound exporter/text/data/spelling.bin
 
 A twentieth of the stems is held out, with all words of a stem, and measured at the end by the runtime's code.
 """
@@ -14,7 +14,6 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,21 +21,55 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from runtime_min.text.letter_to_sound import BEFORE, HISTORY, SPELLING, STRESSED, LetterToSound, letter_values
+from runtime_min.text.letter_to_sound import (
+    AROUND,
+    BEFORE,
+    HISTORY,
+    MAGIC,
+    NAME_BYTES,
+    SPELLING,
+    STRESSED,
+    WORD_DIVISOR,
+    LetterToSound,
+    letter_values,
+    neighbours,
+)
 
 from .alignment import align, phonemes_of
 
-FEATURES, WIDTH, HIDDEN = 40_000, 32, 128
-EPOCHS = 8
-DROPPED = 0.1
+FEATURES, WIDTH, HIDDEN = 40_000, 32, 256
+EPOCHS = 6
+DROPPED, DROPPED_HIDDEN = 0.25, 0.2
 RATE, RATE_OF_LAYERS = 0.01, 0.003
-BATCH = 2_048
+BATCH = 256
 RAREST = 20
+LARGEST, LARGEST_OF_EMBEDDINGS = 127, 40
 SEED = 0
+DIALECTS = ("us", "gb")
 _ENDING = re.compile("(ing|edly|ed|ers|er|est|es|s|ly|ness|able|ment|ation|ion|or|al|ity|y|e)$")
 _KEPT_BITS = 12
+_UNUSED = -(2**30)
 
 Words = list[tuple[str, str]]
+
+
+class AlignedWord(NamedTuple):
+    """A word of a lexicon."""
+
+    letters: str
+    chunks: list[str]
+    """The phonemes of each letter."""
+    british: bool
+
+
+class Examples(NamedTuple):
+    """The letters of words, one word after the other."""
+
+    features: torch.Tensor
+    """Indices of the features, of shape (letters, features)."""
+    labels: torch.Tensor
+    lengths: torch.Tensor
+    """The number of letters of each word."""
 
 
 class Network(torch.nn.Module):
@@ -47,21 +80,25 @@ class Network(torch.nn.Module):
         self.embeddings = torch.nn.EmbeddingBag(FEATURES + 1, WIDTH, mode="sum", padding_idx=FEATURES)
         torch.nn.init.normal_(self.embeddings.weight, std=0.1)
         self.embeddings.weight.data[FEATURES] = 0
-        self.layers = torch.nn.ModuleList([torch.nn.Linear(WIDTH, HIDDEN), torch.nn.Linear(HIDDEN, classes)])
+        self.layers = torch.nn.ModuleList(
+            [
+                torch.nn.Linear((len(AROUND) + 2) * WIDTH, HIDDEN),
+                torch.nn.Linear(HIDDEN, classes),
+            ]
+        )
 
-    def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """Returns the scores of the classes, from the indices of the features."""
-        hidden = self.layers[0](torch.relu(self.embeddings(features)))
-        scores: torch.Tensor = self.layers[1](torch.relu(hidden))
+    def forward(self, features: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Returns the scores of the classes for the letters of words."""
+        spelling = self.embeddings(features[:, : len(SPELLING)])
+        here = torch.relu(spelling + self.embeddings(features[:, len(SPELLING) :]))
+        padded = torch.nn.functional.pad(torch.relu(spelling), (0, 0, 0, 1))
+        around = padded[torch.from_numpy(neighbours(lengths.numpy()))].flatten(1)
+        numbers = torch.arange(len(lengths)).repeat_interleave(lengths)
+        words = torch.zeros(len(lengths), WIDTH).index_add(0, numbers, padded[:-1]) / WORD_DIVISOR
+        hidden = self.layers[0](torch.cat([here, around, words[numbers]], 1))
+        kept = torch.nn.functional.dropout(torch.relu(hidden), DROPPED_HIDDEN, self.training)
+        scores: torch.Tensor = self.layers[1](kept)
         return scores
-
-
-class Examples(NamedTuple):
-    """The letters of words."""
-
-    features: npt.NDArray[np.uint32]
-    """Hashes, of shape (features, letters)."""
-    labels: npt.NDArray[np.int64]
 
 
 def lexicon(dialect: str) -> Words:
@@ -93,30 +130,47 @@ def held_out(word: str) -> bool:
     return zlib.crc32(stem(word).encode()) % 20 == 0
 
 
-def examples(words: Sequence[str], chunks: Sequence[list[str]], number: dict[str, int]) -> Examples:
-    """Returns the features and the labels of the letters of words."""
-    columns = []
-    for word, spoken in zip(words, chunks, strict=True):
-        values = letter_values(word)
-        before = np.array([0, 0, 0, *(number[chunk] + 1 for chunk in spoken)], np.uint64)
-        values[BEFORE] = [before[2:-1], before[1:-2], before[:-3]]
-        stress = next((index for index, chunk in enumerate(spoken) if "ˈ" in chunk), len(spoken))
-        values[STRESSED, stress + 1 :] = 1
-        columns.append(values)
-    values = np.concatenate(columns, 1)
-    hashes = np.concatenate(
-        [((part @ values) >> np.uint64(32)).astype(np.uint32) for part in (SPELLING, HISTORY)]
-    )
-    return Examples(hashes, np.array([number[chunk] for chunk in chain.from_iterable(chunks)]))
+def aligned_words(dialect: str) -> list[AlignedWord]:
+    """Returns the words of a dialect that are not held out."""
+    words = lexicon(dialect)
+    return [
+        AlignedWord(word, spoken, dialect == "gb")
+        for (word, _), spoken in zip(words, align(words), strict=True)
+        if spoken and not held_out(word)
+    ]
+
+
+def hashes_of(word: AlignedWord, number: dict[str, int]) -> npt.NDArray[np.uint32]:
+    """Returns the hashes of a word's features, of shape (features, letters)."""
+    values = letter_values(word.letters, word.british)
+    before = np.array([0, 0, 0, *(number[chunk] + 1 for chunk in word.chunks)], np.uint64)
+    values[BEFORE] = [before[2:-1], before[1:-2], before[:-3]]
+    stress = next((index for index, chunk in enumerate(word.chunks) if "ˈ" in chunk), len(word.chunks))
+    values[STRESSED, stress + 1 :] = 1
+    return np.concatenate([part @ values >> np.uint64(32) for part in (SPELLING, HISTORY)]).astype(np.uint32)
 
 
 def known_features(hashes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """Returns the hashes of the most frequent features, ascending."""
-    found, counts = np.unique(hashes, return_counts=True)
-    return np.sort(found[np.argsort(-counts, kind="stable")[:FEATURES]])
+    found, counts = zip(*(np.unique(row, return_counts=True) for row in hashes), strict=True)
+    frequent = np.argsort(-np.concatenate(counts), kind="stable")[:FEATURES]
+    return np.sort(np.concatenate(found)[frequent])
 
 
-def fit(features: npt.NDArray[np.int32], labels: npt.NDArray[np.int64], classes: int) -> Network:
+def examples(words: Sequence[AlignedWord], number: dict[str, int]) -> tuple[Examples, npt.NDArray[np.uint32]]:
+    """Returns the examples, and the hashes of the features that are kept."""
+    hashes = np.concatenate([hashes_of(word, number) for word in words], 1)
+    lengths = [len(word.letters) for word in words]
+    known = known_features(hashes)
+    for row in hashes:
+        places = np.minimum(np.searchsorted(known, row), FEATURES - 1)
+        row[:] = np.where(known[places] == row, places, FEATURES)
+    labels = [number[chunk] for word in words for chunk in word.chunks]
+    features = torch.from_numpy(hashes.view(np.int32).T.copy())
+    return Examples(features, torch.tensor(labels), torch.tensor(lengths)), known
+
+
+def fit(data: Examples, classes: int) -> Network:
     """Returns a network that minimises the cross entropy."""
     torch.manual_seed(SEED)
     network = Network(classes)
@@ -126,51 +180,58 @@ def fit(features: npt.NDArray[np.int32], labels: npt.NDArray[np.int64], classes:
             {"params": network.layers.parameters(), "lr": RATE_OF_LAYERS},
         ],
         betas=(0.9, 0.99),
+        fused=True,
     )
-    inputs, targets = torch.from_numpy(features), torch.from_numpy(labels)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, EPOCHS * -(-len(targets) // BATCH))
+    steps = EPOCHS * -(-len(data.lengths) // BATCH)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, steps)
+    firsts = data.lengths.cumsum(0) - data.lengths
     for epoch in range(EPOCHS):
         total = 0.0
-        for batch in torch.randperm(len(targets)).split(BATCH):
-            seen = inputs[batch]
+        for batch in torch.randperm(len(data.lengths)).split(BATCH):
+            lengths = data.lengths[batch]
+            starts = firsts[batch] - (lengths.cumsum(0) - lengths)
+            rows = starts.repeat_interleave(lengths) + torch.arange(int(lengths.sum()))
+            seen = data.features[rows]
             seen = seen.masked_fill(torch.rand(seen.shape) < DROPPED, FEATURES)
-            loss = torch.nn.functional.cross_entropy(network(seen), targets[batch])
+            loss = torch.nn.functional.cross_entropy(network(seen, lengths), data.labels[rows])
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimiser.step()
             schedule.step()
-            total += loss.item() * len(batch)
-        print(f"epoch {epoch + 1}: {total / len(targets):.4f}", flush=True)
+            total += loss.item() * len(rows)
+        print(f"epoch {epoch + 1}: {total / len(data.labels):.4f}", flush=True)
     return network
 
 
-def pack(network: Network, known: npt.NDArray[np.uint32], classes: Sequence[str]) -> bytes:
-    """Returns the data of `LetterToSound`."""
+def pack(
+    network: Network, known: npt.NDArray[np.uint32], classes: Sequence[str], used: npt.NDArray[np.bool_]
+) -> bytes:
+    """Returns the data of `LetterToSound`; `used` tells which dialect has which class."""
     embeddings = network.embeddings.weight.detach().numpy()
     layers = [(layer.weight.detach().numpy().T, layer.bias.detach().numpy()) for layer in network.layers]
-    steps = [_integers(weights) for weights in (embeddings, *(weights for weights, _ in layers))]
+    steps = [
+        _integers(embeddings, LARGEST_OF_EMBEDDINGS),
+        *(_integers(weights, LARGEST) for weights, _ in layers),
+    ]
     scale = steps[0][1] * steps[1][1]
-    biases = [np.rint(layers[0][1] * scale)]
     # A hidden unit of 1 keeps 12 bits.
     shift = max(0, int(np.log2(scale)) - _KEPT_BITS)
     units = scale / 2**shift * steps[2][1]
-    biases.append(np.rint(layers[1][1] * units))
-    counts = np.array([len(known), WIDTH, HIDDEN, len(classes), shift, round(units)], "<u4")
-    names = np.array([name.encode() for name in classes], "S16")
     parts = [
-        counts,
-        names,
-        known.astype("<u4"),
-        *(bias.astype("<i4") for bias in biases),
+        np.array([len(known), WIDTH, HIDDEN, len(classes), shift, round(units)], "<u4"),
+        np.array([name.encode() for name in classes], f"S{NAME_BYTES}"),
+        np.diff(known, prepend=np.uint32(0)).astype("<u4"),
+        np.rint(layers[0][1] * scale).astype("<i4"),
+        np.where(used, np.rint(layers[1][1] * units), _UNUSED).astype("<i4"),
         *(part for part, _ in steps),
     ]
-    return b"".join(part.tobytes() for part in parts)
+    return MAGIC + zlib.compress(b"".join(part.tobytes() for part in parts), 9)
 
 
-def _integers(weights: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], float]:
-    """Returns weights as integers and their scale; the largest of 100,000 are clipped."""
-    scale = 127 / float(np.quantile(np.abs(weights), 0.99999))
-    return np.clip(np.rint(weights * scale), -127, 127).astype(np.int8), scale
+def _integers(weights: npt.NDArray[np.float32], largest: int) -> tuple[npt.NDArray[np.int8], float]:
+    """Returns weights as integers up to `largest`, and their scale; the largest of 100,000 are clipped."""
+    scale = largest / float(np.quantile(np.abs(weights), 0.99999))
+    return np.clip(np.rint(weights * scale), -largest, largest).astype(np.int8), scale
 
 
 def distance(first: Sequence[str], second: Sequence[str]) -> int:
@@ -186,12 +247,12 @@ def distance(first: Sequence[str], second: Sequence[str]) -> int:
     return row[-1]
 
 
-def measure(model: LetterToSound, words: Words) -> None:
+def measure(model: LetterToSound, words: Words, british: bool) -> None:
     """Prints the phoneme error rates and the share of words that are right."""
     plain = str.maketrans("", "", "ˈˌ")
     for name, table in (("without stress", plain), ("with stress", {})):
         pairs = [
-            (phonemes_of(right.translate(table)), phonemes_of(model.phonemes(word).translate(table)))
+            (phonemes_of(right.translate(table)), phonemes_of(model.phonemes(word, british).translate(table)))
             for word, right in words
         ]
         errors = sum(distance(right, given) for right, given in pairs) / sum(len(right) for right, _ in pairs)
@@ -200,29 +261,26 @@ def measure(model: LetterToSound, words: Words) -> None:
 
 
 def main() -> None:
-    """Trains one dialect's network, writes it and prints its figures."""
+    """Trains the network, writes it and prints its figures."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("dialect", choices=("us", "gb"))
     parser.add_argument("output", type=Path)
     arguments = parser.parse_args()
-    words = lexicon(arguments.dialect)
-    aligned = [(word, chunks) for (word, _), chunks in zip(words, align(words), strict=True) if chunks]
-    counts = Counter(chain.from_iterable(chunks for _, chunks in aligned))
-    classes = sorted(chunk for chunk, count in counts.items() if count >= RAREST)
-    training = [
-        (word, chunks) for word, chunks in aligned if not held_out(word) and set(classes).issuperset(chunks)
-    ]
-    test = [(word, phonemes) for word, phonemes in words if held_out(word)]
-    print(f"{len(training)} words, {len(test)} held out, {len(classes)} classes", flush=True)
-    number = {chunk: index for index, chunk in enumerate(classes)}
-    data = examples([word for word, _ in training], [chunks for _, chunks in training], number)
-    known = known_features(data.features)
-    rows = np.minimum(np.searchsorted(known, data.features), len(known) - 1)
-    features = np.where(known[rows] == data.features, rows, FEATURES).astype(np.int32).T.copy()
-    arguments.output.write_bytes(pack(fit(features, data.labels, len(classes)), known, classes))
-    measure(LetterToSound(arguments.output.read_bytes()), test)
+    aligned = [word for dialect in DIALECTS for word in aligned_words(dialect)]
+    counts = Counter((word.british, chunk) for word in aligned for chunk in word.chunks)
+    frequent = {key for key, count in counts.items() if count >= RAREST}
+    classes = sorted({chunk for _, chunk in frequent})
+    used = np.array([[(british, name) in frequent for name in classes] for british in (False, True)])
+    words = [word for word in aligned if all((word.british, chunk) in frequent for chunk in word.chunks)]
+    print(f"{len(words)} words, {len(classes)} classes", flush=True)
+    data, known = examples(words, {chunk: index for index, chunk in enumerate(classes)})
+    arguments.output.write_bytes(pack(fit(data, len(classes)), known, classes, used))
+    model = LetterToSound(arguments.output.read_bytes())
+    for dialect in DIALECTS:
+        test = [(word, phonemes) for word, phonemes in lexicon(dialect) if held_out(word)]
+        print(f"{dialect}: {len(test)} held-out words")
+        measure(model, test, dialect == "gb")
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ def text_files(languages: tuple[str, ...]) -> ExtensionFiles:
     data = package_files("exporter.text") / "data"
     files: dict[str, bytes] = {}
     entries: dict[str, dict[str, str]] = {}
+    weights = ("tagger.bin", "homographs.bin", "spelling.bin")
     for language in [each for each in languages if each in LEXICONS]:
-        weights = ("tagger.bin", "homographs.bin", f"{language}.spelling.bin")
         files |= {f"text/{name}": (data / name).read_bytes() for name in weights}
         lexicon = f"text/{language}.lexicon.bin"
         files[lexicon] = pack_lexicon(language)

@@ -107,8 +107,13 @@ class BundledText:
             letter_to_sound = self._read(LetterToSound, paths.letter_to_sound)
         except (ValueError, TypeError) as failure:
             raise TextDataError("the weights", failure) from None
+        british = language == "en-gb"
         return f"the bundle ({language})", English(
-            lexicon, language == "en-gb", tagger.tag, homographs.choose, letter_to_sound.phonemes
+            lexicon,
+            british,
+            tagger.tag,
+            homographs.choose,
+            partial(letter_to_sound.phonemes, british=british),
         )
 
     def _read(self, kind: Callable[[bytes], _Data], path: str) -> _Data:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from exporter.model.config import OFFICIAL_CONFIG, read_config
@@ -18,6 +18,7 @@ from runtime_min.text.lexicon import Lexicon
 from runtime_min.text.tagger import Tagger
 from tests.support.paths import ROOT, SHARED
 
+LETTER_TO_SOUND = LetterToSound((ROOT / "exporter/text/data/spelling.bin").read_bytes())
 GOLDEN = SHARED / "text" / "golden"
 
 
@@ -53,7 +54,7 @@ def whole_english(language: str = "en-us") -> English:
         language == "en-gb",
         Tagger((data / "tagger.bin").read_bytes()).tag,
         Homographs((data / "homographs.bin").read_bytes()).choose,
-        LetterToSound((data / f"{language}.spelling.bin").read_bytes()).phonemes,
+        partial(LETTER_TO_SOUND.phonemes, british=language == "en-gb"),
     )
 
 
