@@ -51,5 +51,5 @@ def seconds(written: str) -> float:
         if duration <= LONGEST_PAUSE:
             return duration
     raise MarkupError(
-        f"The pause {written!r} is wrong: expected 0s to {LONGEST_PAUSE:g}s, such as 0.5s or 500ms."
+        f"The pause {written!r:.60} is wrong: expected 0s to {LONGEST_PAUSE:g}s, such as 0.5s or 500ms."
     )

@@ -27,6 +27,8 @@ _STRENGTHS = {"none": 0.0, "x-weak": 0.1, "weak": 0.25, "medium": 0.5, "strong":
 """Seconds."""
 _RATES = {"x-slow": 0.5, "slow": 0.75, "medium": 1.0, "default": 1.0, "fast": 1.25, "x-fast": 1.75}
 _RATE = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,4})?)(%?)")
+_PHONEMES = re.compile(r"[^()\n]+")
+_NO_BRACKETS = str.maketrans("[]", "()")
 _SPELLED = ("characters", "spell-out", "digits")
 _AS_WRITTEN = ("cardinal", "number", "ordinal", "date", "time", "telephone", "currency", "fraction", "unit")
 """Kinds of `say-as` that a text's own form tells."""
@@ -66,6 +68,13 @@ class _Builder(ElementTree.TreeBuilder):
         """Refuses entities, with which a short document can become an endless text."""
         raise MarkupError("The SSML has a DOCTYPE: expected a document without one.")
 
+    # The base class joins the text around each comment anew, in quadratic time.
+    def comment(self, text: str | None, /) -> None:  # type: ignore[override]
+        """Leaves comments out."""
+
+    def pi(self, target: str, text: str | None = None, /) -> None:  # type: ignore[override]
+        """Leaves processing instructions out."""
+
 
 def _parse(markup: str) -> ElementTree.Element:
     parser = ElementTree.XMLParser(target=_Builder())
@@ -75,7 +84,7 @@ def _parse(markup: str) -> ElementTree.Element:
     except (ElementTree.ParseError, UnicodeEncodeError) as error:
         raise MarkupError(f"The SSML is not well-formed XML: {error}.") from None
     if _name(root) != "speak":
-        raise MarkupError(f"The SSML begins with <{_name(root)}>: expected <speak>.")
+        raise MarkupError(f"The SSML begins with <{_name(root):.60}>: expected <speak>.")
     _check_attributes(root)
     return root
 
@@ -85,18 +94,18 @@ class _Reader:
 
     def __init__(self) -> None:
         self.segments: list[Segment] = []
-        self._text = ""
+        self._text: list[str] = []
 
     def read(self, element: ElementTree.Element, setting: _Setting, depth: int) -> None:
         """Reads the content of an element that may contain others."""
         if depth > _DEEPEST:
             raise MarkupError(f"The SSML is nested deeper than {_DEEPEST} elements: expected fewer levels.")
-        self._text += element.text or ""
+        self._text.append(element.text or "")
         for child in element:
             name = _name(child)
             _check_attributes(child)
             if name in _WITHIN_SENTENCES:
-                self._text += _spoken(child, name)
+                self._text.append(_spoken(child, name))
             else:
                 self.end_segment(setting)
                 if name == "break":
@@ -104,11 +113,12 @@ class _Reader:
                 inner = _inner(child, name, setting)
                 self.read(child, inner, depth + 1)
                 self.end_segment(inner)
-            self._text += child.tail or ""
+            self._text.append(child.tail or "")
 
     def end_segment(self, setting: _Setting) -> None:
         """Makes a segment of the text since the last one."""
-        text, self._text = " ".join(self._text.split()), ""
+        text = " ".join("".join(self._text).split())
+        self._text.clear()
         if text:
             self.segments.append(Segment(text, setting.voice, setting.speed))
 
@@ -140,14 +150,17 @@ def _inner(element: ElementTree.Element, name: str, setting: _Setting) -> _Setti
 def _spoken(element: ElementTree.Element, name: str) -> str:
     """Returns the text of an element that changes how its own text is spoken."""
     if len(element):
-        raise MarkupError(f"The SSML has <{_name(element[0])}> within <{name}>: expected text alone.")
+        raise MarkupError(f"The SSML has <{_name(element[0]):.60}> within <{name}>: expected text alone.")
     text = " ".join((element.text or "").split())
     if name == "sub":
         return _required(element, "alias")
     if name == "phoneme":
         if element.get("alphabet", "ipa") != "ipa":
             raise _wrong(element, "alphabet", "ipa")
-        return f"[{text or '-'}](/{_required(element, 'ph')}/)"
+        phonemes = _required(element, "ph")
+        if not _PHONEMES.fullmatch(phonemes):
+            raise _wrong(element, "ph", "phonemes without brackets")
+        return f"[{text.translate(_NO_BRACKETS) or '-'}](/{phonemes}/)"
     kind = _required(element, "interpret-as")
     if kind not in (*_SPELLED, *_AS_WRITTEN):
         raise _wrong(element, "interpret-as", ", ".join((*_SPELLED, *_AS_WRITTEN)))
@@ -162,11 +175,11 @@ def _name(element: ElementTree.Element) -> str:
 def _check_attributes(element: ElementTree.Element) -> None:
     name = _name(element)
     if name not in _ATTRIBUTES:
-        raise MarkupError(f"The SSML has <{name}>: expected one of {', '.join(_ATTRIBUTES)}.")
+        raise MarkupError(f"The SSML has <{name:.60}>: expected one of {', '.join(_ATTRIBUTES)}.")
     for attribute in element.attrib:
         if attribute.rpartition("}")[2] not in _ATTRIBUTES[name]:
             known = ", ".join(_ATTRIBUTES[name]) or "none"
-            raise MarkupError(f"<{name}> of the SSML has the attribute {attribute!r}: expected {known}.")
+            raise MarkupError(f"<{name}> of the SSML has the attribute {attribute!r:.60}: expected {known}.")
 
 
 def _required(element: ElementTree.Element, attribute: str) -> str:
@@ -178,4 +191,6 @@ def _required(element: ElementTree.Element, attribute: str) -> str:
 
 def _wrong(element: ElementTree.Element, attribute: str, expected: str) -> MarkupError:
     found = element.get(attribute)
-    return MarkupError(f"<{_name(element)}> of the SSML has the {attribute} {found!r}: expected {expected}.")
+    return MarkupError(
+        f"<{_name(element)}> of the SSML has the {attribute} {found!r:.60}: expected {expected}."
+    )

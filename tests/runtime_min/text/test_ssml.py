@@ -20,6 +20,7 @@ from runtime_min.text.ssml import read_ssml
     [
         ("Hello, world!", [Segment("Hello, world!", None, 1.0)]),
         ("One.<break time='500ms'/>Two.", [Segment("One.", None, 1.0, 0.5), Segment("Two.", None, 1.0)]),
+        ("One<!-- no --> and<?no no?> two", [Segment("One and two", None, 1.0)]),
         ("One<break/>two", [Segment("One", None, 1.0, 0.5), Segment("two", None, 1.0)]),
         ("a<break strength='weak'/><break time='2s'/>b",
          [Segment("a", None, 1.0, 2.0), Segment("b", None, 1.0)]),
@@ -53,6 +54,7 @@ def test_elements_become_segments(content: str, segments: list[Segment]) -> None
         ("<speak><voice>a</voice></speak>", "<voice> of the SSML has no name"),
         ("<speak><sub alias='a'><p/></sub></speak>", "has <p> within <sub>: expected text alone"),
         ("<speak><phoneme alphabet='x-sampa' ph='a'>a</phoneme></speak>", "alphabet 'x-sampa': expected ipa"),
+        ("<speak><phoneme ph='a)'>a</phoneme></speak>", "ph 'a\\)': expected phonemes without brackets"),
         ("<speak><say-as interpret-as='x'>a</say-as></speak>", "interpret-as 'x': expected characters"),
         ("<!DOCTYPE speak [<!ENTITY a 'b'>]><speak>&a;</speak>", "DOCTYPE"),
         ("<speak>" + "<p>" * 60 + "</p>" * 60 + "</speak>", "nested deeper"),
@@ -62,6 +64,28 @@ def test_elements_become_segments(content: str, segments: list[Segment]) -> None
 def test_what_is_not_supported_is_named_with_what_is(markup: str, message: str) -> None:
     with pytest.raises(MarkupError, match=message):
         read_ssml(markup)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<{}/>",
+        "<speak {}='1'/>",
+        "<speak><{}/></speak>",
+        "<speak><break time='{}'/></speak>",
+        "<speak><break strength='{}'/></speak>",
+        "<speak><sub alias='a'><{}/></sub></speak>",
+    ],
+)
+def test_errors_are_short(markup: str) -> None:
+    with pytest.raises(MarkupError) as error:
+        read_ssml(markup.format("a" * 100_000))
+    assert len(str(error.value)) < 300
+
+
+def test_phonemes_are_those_of_any_text() -> None:
+    document = "<speak><phoneme ph='ˈA'>a[1] (b)](/c/)</phoneme></speak>"
+    assert read_ssml(document) == [Segment("[a(1) (b))(/c/)](/ˈA/)", None, 1.0)]
 
 
 @given(st.text())
