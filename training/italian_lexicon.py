@@ -2,8 +2,8 @@
 
     python -m training.italian_lexicon WIKIPRON.tsv PAGES FREQUENCIES.txt exporter/text/data/it.accents.txt
 
-A word is listed if it is in the frequency list or in WikiPron, and Wiktionary has its accent or its
-lemma's.
+A word is listed if it is in the frequency list or in WikiPron, or the third person plural of a verb, and
+Wiktionary has its accent or its lemma's.
 """
 
 from __future__ import annotations
@@ -44,13 +44,19 @@ def main() -> None:
     spoken = phonemes(options.wikipron)
     lines = options.frequencies.read_text(encoding="utf-8").splitlines()
     wanted = {word for line in lines if WORD.fullmatch(word := line.split()[0])} | spoken.keys()
-    known = with_forms(respellings(options.pages), verbs(options.pages), wanted)
+    templates = verbs(options.pages)
+    forms = (plain(form) for verb in templates.items() for form in verb_forms(*verb))
+    # The rules take all others for adjectives in -ano.
+    wanted |= {form for form in forms if form.endswith(("ano", "ono"))}
+    known = with_forms(respellings(options.pages), templates, wanted)
     for word in wanted & spoken.keys() - known.keys():
         if marked := from_phonemes(word, spoken[word]):
             known[word] = marked
+    # Many speakers voice every z at the beginning, and the rules do.
+    voiced = {word: re.sub("^z", "ż", marked) for word, marked in sorted(known.items())}
     misread = {
         word: marked
-        for word, marked in sorted(known.items())
+        for word, marked in voiced.items()
         if word in wanted and word not in _ARTICLES and sounds(accented(word, {}), "ˈ") != sounds(marked, "ˈ")
     }
     text = "\n".join(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 _BELOW_20 = (
     "zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici "
@@ -47,6 +48,7 @@ _ROMAN_DIGITS = {"": 0, "I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VI
 _PARTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|°[cf]|[^\W\d_]+(?:'[^\W\d_]+)*'?|\S")
 
 
+@lru_cache(maxsize=4096)
 def in_letters(written: str) -> str:
     """Returns what is between two spaces in words of lower-case letters, separated by spaces.
 

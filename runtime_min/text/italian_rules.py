@@ -35,7 +35,7 @@ _ENDINGS = [
         ),
         (_CLOSED, r"([aeiou])(?:(?:bbi|cci|gli|ss|ng|lg|sci)ano|scono)|^(e)rano|^s(i)ano"),
         # -ico, -ologo, -issimo, -udine: the vowel before the ending.
-        (_OPEN, r"([aeiou])(?:[tngfslrmpdb]|st|ttr)ic(?:[oai]|h[ei])"),
+        (_OPEN, r"([aeiou])(?:[tngfslrmpdb]|st|ttr)ic(?:[oai]|h[ei])|(a)ic(?:[oai]|h[ei])"),
         (_OPEN, r"([oi])(?:log|graf|metr|gen|fon|fag|fer|nim|ssid|drom)h?[oaie]|([iae])(?:ssim|sim)[oaie]"),
         (_OPEN, r"([aiou])col[oaie]|([aiuo])gin[ei]|(u)din[ei]|([aio])(?:b|v|g|mp|t)ol[oaie]|(o)rmul[oaie]"),
         (_OPEN, r"([aeiou])(?:n[gd]|rg|gg|lv|lg|mp|st)e(?:re|rs?i|rl[oaie])"),
@@ -58,8 +58,8 @@ _SOUNDS = [
         ("c'(?=[eièéì])", "ʧ"), ("gl'", "ʎ"), ("ch?'", "k"), ("d'", "d"),
         ("ph", "f"), ("sh", "ʃ"), ("th", "t"), ("ck", "k"), ("x", "ks"), ("j", "ʤ"),
         (rf"(?<=[{_VOWEL}])y(?=[{_VOWEL}])", "j"), ("y", "i"),
-        (rf"gli(?=[{_VOWEL}])", "ʎ"), (rf"gli$|(?<=[{_VOWEL}])gl(?=[iì])(?!i[cns])", "ʎi"), ("ʎii", "ʎi"),
-        (rf"(?<=[{_ACCENTED}])gn", "ɲɲ"), ("gn", "ɲ"),
+        (rf"gli(?=[{_VOWEL}])|(?<=[{_VOWEL}])gl(?=[iì])(?!i[cfg])", "ʎ"),
+        (rf"(?<=[{_ACCENTED}])gn(?=[aeiou]$)", "ɲɲ"), ("gn", "ɲ"),
         (rf"sci(?=[{_HARD}])|sc(?=[{_SOFT}])", "ʃ"),
         ("ch", "k"), ("gh", "G"), ("cqu", "kkw"), ("qu", "kw"), ("q", "k"), (rf"gu(?=[{_VOWEL}])", "Gw"),
         (rf"cci(?=[{_HARD}])|cc(?=[{_SOFT}])", "ʧʧ"), (rf"ggi(?=[{_HARD}])|gg(?=[{_SOFT}])", "ʤʤ"),
@@ -68,12 +68,13 @@ _SOUNDS = [
         (rf"(?<!s)s(?=[bdGvmnlrʤ])|(?<=[{_VOWEL}])s(?=[{_VOWEL}])", "Z"),
         ("z", "ʦ"), ("ż", "ʣ"), ("Z", "z"), ("G", "ɡ"), ("n(?=ɡ)", "ŋ"),
         ("(?<=ìss)ero$", "eɾo"), ("ss", "S"), ("rr", "rɾ"), (r"([pbtdkɡʧʤʦʣ])\1", r"\1ː"),
-        ("(?<=[aà])r(?=[aà])|(?<=[aeiou])r(?=[àò]$)", "ɾ"),
-        (f"(?<=[{_VOWEL}]r)ài$", "àːɪ"), ("ài$", "àj"), (rf"([aà])i(?=[^{_VOWEL}'])", r"\1Y"),
+        ("(?<=[aà])r(?=[aà](?!i$))|(?<=[aeiou])r(?=[àò]$)", "ɾ"),
+        ("(?<=r)ài$", "àːɪ"), ("ài$", "àj"), (rf"([aà])i(?=[^{_VOWEL}'])", r"\1Y"),
         # i and u before a vowel
         (rf"\bu(?=[{_VOWEL}])", "w"), (rf"\bi(?=[{_VOWEL}])", "j"),
-        ("(?<=..)i(?=èr[eaio]|ènte$)|(?<=[zʦ])i(?=ó|onà)", "I"),
-        (rf"(?<=[lrɾou])i(?=[{_VOWEL}])|(?<=[nv]v)i(?=[{_VOWEL}])|(?<=[{_ACCENTED}])i|i(?=[oa]$)", "I"),
+        ("(?<=..)i(?=èr[eaio]|ènte$)|(?<=ʦ)i(?=ó|onàl)|(?<=z)i(?=[oó])", "I"),
+        (rf"(?:(?<=[lrɾou])|(?<=[nv]v))i(?=[{_VOWEL}])|(?<=[^{_VOWEL}])i(?=[oa]$)", "I"),
+        ("(?<=[àèéìù])i(?=[oa])|(?<=[òó])i(?=a)", "I"),
         (rf"i(?=[{_VOWEL}])", "j"), ("I", "i"),
         (rf"(?<=[^{_VOWEL}'])i$", "ɪ"), ("u", "ʊ"), ("'", ""),
     )
@@ -158,6 +159,11 @@ def accented(word: str, exceptions: Mapping[str, str]) -> str:
     elided, apostrophe, rest = word.rpartition("'")
     if apostrophe:
         return elided + apostrophe + accented(rest, exceptions)
+    return _by_rule(word)
+
+
+@lru_cache(maxsize=4096)
+def _by_rule(word: str) -> str:
     voiced = _VOICED_Z.sub(lambda found: "ż" * len(found[0]), word)
     place = _accent(word)
     if place is None or any(letter in _ACCENTED for letter in word):
@@ -165,7 +171,6 @@ def accented(word: str, exceptions: Mapping[str, str]) -> str:
     return voiced[: place[0]] + place[1] + voiced[place[0] + 1 :]
 
 
-@lru_cache(maxsize=4096)
 def _accent(word: str) -> tuple[int, str] | None:
     """Returns the place of a word's accent and the vowel with it: by its ending, or on the last but one."""
     for ending, accents in _ENDINGS:
