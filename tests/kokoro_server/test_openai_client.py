@@ -151,7 +151,7 @@ def test_models_are_listed_and_described(client: OpenAI) -> None:
         ({"input": ""}, openai.BadRequestError, None, "at least one phoneme"),
         ({"input": None}, openai.BadRequestError, "input", "is missing"),
         ({"model": "whisper-1"}, openai.NotFoundError, "model", "'whisper-1'"),
-        ({"extra_body": {"return_download_link": True}}, openai.BadRequestError, "return_download_link", ""),
+        ({"extra_body": {"allow_voice_tags": True}}, openai.BadRequestError, "allow_voice_tags", "leave it"),
         ({"extra_body": {"volume_multiplier": -1}}, openai.BadRequestError, "volume_multiplier", "from 0"),
         ({"input": "x" * 300_000}, openai.APIStatusError, "input", "at most 131072 bytes"),
     ],

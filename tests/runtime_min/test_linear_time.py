@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime_min.command import paragraphs
+from runtime_min.command import paragraphs, written_paragraphs
 from runtime_min.speech.sentences import find_sentences
 from runtime_min.speech.split import find_breaks, split
 from runtime_min.speech.subtitles import cues
@@ -52,7 +52,9 @@ def seconds(function: Callable[[str], object], text: str, repeats: int = 1) -> f
     return min(times)
 
 
-@pytest.mark.parametrize("function", [paragraphs, pieces, clauses, subtitles, find_sentences, written_forms])
+@pytest.mark.parametrize(
+    "function", [paragraphs, written_paragraphs, pieces, clauses, subtitles, find_sentences, written_forms]
+)
 def test_no_text_takes_much_longer_than_words_of_its_length(function: Callable[[str], object]) -> None:
     plain = seconds(function, "ab " * (LENGTH // 3), 5)
     for unit in UNITS:
@@ -66,3 +68,11 @@ def test_no_text_takes_much_longer_than_words_of_its_length(function: Callable[[
 def test_a_line_break_is_a_space_with_the_spaces_around_it(text: str) -> None:
     parts = [re.sub(r"\s*\n\s*", " ", part.strip("\r\n")) for part in re.split(r"\n\s*\n", text)]
     assert paragraphs(text) == [part for part in parts if part.strip()]
+
+
+@given(st.text(" \n\r\ta", max_size=30))
+def test_written_paragraphs_keep_every_character_in_its_place(text: str) -> None:
+    parts = written_paragraphs(text)
+    assert text.startswith("".join(parts)) and "".join(parts).rstrip() == text.rstrip() * bool(parts)
+    separate = [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()]
+    assert [part.strip() for part in parts] == separate
