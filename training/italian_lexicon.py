@@ -30,8 +30,8 @@ from .wiktionary_italian import (
 
 _NOUNS, _ADJECTIVES = {"a": "e", "o": "i", "e": "i"}, {"a": "io", "o": "ae"}
 """Endings of forms by that of the lemma; those of adjectives come after those of nouns."""
-_ARTICLES = frozenset("nei nella nelle nello".split())
-"""Wiktionary has the sound of names that are spelled like them."""
+_FUNCTION_WORDS = frozenset("era eri ero nei nella nelle nello".split())
+"""Wiktionary has the sound of other words that are spelled like them."""
 _ACCENTS = {"a": "à", "e": "èé", "i": "ì", "o": "òó", "u": "ù"}
 
 
@@ -57,7 +57,9 @@ def main() -> None:
     misread = {
         word: marked
         for word, marked in voiced.items()
-        if word in wanted and word not in _ARTICLES and sounds(accented(word, {}), "ˈ") != sounds(marked, "ˈ")
+        if word in wanted
+        and word not in _FUNCTION_WORDS
+        and sounds(accented(word, {}), "ˈ") != sounds(marked, "ˈ")
     }
     text = "\n".join(
         marked if plain(marked) == word else f"{word}={marked}" for word, marked in misread.items()

@@ -23,7 +23,8 @@ _PLAIN = str.maketrans("àèéìòóùż", "aeeioouz")
 _ENDINGS = [
     (re.compile(f"(?:{pattern})$"), accents)
     for accents, pattern in (
-        (_OPEN, r"([ae])ndo(?:l[oaie]|[smctv]i|ne|gli)"),
+        (_OPEN, r"([ae])ndo(?:l[oaie]|[smctv]i|ne|gli)|^(e)r(?:[aoi]|ano)"),
+        (_CLOSED, r"([aei])r(?:[smtcv]e|glie)(?:ne|l[oaie])"),
         (_CLOSED, r"(e)vol(?:[ei]|mente)|m(e)nt[eoi]"),
         (
             _CLOSED,
@@ -33,14 +34,17 @@ _ENDINGS = [
             _OPEN,
             r"^(?:[sndhtfpv]|st)(o)|([aio])(?:tesi|lisi)|([aio])bil[ei]|(e)bbe(?:ro)?|(i)scono|(e)cnic[oa]",
         ),
-        (_CLOSED, r"([aeiou])(?:(?:bbi|cci|gli|ss|ng|lg|sci)ano|scono)|^(e)rano|^s(i)ano"),
+        (_CLOSED, r"([aeiou])(?:(?:bbi|cci|gli|ss|ng|lg|sci)ano|scono)|^s(i)ano"),
         # -ico, -ologo, -issimo, -udine: the vowel before the ending.
         (_OPEN, r"([aeiou])(?:[tngfslrmpdb]|st|ttr)ic(?:[oai]|h[ei])|(a)ic(?:[oai]|h[ei])"),
         (_OPEN, r"([oi])(?:log|graf|metr|gen|fon|fag|fer|nim|ssid|drom)h?[oaie]|([iae])(?:ssim|sim)[oaie]"),
         (_OPEN, r"([aiou])col[oaie]|([aiuo])gin[ei]|(u)din[ei]|([aio])(?:b|v|g|mp|t)ol[oaie]|(o)rmul[oaie]"),
         (_OPEN, r"([aeiou])(?:n[gd]|rg|gg|lv|lg|mp|st)e(?:re|rs?i|rl[oaie])"),
         (_CLOSED, r"([aeiou])(?:tt|rr)e(?:re|rs?i|rl[oaie])"),
-        (_OPEN, r"([iuo])(?:[dgmv]ere)|([aeiou])(?:ng|nd|gg|lg|rg|rr|ss)ono|([aeiou])[^aeiou]+(?:[aiu]s|um)"),
+        (
+            _OPEN,
+            r"([iuo])(?:[dgmv]ere)|([aeiou])(?:ng|nd|gg|lg|rg|rr|ss|gli)ono|([aeiou])[^aeiou]+(?:[aiu]s|um)",
+        ),
         (_OPEN, r"(?:log|raf|er|pat|m|rch|fon)(i)[ae]"),
         (_OPEN, r"(e)(?:[oaei]|n[dtzs][oaei]|(?:ll|r[bgnrstv]|st|mp|lt|[ml])[oaie])"),
         (_OPEN, r"(o)(?:rt|tt|ll|lt|lv|rd|rz|ss|pp|cc|[dbfptv])[oaie]|([oe])[rldpn]i[oae]|(o)gg?i[oa]"),
@@ -69,7 +73,7 @@ _SOUNDS = [
         ("z", "ʦ"), ("ż", "ʣ"), ("Z", "z"), ("G", "ɡ"), ("n(?=ɡ)", "ŋ"),
         ("(?<=ìss)ero$", "eɾo"), ("ss", "S"), ("rr", "rɾ"), (r"([pbtdkɡʧʤʦʣ])\1", r"\1ː"),
         ("(?<=[aà])r(?=[aà](?!i$))|(?<=[aeiou])r(?=[àò]$)", "ɾ"),
-        ("(?<=r)ài$", "àːɪ"), ("ài$", "àj"), (rf"([aà])i(?=[^{_VOWEL}'])", r"\1Y"),
+        ("(?<=r)ài$", "àːɪ"), ("([àa])i$", r"\1j"), (rf"([aà])i(?=[^{_VOWEL}'])", r"\1Y"),
         # i and u before a vowel
         (rf"\bu(?=[{_VOWEL}])", "w"), (rf"\bi(?=[{_VOWEL}])", "j"),
         ("(?<=..)i(?=èr[eaio]|ènte$)|(?<=ʦ)i(?=ó|onàl)|(?<=z)i(?=[oó])", "I"),
