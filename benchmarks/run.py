@@ -24,6 +24,7 @@ from exporter.bench.results import ColdStart, PeakMemory, StreamTiming, Timing
 from exporter.bench.run import Step
 from exporter.errors import ExportError
 from runtime_min.format.signatures import SAMPLE_RATE
+from runtime_min.model.voices import voice_table
 
 AnyEngine = BundleEngine | Competitor
 
@@ -150,7 +151,10 @@ def run(
 def _competitors(options: Options, checkpoint: Path, config: Path, onnx: Path) -> dict[str, Competitor]:
     bundle = alone.bundle_engine(options)
     table = next(known for known in options.manifest.voices if known.name == bundle.voice)
-    voice = bundle.voice, str(options.bundle.absolute() / table.file), table.columns
+    content = (options.bundle / table.file).read_bytes()
+    rows = onnx.with_name("voice.bin")
+    voice_table(content, table, options.manifest.voice_ranks.get(table.name, 0)).tofile(rows)
+    voice = bundle.voice, str(rows), table.columns
     return {
         name: Competitor(name, bundle.threads, *voice, str(checkpoint), str(config), str(onnx), SAMPLE_RATE)
         for name in (PYTORCH, ONNXRUNTIME, KOKORO_ONNX)
