@@ -132,7 +132,12 @@ def golden_manifests() -> list[bytes]:
 
 
 def golden_archives() -> list[bytes]:
-    return [archive_of(bytes_of(path)) for path in sorted(GOLDEN.iterdir())]
+    """Plain ones, as they once were packed, and one whose files are compressed."""
+    with tempfile.TemporaryDirectory() as place:
+        archive = Path(place, "archive.tar")
+        pack_bundle(GOLDEN / "rounded", archive)
+        packed = archive.read_bytes()
+    return [*(archive_of(bytes_of(path)) for path in sorted(GOLDEN.iterdir())), packed]
 
 
 def archive_of(files: Files) -> bytes:

@@ -41,7 +41,16 @@ def write(name: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "_write_texts",
         lambda staging, manifest: (staging / "LICENSE").write_bytes(b"none"),
     )
-    made = {"whole": whole, "part": part, "devices": devices, "devices-of-app": devices_of_app}[name]
+    made = {
+        "whole": whole,
+        "part": part,
+        "devices": devices,
+        "devices-of-app": devices_of_app,
+        "rounded": rounded,
+    }[name]
+    if made is rounded:
+        # Small enough for several blocks.
+        monkeypatch.setattr(exporter.bundle.write, "BLOCK", 100)
     return write_bundle(place / name, made(work))
 
 
@@ -95,3 +104,14 @@ def devices_of_app(work: Path) -> BundleContents:
     levels = made.manifest.target.levels
     target = Target("metal-ios", "arm64-apple-ios15.0", "ios", "arm64", "ios 15.0", levels)
     return with_entries(replace(made, copies=copies), target=target, runtime_library="", device_libraries={})
+
+
+def rounded(work: Path) -> BundleContents:
+    """Parameters of small types, voices as factors but for one of full rank, files of several blocks."""
+    made = whole(work)
+    full = np.random.RandomState(1).randint(-8, 8, (MAX_PHONEMES, 2 * STYLE)).astype(np.float32)
+    small = (
+        Weight("half", np.arange(7, dtype=np.float16) / 8),
+        Weight("bytes", np.arange(-70, 70, dtype=np.int8)),
+    )
+    return replace(made, tensors=(*made.tensors, *small), voices={**made.voices, "zm_yunxi": full})
