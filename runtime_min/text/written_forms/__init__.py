@@ -42,7 +42,7 @@ _TELEPHONE = (
 _DIGIT = "0"
 """Stands for any digit."""
 _FORMS: list[tuple[Collection[str], str, Speak]] = [
-    ("/(+#W;", words.SAID, words.said),
+    ("/(+#;W", words.SAID, words.said),
     ("&", words.INITIALS, words.initials),
     (".:@", electronic.ADDRESS, electronic.address),
     ("./\\", electronic.PATH, electronic.path),
@@ -71,6 +71,7 @@ _FORMS: list[tuple[Collection[str], str, Speak]] = [
     (_DIGIT, amounts.CODED, amounts.coded_money),
     (_DIGIT, dates_and_times.DECADE, dates_and_times.decade),
     (_DIGIT, dates_and_times.YEAR_PLURAL, dates_and_times.year_plural),
+    ("°", amounts.ANGLE, amounts.angle),
     (_DIGIT, amounts.FEET, amounts.feet),
     ("/⁄", amounts.MIXED_MEASURE, amounts.mixed),
     ("KMB", amounts.COUNT, amounts.count),
@@ -91,7 +92,7 @@ _FORMS: list[tuple[Collection[str], str, Speak]] = [
     (_DIGIT, words.INNER, words.inner),
     ("IVXLCDM", words.ROMAN_AFTER_WORD, words.roman_after_word),
     ("IVX", words.ROMAN_AFTER_NAME, words.roman_after_name),
-    (".", words.TITLE, words.title),
+    (".M", words.TITLE, words.title),
     ("./", words.ABBREVIATION, words.abbreviation),
     (".", words.STREET, words.street),
     (words.SIGNS, words.SIGN, words.sign),

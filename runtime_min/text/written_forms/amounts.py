@@ -43,6 +43,10 @@ FEET = (
     r"(?<![\w.,])(?P<feet>\d{1,3})(?:(?:'|′) ?(?P<inches>\d{1,2})(?:\"|″|'')"
     r"| ?ft\.? ?(?P<in>\d{1,2}) ?in(?:\b\.?(?= [a-z]|[,;])|\b))"
 )
+ANGLE = (
+    r"(?<![\w.,])(?P<degrees>\d{1,3})° ?(?P<minutes>\d{1,2})[′']"
+    r"(?: ?(?P<seconds>\d{1,2}(?:\.\d{1,3})?)(?:″|\"|''))?"
+)
 INCHES = r"(?<![\w.,\"])(?P<inches>\d{1,3}(?:\.\d{1,3})?)(?:″|\"(?=[ -](?:[a-z]|$)))"
 OUT_OF = r"(?<![\w.,/])(?P<number>\d{1,2}\.\d{1,2})/(?P<most>\d{1,3})(?![\w/]|\.\d)"
 COUNT = (
@@ -159,6 +163,14 @@ def feet(found: re.Match[str], british: bool) -> str:
     """Returns what is said for feet and inches."""
     feet, inches = found["feet"], found["inches"] or found["in"]
     return f"{cardinal(feet)} {'foot' if feet == '1' else 'feet'} {cardinal(inches)}"
+
+
+def angle(found: re.Match[str], british: bool) -> str:
+    """Returns what is said for degrees, minutes and seconds, as of a place on the map."""
+    parts = ((found[unit], unit) for unit in ("degrees", "minutes", "seconds"))
+    return " ".join(
+        [f"{decimal(number)} {unit[:-1] if number == '1' else unit}" for number, unit in parts if number]
+    )
 
 
 def inches(found: re.Match[str], british: bool) -> str:

@@ -23,8 +23,9 @@ FORMULA = (
     rf"|(?<![\w.-]){_ELEMENT}[{LOW_DIGITS}]{{1,3}}(?!\w)"
 )
 _PART = re.compile(f"[A-Za-z]|{_COUNT}+")
-POWER = rf"(?<=[\w)])(?P<high>⁻?[{HIGH_DIGITS}]{{1,3}})|\^(?P<low>[-−]?\d{{1,3}})(?![\w.])"
-_LONG_WORD = re.compile(r"[^\W\d_]{4}\Z")
+POWER = rf"(?P<high>⁻?[{HIGH_DIGITS}]{{1,3}}(?P<charge>[⁺⁻])?)|\^(?P<low>[-−]?\d{{1,3}})(?![\w.])"
+_BASE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,3}\Z|[\d)]\Z")
+"""What has an exponent: a number, brackets or a short name."""
 SCIENTIFIC = rf"(?<![\w.,])(?P<number>{NUMBER})[eE](?P<power>[-−+]?\d{{1,3}})(?![\w.])"
 LETTER = rf"(?<![\u0370-\u03ff])[{GREEK}](?![\u0370-\u03ff])"
 
@@ -36,9 +37,11 @@ def formula(found: re.Match[str], british: bool) -> str:
 
 
 def power(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for an exponent; a high number after a word is that of a note."""
+    """Returns what is said for an exponent, or for the high number of a charge, an isotope or a note."""
     number = (found["high"] or found["low"]).translate(_PLAIN)
-    if found["high"] and _LONG_WORD.search(found.string, max(0, found.start() - 4), found.start()):
+    if found["charge"]:
+        return f"{decimal(number[:-1])} {'plus' if found['charge'] == '⁺' else 'minus'}"
+    if found["high"] and not _BASE.search(found.string, max(0, found.start() - 4), found.start()):
         return decimal(number)
     return {"2": "squared", "3": "cubed"}.get(number) or f"to the power of {decimal(number)}"
 

@@ -36,7 +36,7 @@ HOUSE = (
 )
 STATE = rf"(?<=, )(?P<state>{one_of(STATES)})\b(?:,? (?P<code>\d{{5}})(?:-(?P<more>\d{{4}}))?)?(?![\w-])"
 STREET = rf"(?<=[A-Za-z0-9] )(?P<street>{one_of(STREETS)})\."
-TITLE = rf"(?<!\w)(?P<title>{one_of(BEFORE_NAMES)})\.(?= ?[A-Z])"
+TITLE = rf"(?<!\w)(?:(?P<title>{one_of(BEFORE_NAMES)})\.(?= ?[A-Z])|Ms(?= [A-Z][a-z]))"
 NUMBERED = (
     rf"(?<![\w.])(?:(?P<word>{one_of(BEFORE_NUMBERS)})\. ?(?=\d)"
     r"|N[°º]\.? ?(?=\d)|№ ?(?=\d)|§ ?(?=\d)|#(?=\d))"
@@ -71,11 +71,12 @@ _MATH = {
 SIGNS = _MATH | {
     "#": "hash", "€": "euro", "$": "dollar", "£": "pound", "¥": "yen", "₩": "won", "¢": "cents",
     "§": "section", "©": "copyright", "®": "registered", "™": "trademark", "°": "degrees", "№": "number",
-    "†": "dagger", "¶": "paragraph", "→": "to", "/": "slash", "‰": "per mille",
+    "†": "dagger", "¶": "paragraph", "→": "to", "/": "slash", "′": "prime", "″": "double prime",
+    "‰": "per mille",
 }  # fmt: skip
 """Names of signs that stand alone."""
 SIGN = (
-    r"(?P<hashtag>(?<!\w)#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢∑∫#−])"
+    r"(?P<hashtag>(?<!\w)#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢∑∫#−′″])"
     r"|(?P<apart>(?<!\S)[</>](?!\S))"
 )
 
@@ -152,6 +153,9 @@ def street(found: re.Match[str], british: bool) -> str | None:
 
 def title(found: re.Match[str], british: bool) -> str | None:
     """Returns an abbreviation before a name."""
+    if not found["title"]:
+        # As it is in the lexicon.
+        return "Ms."
     following = _WORD.match(found.string, found.end())
     # The name of a street may end a sentence.
     street = found["title"] == "St" and following is not None and following[1] in FIRST_WORDS
@@ -202,7 +206,7 @@ def initials(found: re.Match[str], british: bool) -> str:
 
 def math(found: re.Match[str], british: bool) -> str:
     """Returns the name of a mathematical sign; a star between words is none."""
-    if found["sign"] == "*" and _LONG_WORD.search(found.string, 0, found.start()):
+    if found["sign"] == "*" and _LONG_WORD.search(found.string, max(0, found.start() - 6), found.start()):
         return "star"
     return _MATH[found["sign"]]
 
