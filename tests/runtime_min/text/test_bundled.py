@@ -169,6 +169,13 @@ def test_a_wrong_extension_is_a_typed_error(tmp_path: Path, extension: object) -
         spoken(write_bundle(tmp_path / "bundle", made), "a")
 
 
+@pytest.mark.parametrize("extension", [3, {"it": 3}, {"it": "no.txt"}])
+def test_wrong_accents_are_a_typed_error(tmp_path: Path, extension: object) -> None:
+    made = with_entries(dummy_contents(tmp_path), extensions={"accents": extension})
+    with pytest.raises(ManifestError, match=r"extensions\.accents"):
+        spoken(write_bundle(tmp_path / "bundle", made), "a", "if_sara")
+
+
 def test_damaged_data_are_typed_errors(bundle: Path, tmp_path: Path) -> None:
     files = text_files(("en-us",))
     for path in files.files:
