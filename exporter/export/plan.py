@@ -162,6 +162,7 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
     machine = this_machine()
     target = find_target(options.target, machine)
     _check_lstm_device(options.lstm_device, target)
+    _check_precision(options.precision, target)
     levels = choose_levels(target, options.cpu_level, machine)
     find_linker(target)
     cuda.versions(target.device)
@@ -170,14 +171,9 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
         progress.step(f"find the runtime library for {target.name}")
         runtimes = runtime_libraries(target, options.runtime_library)
     # From here on torch is needed, which takes seconds to import.
-    from exporter.compiler.precision import PRECISIONS
     from exporter.model.checkpoint import load
     from exporter.model.voice_packs import load_voices
 
-    if options.precision not in PRECISIONS:
-        raise OptionError(
-            f"--precision: expected one of {', '.join(PRECISIONS)}, found {options.precision!r}."
-        )
     progress.step(f"load the checkpoint: {options.checkpoint}")
     checkpoint = load(options.checkpoint, options.config)
     _check_buckets("--text-buckets", options.text_buckets, positions(checkpoint))
@@ -212,6 +208,15 @@ def _check_lstm_device(device: str, target: Target) -> None:
         raise OptionError(
             f"--lstm-device: expected {' or '.join(devices)} for {target.name}, found {device!r}."
         )
+
+
+def _check_precision(precision: str, target: Target) -> None:
+    # It needs torch, which takes seconds to import.
+    from exporter.compiler.precision import PRECISIONS, check_device
+
+    if precision not in PRECISIONS:
+        raise OptionError(f"--precision: expected one of {', '.join(PRECISIONS)}, found {precision!r}.")
+    check_device(precision, target.device)
 
 
 def _check_buckets(option: str, buckets: Sequence[int], largest: int | None = None) -> None:

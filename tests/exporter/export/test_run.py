@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from exporter.compiler.library import Weight
+from exporter.compiler.precision import PrecisionError
 from exporter.errors import ValidationFailedError
 from exporter.export import assemble as contents
 from exporter.export import plan as plan_module
@@ -299,4 +300,10 @@ class TestFailure:
 def test_options_that_make_no_sense_are_refused_before_anything_is_compiled(options, changes, message):
     with pytest.raises(OptionError, match=message):
         run(replace(options, **changes), die)
+    assert left_behind(options) == []
+
+
+def test_a_device_that_cannot_read_a_precision_is_refused_before_anything_is_compiled(options):
+    with pytest.raises(PrecisionError, match="--precision float32"):
+        run(replace(options, target="cuda-linux", precision="float16"), die)
     assert left_behind(options) == []

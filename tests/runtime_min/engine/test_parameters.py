@@ -29,6 +29,7 @@ def test_small_types_are_mapped_as_they_are_stored(tmp_path: Path) -> None:
     with BundleFiles(bundle) as files:
         manifest = manifest_of(files)
         assert manifest.requires == (PRECISION_REQUIRED,)
+        assert manifest.precision == "int8"
         assert {tensor.dtype for tensor in manifest.parameters.tensors} == {"float32", "float16", "int8"}
         mapped = map_parameters(import_tvm_ffi(), files, manifest.parameters)
         for name, values in stored.items():
