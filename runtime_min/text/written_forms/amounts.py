@@ -48,7 +48,7 @@ ANGLE = (
     r"(?: ?(?P<seconds>\d{1,2}(?:\.\d{1,3})?)(?:″|\"|''))?"
 )
 INCHES = r"(?<![\w.,\"])(?P<inches>\d{1,3}(?:\.\d{1,3})?)(?:″|\"(?=[ -](?:[a-z]|$)))"
-OUT_OF = r"(?<![\w.,/])(?P<number>\d{1,2}\.\d{1,2})/(?P<most>\d{1,3})(?![\w/]|\.\d)"
+OUT_OF = r"(?<![\w.,/])(?P<number>\d{1,2}\.\d{1,2})/(?P<most>\d{1,3})(?![\w/]|[.,]\d)"
 COUNT = (
     r"(?<![\w.,-])(?P<number>\d{1,3}\.\d{1,2}|\d{2,3})(?P<scale>[KMB])"
     r"(?= (?!run|race|resolution|video|display|monitor|screen)[a-z])"

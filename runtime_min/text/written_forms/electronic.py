@@ -29,7 +29,7 @@ _FILE_TYPES = (
     "pdf|php|png|pptx?|py|rb|rs|sh|sql|svg|tar|toml|tsx?|txt|wav|whl|xlsx?|xml|ya?ml|zip"
 )
 _FILE = rf"[A-Za-z0-9_+-]{{1,63}}(?:\.[A-Za-z0-9_-]{{1,63}}){{0,3}}\.(?:{_FILE_TYPES})(?![\w-]|\.\w)"
-_STEP = r"[/\\][A-Za-z0-9._@+-]{1,64}"
+_STEP = r"[/\\][A-Za-z0-9._@][A-Za-z0-9._@+-]{0,63}"
 PATH = (
     rf"(?<![\w@/.\\-])(?:(?:~|[A-Za-z]:(?=\\)|\.{{1,2}}(?=/))(?:{_STEP}){{1,20}}[/\\]?"
     rf"|(?:{_STEP}){{2,20}}[/\\]?|{_FILE}|(?<![^\s`(])\.[a-z][a-z_-]{{2,30}}(?![\w.]))"

@@ -58,7 +58,8 @@ _KINGS = _names(
     Gregory Innocent Clement Urban Boniface Sam Robert Thomas Ramesses Rameses Ptolemy Cleopatra
     Constantine Otto Rudolf Leopold Joseph Christian Gustav Haakon Olav Carlos Alfonso Juan Felipe
     Margaret Anne Edmund David Darius Xerxes Antiochus Thutmose Amenhotep Seti Mehmed Murad
-    Selim Suleiman
+    Selim Suleiman Ahmed Mustafa Bayezid Mahmud Michael Basil Manuel Andronikos Magnus Harald Eric Valdemar
+    Sigismund Casimir Maximilian Umberto Emmanuel Pedro Afonso Rama Shapur Sixtus Julius Callixtus Adrian
     """
 )
 _MATH = {
