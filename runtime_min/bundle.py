@@ -121,7 +121,7 @@ class Bundle:
                 if verify:
                     keep, hold = [manifest.parameters.file], manifest.loaded_files(chosen.name)
                     with files.verifying(count, keep, hold):
-                        # Takes as long as comparing a quarter of the files.
+                        # This thread has nothing to compare.
                         import_tvm_ffi()
                 check_memory(sum(tensor.bytes for tensor in manifest.parameters.tensors), count)
                 return cls(files, manifest, chosen, count)

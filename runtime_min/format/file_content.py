@@ -9,11 +9,14 @@ import mmap
 import ntpath
 import os
 import stat
+import threading
 import weakref
 from collections.abc import Iterator
 from typing import Any
 
 _READ = 1 << 20
+_position = threading.Lock()
+"""Windows reads a file at its own position alone."""
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO)
 """Errors of the system of which the file is not the cause."""
 _LONG = 200
@@ -76,8 +79,9 @@ def _read_at(handle: int, position: int, count: int) -> bytes:
     """Reads without the file's own position, which threads and the children of a process share."""
     if hasattr(os, "pread"):
         return os.pread(handle, count, position)
-    os.lseek(handle, position, os.SEEK_SET)
-    return os.read(handle, count)
+    with _position:
+        os.lseek(handle, position, os.SEEK_SET)
+        return os.read(handle, count)
 
 
 def map_privately(handle: int, size: int) -> Any:
