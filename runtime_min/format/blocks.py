@@ -47,12 +47,12 @@ class Blocks:
         ]
 
 
-def read_blocks(extensions: Mapping[str, Any], files: Mapping[str, int]) -> Blocks:
+def read_blocks(extensions: Mapping[str, Any], files: Mapping[str, FileEntry]) -> Blocks:
     """Returns the blocks that a manifest's extensions describe.
 
     Args:
         extensions: the manifest's, as they were read.
-        files: bytes of every listed file, by its path.
+        files: every listed file by its path.
 
     Raises:
         ManifestError: they break the schema, or do not divide the listed files.
@@ -64,7 +64,7 @@ def read_blocks(extensions: Mapping[str, Any], files: Mapping[str, int]) -> Bloc
         place = f"extensions.{EXTENSION}.digests[{path!r}]"
         if path not in files:
             raise ManifestError(place, "a file of the list 'files'", path)
-        if len(digests) != -(-files[path] // blocks.bytes):
-            expected = f"a digest for every {blocks.bytes} bytes of {files[path]}"
+        if len(digests) != -(-files[path].bytes // blocks.bytes):
+            expected = f"a digest for every {blocks.bytes} bytes of {files[path].bytes}"
             raise ManifestError(place, expected, f"{len(digests)} digests")
     return blocks

@@ -121,8 +121,7 @@ class BundleFiles:
     def expect(self, manifest: Manifest) -> None:
         """Takes the manifest's list of files, which all that follows goes by."""
         self._entries = {entry.path: entry for entry in manifest.files}
-        sizes = {entry.path: entry.bytes for entry in manifest.files}
-        self._blocks = read_blocks(manifest.extensions, sizes)
+        self._blocks = read_blocks(manifest.extensions, self._entries)
 
     def verify(self, threads: int = 1, keep: Collection[str] = ()) -> None:
         """Checks what `verifying` does, and returns at its end."""
@@ -149,10 +148,8 @@ class BundleFiles:
         self._opened |= {path: self._open_regular(path) for path in keep}
         tasks: list[Callable[[], object]] = []
         for path, entry in self._entries.items():
-            if path in hold:
-                tasks.append(partial(self._hold, path))
-            else:
-                tasks += [partial(self._compare_block, entry, block) for block in self._blocks.of(entry)]
+            blocks = [partial(self._compare_block, entry, block) for block in self._blocks.of(entry)]
+            tasks += [partial(self._hold, path)] if path in hold else blocks
         with running(tasks, threads):
             yield
         self._verified = True

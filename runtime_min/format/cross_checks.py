@@ -50,7 +50,7 @@ def check_consistency(manifest: Manifest) -> None:
     _check_devices(manifest)
     _check_voices(manifest, sizes)
     _check_uses(manifest)
-    read_blocks(manifest.extensions, sizes)
+    read_blocks(manifest.extensions, {entry.path: entry for entry in manifest.files})
     _expect("" not in manifest.vocabulary, "vocabulary", "phonemes of at least one character", "")
 
 
