@@ -17,7 +17,7 @@ from exporter.compiler.stages.layers import Conv
 from runtime_min.format.signatures import StageSignature, TensorSignature
 from tests.support.kernel_testing import LEVELS, TILES
 
-HIDDEN = STYLE = 32
+HIDDEN, STYLE = 64, 32
 BUCKET = 100
 LEVEL = LEVELS[-1]
 SIGNATURE = StageSignature(
@@ -58,11 +58,11 @@ class Sums(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.unused = Conv(torch.zeros(16, 1, 1), None)
-        self.conv = Conv(torch.ones(8, 1, 2), None)
+        self.unused = Conv(torch.zeros(64, 1, 1), None)
+        self.conv = Conv(torch.ones(32, 1, 2), None)
 
     def forward(self, slow: Tensor, fast: Tensor) -> tuple[Tensor, Tensor]:
-        """[1, n] and [1, 5 * n] to [1, 8, n - 1] and [1, 8, 5 * n - 1]."""
+        """[1, n] and [1, 5 * n] to [1, 32, n - 1] and [1, 32, 5 * n - 1]."""
         return self.conv(slow[:, None]), self.conv(fast[:, None])
 
 

@@ -105,10 +105,10 @@ class Halves(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.conv = Conv(torch.ones(8, 1, 2), None)
+        self.conv = Conv(torch.ones(32, 1, 2), None)
 
     def forward(self, slow: Tensor, fast: Tensor) -> tuple[Tensor, Tensor]:
-        """[1, 2 * n] and [1, 6 * n + 1] to [1, 8, 2 * n - 1] and [1, 8, 6 * n]."""
+        """[1, 2 * n] and [1, 6 * n + 1] to [1, 32, 2 * n - 1] and [1, 32, 6 * n]."""
         return self.conv(slow[:, None]), self.conv(fast[:, None])
 
 
@@ -119,8 +119,8 @@ def test_lengths_are_multiples_with_offsets_of_one_that_may_start_at_twice_the_s
     stage = kind().eval()
     module = tiny_stage.imported(stage, "stage", kind.SIGNATURE)
     # Weights that are not used keep their place.
-    unused = [] if kind is Halves else [(2, 1, 1, 8), (16,)]
-    assert parameters_of(module, "stage")[2:] == [*unused, (1, 1, 2, 8), (8,)]
+    unused = [] if kind is Halves else [(2, 1, 1, 32), (64,)]
+    assert parameters_of(module, "stage")[2:] == [*unused, (1, 1, 2, 32), (32,)]
     executable = compile_module(module, tiny_stage.target())
     weights = [weight.values for weight in stage_weights(stage)]
     for length in (3, 4, tiny_stage.BUCKET):
@@ -129,7 +129,7 @@ def test_lengths_are_multiples_with_offsets_of_one_that_may_start_at_twice_the_s
         ]
         outputs = tiny_stage.run(executable, "stage", *signals, *weights)
         for output, x in zip(outputs, signals, strict=True):
-            np.testing.assert_array_equal(output, np.repeat((x[:, 1:] + x[:, :-1])[:, None], 8, axis=1))
+            np.testing.assert_array_equal(output, np.repeat((x[:, 1:] + x[:, :-1])[:, None], 32, axis=1))
 
 
 def test_weights_have_the_names_values_and_layouts_of_the_parameters() -> None:

@@ -69,8 +69,8 @@ def test_memory_is_planned_for_the_bucket_that_of_outputs_too(dump: Path) -> Non
     (planned,) = dump.glob("*_plan_memory.py")
     found = re.findall(r"alloc_storage\(R\.shape\(\[(.*?)\]\)", planned.read_text())
     # Both signals are copied to one place, which the longer of them fills at the bucket's length.
-    copies, *outputs = (4 * size * tiny_stage.BUCKET for size in (5, 1 * 8, 5 * 8))
-    assert sorted(map(int, found)) == sorted([copies, *(bytes - 4 * 8 for bytes in outputs)])
+    copies, *outputs = (4 * size * tiny_stage.BUCKET for size in (5, 1 * 32, 5 * 32))
+    assert sorted(map(int, found)) == sorted([copies, *(bytes - 4 * 32 for bytes in outputs)])
 
 
 def test_a_dump_changes_nothing(dumped: Dumped) -> None:
