@@ -102,7 +102,7 @@ def test_every_command_refuses_what_is_no_sound_bundle(directory: Path, tmp_path
     bundle = copied(directory, tmp_path)
     if command != "inspect":
         damaged(bundle)
-        assert_one_line(run_python("-m", *arguments, bundle), 4, "parameters.bin should have SHA-256")
+        assert_one_line(run_python("-m", *arguments, bundle), 4, ", should have SHA-256")
     of_a_newer_version(bundle)
     assert_one_line(run_python("-m", *arguments, bundle), 4, "format version 2")
     for path in (tmp_path / "nothing", "x" * 5_000):

@@ -84,7 +84,14 @@ def test_what_a_terminal_would_obey_is_escaped(tmp_path: Path) -> None:
 # Signals.
 
 
-STARTED = "import sys, runtime_min.__main__ as command; print('ready', flush=True); sys.exit(command.main())"
+# Tests may run under nohup, whose children ignore SIGHUP.
+STARTED = """
+import signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+import runtime_min.__main__ as command
+print("ready", flush=True)
+sys.exit(command.main())
+"""
 
 
 @pytest.mark.parametrize(

@@ -406,7 +406,7 @@ lowest = os.dup(0)
 os.close(lowest)
 result = [
     sorted({limited(resource.RLIMIT_NOFILE, lowest + room) for room in range(30)}),
-    sorted({limited(resource.RLIMIT_AS, status("VmSize") + (room << 20)) for room in range(0, 192, 6)}),
+    sorted({limited(resource.RLIMIT_AS, status("VmSize") + (room << 20)) for room in range(0, 400, 10)}),
 ]
 """,
     )

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -101,16 +99,3 @@ def test_words_make_up_the_text(text: str) -> None:
     words = english()(text)
     assert "".join(word.text + word.whitespace for word in words) == read_controls(text)[0]
     assert all(word.whitespace.isspace() or not word.whitespace for word in words)
-
-
-@pytest.mark.parametrize(
-    "pattern", ["a", "[", "](", "a-", "'", ".", "1,", "a.", "A", "(/", " ", "\n", "[a](/b/)", "é"]
-)
-def test_time_is_linear(pattern: str) -> None:
-    def taken(length: int) -> float:
-        start = time.process_time()
-        english()(pattern * (length // len(pattern)))
-        return time.process_time() - start
-
-    taken(1_000)
-    assert taken(20_000) < 30 * taken(2_000) + 0.5
