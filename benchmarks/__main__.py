@@ -1,7 +1,8 @@
 """``make bench``: compares a bundle with other engines and writes docs/bench.*.
 
-Without a bundle, one of the synthetic checkpoint is exported with the default buckets and without the cache:
-an older one would show the speed of older kernels. It stays as bundles/demo if there is none.
+Without a bundle, the synthetic checkpoint is exported in each precision, with the default buckets and without
+the cache: an older bundle would show the speed of older kernels. That of the default precision stays as
+bundles/demo if there is none.
 """
 
 from __future__ import annotations
@@ -25,11 +26,19 @@ from exporter.bench.report import as_terminal, prepare, save
 from exporter.cli.bench import ROUNDS, THREADS, TOKENS, thread_counts
 from exporter.cli.demo import BUNDLE
 from exporter.cli.terminal import ConsoleProgress, lengths, reported_errors
+from exporter.compiler.precision import PRECISIONS
+from exporter.export.plan import ExportOptions
 from exporter.reference.files import reference_files
 
 
 def main(
-    path: Annotated[Path | None, typer.Argument(metavar="BUNDLE", help="By default a new export.")] = None,
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[BUNDLE]...",
+            help="The bundle of the goals, and others of its checkpoint; by default new ones.",
+        ),
+    ] = None,
     tokens: Annotated[str, typer.Option(help="Lengths to speak, in tokens, joined by commas.")] = TOKENS,
     threads: Annotated[str, typer.Option(help="Numbers of threads, joined by commas.")] = THREADS,
     repeats: Annotated[int, typer.Option(help="Interleaved rounds of every length.", min=1)] = ROUNDS,
@@ -41,34 +50,47 @@ def main(
     config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a .pth file.")] = None,
     save_dir: Annotated[Path, typer.Option(help="Directory for the report.")] = Path("docs"),
 ) -> None:
-    """Compare a bundle with kokoro in PyTorch and in ONNX Runtime, and with kokoro-onnx."""
+    """Compare bundles with kokoro in PyTorch and in ONNX Runtime, and with kokoro-onnx."""
     measured = lengths("--tokens", tokens), thread_counts(threads), repeats
     with reported_errors():
         check_installed()
         prepare(save_dir)
         BUNDLE.parent.mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".bench-", dir=BUNDLE.parent) as directory:
-            bundle, seconds = path, None
-            if bundle is None:
-                bundle = Path(directory) / "bundle"
-                seconds = _export(bundle)
-            manifest, level = check_bundle(bundle, None)
-            check_lengths(manifest, measured[0])
-            options = Options(bundle, manifest, level, *measured, profile=True, stream=stream)
-            files = reference_files(manifest, checkpoint, config)
+            bundles, seconds = paths or [], None
+            if not bundles:
+                bundles = [Path(directory) / precision for precision in _precisions()]
+                seconds, *_ = map(_export, bundles)
+            options, *others = (_options(bundle, measured, stream) for bundle in bundles)
+            files = reference_files(options.manifest, checkpoint, config)
             with ConsoleProgress() as progress:
-                comparison = run(options, *files, progress.step, seconds)
+                comparison = run(options, others, *files, progress.step, seconds)
             console = Console()
             console.print(as_terminal(facts(comparison), tables(comparison), console.width))
             for file in save(save_dir, contents(comparison)):
                 typer.echo(f"saved {file}")
-            if path is None and not BUNDLE.exists():
-                shutil.move(bundle, BUNDLE)
+            if not paths and not BUNDLE.exists():
+                shutil.move(bundles[0], BUNDLE)
+
+
+def _precisions() -> list[str]:
+    """Returns the precisions, the default first."""
+    return sorted(PRECISIONS, key=lambda precision: precision != ExportOptions.precision)
+
+
+def _options(bundle: Path, measured: tuple[tuple[int, ...], tuple[int, ...], int], stream: bool) -> Options:
+    manifest, level = check_bundle(bundle, None)
+    check_lengths(manifest, measured[0])
+    return Options(bundle, manifest, level, *measured, profile=True, stream=stream)
 
 
 def _export(output: Path) -> float:
-    """Exports without a cache and returns the seconds that it took, validation included."""
-    options = ("--checkpoint", "synthetic", "--no-cache", "-o", str(output))
+    """Exports the precision that a path ends with, without a cache.
+
+    Returns:
+        The seconds that it took, validation included.
+    """
+    options = ("--checkpoint", "synthetic", "--no-cache", "--precision", output.name, "-o", str(output))
     started = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", "exporter", "bundle", *options])
     if done.returncode != 0:

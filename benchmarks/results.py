@@ -7,12 +7,22 @@ from dataclasses import dataclass
 
 from exporter.bench.engine import BUNDLE
 from exporter.bench.results import Benchmark, Timing
+from exporter.compiler.precision import PRECISIONS
 
-PYTORCH, ONNXRUNTIME = "pytorch", "onnxruntime"
+PYTORCH, ONNXRUNTIME, ONNXRUNTIME_INT8 = "pytorch", "onnxruntime", "onnxruntime-int8"
 ENGINES = (BUNDLE, PYTORCH, ONNXRUNTIME)
+"""The engines of the goals."""
 KOKORO_ONNX = "kokoro-onnx"
 """A client that streams, on ONNX Runtime; measured beside the bundle's own stream."""
-NAMES = {BUNDLE: "bundle", PYTORCH: "PyTorch", ONNXRUNTIME: "ONNX Runtime", KOKORO_ONNX: "kokoro-onnx"}
+NAMES = {
+    BUNDLE: "bundle",
+    **{f"{BUNDLE}-{precision}": f"bundle, {precision}" for precision in PRECISIONS},
+    PYTORCH: "PyTorch",
+    ONNXRUNTIME: "ONNX Runtime",
+    ONNXRUNTIME_INT8: "ONNX Runtime, int8",
+    KOKORO_ONNX: "kokoro-onnx",
+}
+"""Names of the engines for the reader; the bundle without a precision is that of the goals."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +33,35 @@ class Peak:
     gflops: float
 
 
+@dataclass(frozen=True)
+class Quality:
+    """How far an engine's speech is from PyTorch's, mean over the utterances."""
+
+    engine: str
+    moved: float
+    """Share of the tokens whose duration is another one."""
+    log_mel: float
+    """Log-mel distance over the distance of PyTorch to itself with other noise."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What an app ships and what a second process on the same files takes."""
+
+    engine: str
+    bytes: int
+    """Size of the model's files."""
+    second_process: int
+    """Resident bytes that a second process does not share."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Benchmark):
     """All figures of one run, those of the competitors among them."""
 
     peaks: tuple[Peak, ...]
+    quality: tuple[Quality, ...]
+    footprints: tuple[Footprint, ...]
     idle_share: float
     """The most CPU time that any engine used while another one ran, over that time."""
     export_seconds: float | None = None

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
+
 from benchmarks.competitors import Competitor
-from benchmarks.competitors.onnx_export import export_onnx
+from benchmarks.competitors.onnx_export import export_onnx, quantise
 from benchmarks.peak import multiply_add_rate
-from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES, ONNXRUNTIME, PYTORCH, Comparison, Peak, rotated
+from benchmarks.quality import quality
+from benchmarks.results import (
+    KOKORO_ONNX,
+    NAMES,
+    ONNXRUNTIME,
+    ONNXRUNTIME_INT8,
+    PYTORCH,
+    Comparison,
+    Footprint,
+    Peak,
+    Quality,
+    rotated,
+)
 from exporter.bench import run as alone
 from exporter.bench.engine import BUNDLE, BundleEngine, Spoken
 from exporter.bench.engine_process import EngineProcess, time_cold_start
@@ -23,8 +37,9 @@ from exporter.bench.options import Options
 from exporter.bench.results import ColdStart, PeakMemory, StreamTiming, Timing
 from exporter.bench.run import Step
 from exporter.errors import ExportError
+from runtime_min import Bundle
 from runtime_min.format.signatures import SAMPLE_RATE
-from runtime_min.model.voices import voice_table
+from runtime_min.format.verify import read_manifest
 
 AnyEngine = BundleEngine | Competitor
 
@@ -102,13 +117,19 @@ def interleave(
 
 
 def run(
-    options: Options, checkpoint: Path, config: Path, step: Step, export_seconds: float | None = None
+    options: Options,
+    others: Sequence[Options],
+    checkpoint: Path,
+    config: Path,
+    step: Step,
+    export_seconds: float | None = None,
 ) -> Comparison:
     """Runs the comparison.
 
     Args:
         options: the bundle, which has been checked, and the figures to measure.
-        checkpoint: the checkpoint that the bundle was made from.
+        others: the same for bundles of the same checkpoint in other precisions.
+        checkpoint: the checkpoint that the bundles were made from.
         config: its configuration.
         step: takes a line about each step.
         export_seconds: duration of this bundle's export, if the same run measured it.
@@ -118,16 +139,15 @@ def run(
     """
     busy_before, idleness = alone.busy_cores(), Idleness()
     with tempfile.TemporaryDirectory(prefix="kokoro-bench-") as directory:
-        onnx = Path(directory) / "kokoro.onnx"
-        step("kokoro's own ONNX export")
-        call_fresh("kokoro's ONNX export", 1, export_onnx, checkpoint, config, onnx)
         bundle = alone.bundle_engine(options)
-        others = _competitors(options, checkpoint, config, onnx)
-        engines: dict[str, AnyEngine] = {BUNDLE: bundle, **{name: others[name] for name in ENGINES[1:]}}
-        clients: dict[str, AnyEngine] = {
-            BUNDLE: replace(bundle, stream=True),
-            KOKORO_ONNX: others[KOKORO_ONNX],
+        competitors = _competitors(options, checkpoint, config, Path(directory), step)
+        client = competitors.pop(KOKORO_ONNX)
+        engines: dict[str, AnyEngine] = {
+            BUNDLE: bundle,
+            **{each.name: each for each in map(_other_bundle, others)},
+            **competitors,
         }
+        clients: dict[str, AnyEngine] = {BUNDLE: replace(bundle, stream=True), KOKORO_ONNX: client}
         return Comparison(
             facts=alone.facts(options, ("apache-tvm", "torch", ONNXRUNTIME, KOKORO_ONNX, "kokoro", "numpy")),
             tokens=options.tokens,
@@ -136,9 +156,10 @@ def run(
             timings=tuple(_timings(options, engines, idleness, step)),
             cold_starts=tuple(_cold_starts(options, engines, Path(directory) / "speech.wav", step)),
             memory=tuple(_memory(options, engines, step)),
-            sizes=alone.sizes(options)
-            | {"PyTorch's checkpoint": checkpoint.stat().st_size, "ONNX file": onnx.stat().st_size},
+            sizes=alone.sizes(options),
             peaks=tuple(_peaks(options, step)),
+            quality=_quality(options, engines, step),
+            footprints=tuple(_footprints(options, engines, step)),
             idle_share=idleness.share,
             streams=tuple(_streams(options, clients, step)) if options.stream else (),
             profile=alone.profile_of(options, bundle, step),
@@ -148,17 +169,36 @@ def run(
         )
 
 
-def _competitors(options: Options, checkpoint: Path, config: Path, onnx: Path) -> dict[str, Competitor]:
+def _competitors(
+    options: Options, checkpoint: Path, config: Path, directory: Path, step: Step
+) -> dict[str, Competitor]:
+    """Returns the other engines, whose files are written to a directory."""
     bundle = alone.bundle_engine(options)
-    table = next(known for known in options.manifest.voices if known.name == bundle.voice)
-    content = (options.bundle / table.file).read_bytes()
-    rows = onnx.with_name("voice.bin")
-    voice_table(content, table, options.manifest.voice_ranks.get(table.name, 0)).tofile(rows)
-    voice = bundle.voice, str(rows), table.columns
-    return {
-        name: Competitor(name, bundle.threads, *voice, str(checkpoint), str(config), str(onnx), SAMPLE_RATE)
-        for name in (PYTORCH, ONNXRUNTIME, KOKORO_ONNX)
+    voice, whole, small = (directory / name for name in ("voice.npy", "kokoro.onnx", "kokoro-int8.onnx"))
+    with Bundle.load(options.bundle, verify=False) as loaded:
+        np.save(voice, loaded.voice_tables[bundle.voice])
+    step("kokoro's own ONNX export")
+    call_fresh("kokoro's ONNX export", 1, export_onnx, checkpoint, config, whole)
+    step("ONNX Runtime's dynamic quantisation")
+    call_fresh("ONNX Runtime's quantisation", 1, quantise, whole, small)
+    engines = {
+        PYTORCH: ("pytorch", checkpoint),
+        ONNXRUNTIME: ("onnxruntime", whole),
+        ONNXRUNTIME_INT8: ("onnxruntime", small),
+        KOKORO_ONNX: ("kokoro_onnx", whole),
     }
+    return {
+        name: Competitor(
+            name, module, bundle.threads, bundle.voice, str(voice), str(model), str(config), SAMPLE_RATE
+        )
+        for name, (module, model) in engines.items()
+    }
+
+
+def _other_bundle(options: Options) -> BundleEngine:
+    """Returns a bundle that is not the one of the goals, named after its precision."""
+    name = f"{BUNDLE}-{options.manifest.precision}"
+    return replace(alone.bundle_engine(options), name=name)
 
 
 def _loaded(stack: ExitStack, engines: Mapping[str, AnyEngine], threads: int) -> dict[str, EngineProcess]:
@@ -201,6 +241,30 @@ def _cold_starts(
 def _memory(options: Options, engines: Mapping[str, AnyEngine], step: Step) -> list[PeakMemory]:
     found = [peak for engine in engines.values() for peak in alone.peak_memory(options, engine, step)]
     return sorted(found, key=lambda peak: peak.tokens)
+
+
+def _quality(options: Options, engines: Mapping[str, AnyEngine], step: Step) -> tuple[Quality, ...]:
+    utterances = [options.phonemes(tokens) for tokens in options.tokens]
+    with ExitStack() as stack:
+        step("quality beside PyTorch")
+        return quality(_loaded(stack, engines, max(options.threads)), utterances)
+
+
+def _footprints(options: Options, engines: Mapping[str, AnyEngine], step: Step) -> Iterator[Footprint]:
+    phonemes = options.phonemes(options.headline())
+    for name, engine in engines.items():
+        step(f"a second process of {NAMES[name]}")
+        with EngineProcess(engine) as first, EngineProcess(engine) as second:
+            for process in (first, second):
+                process.speak(phonemes)
+            yield Footprint(name, _model_bytes(engine), second.private_memory())
+
+
+def _model_bytes(engine: AnyEngine) -> int:
+    """Returns the size of the files of an engine's model."""
+    if isinstance(engine, Competitor):
+        return Path(engine.model).stat().st_size
+    return sum(entry.bytes for entry in read_manifest(Path(engine.bundle)).files)
 
 
 def _streams(options: Options, clients: Mapping[str, AnyEngine], step: Step) -> Iterator[StreamTiming]:

@@ -10,9 +10,11 @@ from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES, ONNXRUNTIME, Compari
 from benchmarks.roofline import roofline_tables
 from exporter.bench.engine import BUNDLE
 from exporter.bench.figure_table import FigureTable
+from exporter.bench.options import HEADLINE, LONGEST
 from exporter.bench.tables import (
     by_length,
     fresh_process_tables,
+    mebibytes,
     plural,
     sizes_table,
     timings_table,
@@ -23,6 +25,7 @@ def tables(comparison: Comparison) -> tuple[FigureTable, ...]:
     """Returns every table of a comparison that has rows."""
     made = (
         _goals(comparison),
+        _side_by_side(comparison),
         _timings(comparison),
         *fresh_process_tables(comparison, NAMES),
         *_streams(comparison),
@@ -48,6 +51,38 @@ def _goal_row(goal: Goal) -> tuple[str, ...]:
     limit = goal.written if goal.peer is None else "{:.2f}".format
     limits = (limit(goal.at_least), limit(goal.goal))
     return (goal.figure, *values, _ratio(goal.ratio), *limits, goal.reached or "–")
+
+
+def _side_by_side(comparison: Comparison) -> FigureTable:
+    """Returns what an app and its users get of each engine, in a column for each."""
+    engines = [each.engine for each in comparison.footprints]
+    starts = {each.engine: f"{each.median:.2f} s" for each in comparison.cold_starts}
+    figures: dict[str, dict[str, str]] = {
+        "model": {each.engine: f"{each.bytes / 1e6:,.0f} MB" for each in comparison.footprints},
+        f"start to WAV at {HEADLINE} tokens": starts,
+    }
+    for tokens in comparison.tokens:
+        found = ((name, comparison.timing(name, tokens)) for name in engines)
+        rates = {name: f"{timing.rate:.3f}" for name, timing in found if timing is not None}
+        figures[f"time at {tokens} tokens"] = rates
+    for tokens in (HEADLINE, LONGEST):
+        peaks = {each.engine: mebibytes(each.bytes) for each in comparison.memory if each.tokens == tokens}
+        figures[f"peak memory at {tokens} tokens"] = peaks
+    figures |= {
+        "second process": {each.engine: mebibytes(each.second_process) for each in comparison.footprints},
+        "durations moved": {each.engine: f"{each.moved:.1%}" for each in comparison.quality},
+        "log-mel distance": {each.engine: f"{each.log_mel:.2f}" for each in comparison.quality},
+    }
+    return FigureTable(
+        "Side by side",
+        ("figure", *(NAMES[name] for name in engines)),
+        tuple((figure, *(values.get(name, "–") for name in engines)) for figure, values in figures.items()),
+        note="Model: a bundle with its runtime and voices, the checkpoint or the ONNX file. Start: from the "
+        "start of a process to a written WAV file. Time: seconds of computing for a second of audio. Second "
+        "process: the memory that it does not share with the first. Durations moved: the share of the tokens "
+        "whose duration is not PyTorch's. Log-mel distance: that to PyTorch over that of PyTorch to itself "
+        "with other noise, in the frames that both have.",
+    )
 
 
 def _timings(comparison: Comparison) -> FigureTable:

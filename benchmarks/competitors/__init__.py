@@ -1,4 +1,4 @@
-"""Kokoro in PyTorch and in ONNX Runtime, and kokoro-onnx: the engines that a bundle is compared with.
+"""Kokoro in PyTorch and in ONNX Runtime, and kokoro-onnx: the engines that bundles are compared with.
 
 ``python -m benchmarks.competitors COMPETITOR PHONEMES FILE`` speaks once into a WAV file, for cold starts;
 COMPETITOR is JSON of `Competitor`.
@@ -21,19 +21,20 @@ class Competitor:
     """An engine of others, with the weights and the voice of a bundle."""
 
     name: str
+    module: str
+    """Module of this folder that loads the engine."""
     threads: int
     voice: str
     voice_file: str
-    """float32 rows of `columns`."""
-    columns: int
-    checkpoint: str
+    """The voice's rows as a .npy file."""
+    model: str
+    """The checkpoint or the ONNX file."""
     config: str
-    onnx: str
     sample_rate: int
 
     def load(self) -> Speak:
         """Loads the engine into this process."""
-        module = importlib.import_module(f"benchmarks.competitors.{self.name.replace('-', '_')}")
+        module = importlib.import_module(f"benchmarks.competitors.{self.module}")
         speak: Speak = module.load(self)
         return speak
 
@@ -44,4 +45,5 @@ class Competitor:
 
     def voice_rows(self) -> Samples:
         """Reads the voice, ``[rows, 1, columns]``; n phonemes take row n - 1."""
-        return np.fromfile(self.voice_file, "<f4").reshape(-1, 1, self.columns)
+        rows: Samples = np.load(self.voice_file)
+        return rows[:, None]

@@ -12,7 +12,7 @@ from benchmarks.competitors import Competitor
 def main(description: str, phonemes: str, path: str) -> None:
     """Writes a 16-bit WAV file."""
     competitor = Competitor(**json.loads(description))
-    (samples,) = competitor.load()(phonemes)
+    ((samples, _),) = competitor.load()(phonemes)
     with wave.open(path, "wb") as file:
         file.setnchannels(1)
         file.setsampwidth(2)

@@ -11,7 +11,7 @@ from kokoro_onnx import Kokoro
 
 from benchmarks.competitors import Competitor
 from benchmarks.competitors.onnxruntime import session
-from exporter.bench.engine import Samples, Speak
+from exporter.bench.engine import Piece, Samples, Speak
 
 
 def load(competitor: Competitor) -> Speak:
@@ -22,7 +22,7 @@ def load(competitor: Competitor) -> Speak:
         client = Kokoro.from_session(session(competitor), file.name, vocab_config=competitor.config)
         client.voices = dict(client.voices)  # read before the file goes
 
-    def stream(phonemes: str) -> Iterator[Samples]:
+    def stream(phonemes: str) -> Iterator[Piece]:
         pieces = client.create_stream(phonemes, competitor.voice, is_phonemes=True)
 
         async def following() -> tuple[Samples, int] | None:
@@ -30,6 +30,6 @@ def load(competitor: Competitor) -> Speak:
 
         with asyncio.Runner() as loop:
             while (found := loop.run(following())) is not None:
-                yield found[0]
+                yield Piece(found[0], np.empty(0, np.int64))
 
     return stream

@@ -1,6 +1,7 @@
 """kokoro's own ONNX export: `KModelForONNX` without complex numbers, opset 17, any number of tokens.
 
-The settings are those of kokoro's examples/export.py; kokoro is exported by torch's TorchScript exporter.
+The settings are those of kokoro's examples/export.py; kokoro is exported by torch's TorchScript exporter. The
+int8 file is made of it by ONNX Runtime's dynamic quantisation, as the ones that kokoro-onnx offers are.
 """
 
 from __future__ import annotations
@@ -36,3 +37,10 @@ def export_onnx(checkpoint: Path, config: Path, output: Path) -> None:
             dynamo=False,
         )
     os.replace(staging, output)
+
+
+def quantise(onnx: Path, output: Path) -> None:
+    """Writes the file `output` with the weights of `onnx` in 8 bits."""
+    from onnxruntime.quantization import quantize_dynamic
+
+    quantize_dynamic(onnx, output)

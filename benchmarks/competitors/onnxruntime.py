@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime
 
 from benchmarks.competitors import Competitor
-from exporter.bench.engine import Samples, Speak
+from exporter.bench.engine import Piece, Speak
 
 
 def load(competitor: Competitor) -> Speak:
@@ -19,14 +19,15 @@ def load(competitor: Competitor) -> Speak:
     with open(competitor.config, encoding="utf-8") as file:
         vocabulary: dict[str, int] = json.load(file)["vocab"]
 
-    def speak(phonemes: str) -> list[Samples]:
+    def speak(phonemes: str) -> list[Piece]:
         token_ids = [0, *(vocabulary[phoneme] for phoneme in phonemes), 0]
         inputs = {
             "input_ids": np.array([token_ids], np.int64),
             "style": voice[len(phonemes) - 1],
             "speed": np.ones(1, np.int32),
         }
-        return [np.asarray(loaded.run(["waveform"], inputs)[0], np.float32)]
+        samples, durations = loaded.run(["waveform", "duration"], inputs)
+        return [Piece(samples, durations)]
 
     return speak
 
@@ -36,4 +37,4 @@ def session(competitor: Competitor) -> Any:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = competitor.threads
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(competitor.onnx, options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(competitor.model, options, providers=["CPUExecutionProvider"])

@@ -10,14 +10,24 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 BUNDLE = "bundle"
 Samples = NDArray[np.float32]
-Speak = Callable[[str], Iterable[Samples]]
+
+
+class Piece(NamedTuple):
+    """A piece of the audio, or all of it."""
+
+    samples: Samples
+    durations: NDArray[np.int64]
+    """Frames of each token; empty if the engine does not give them."""
+
+
+Speak = Callable[[str], Iterable[Piece]]
 """Takes phonemes, yields the pieces of the audio."""
 
 _speak: list[Speak] = []
@@ -61,9 +71,13 @@ class BundleEngine:
         from runtime_min import Bundle
 
         bundle = Bundle.load(self.bundle, threads=self.threads, level=self.level)
-        if self.stream:
-            return lambda phonemes: (piece.samples for piece in bundle.stream(phonemes, self.voice))
-        return lambda phonemes: [bundle.synthesize(phonemes, self.voice).samples]
+
+        def pieces(phonemes: str) -> Iterable[Any]:
+            if self.stream:
+                return bundle.stream(phonemes, self.voice)
+            return [bundle.synthesize(phonemes, self.voice)]
+
+        return lambda phonemes: (Piece(each.samples, each.durations) for each in pieces(phonemes))
 
     def command(self, phonemes: str, wav: str) -> list[str]:
         """Returns the command line of the runtime that writes a WAV file."""
@@ -93,5 +107,11 @@ def speak(phonemes: str) -> Spoken:
     started = time.perf_counter()
     for piece in _speak[0](phonemes):
         ends.append(time.perf_counter() - started)
-        samples += piece.size
+        samples += piece.samples.size
     return Spoken(ends[0], ends[-1], samples)
+
+
+def voiced(phonemes: str) -> Piece:
+    """Returns the whole audio of the engine of this process."""
+    samples, durations = zip(*_speak[0](phonemes), strict=True)
+    return Piece(np.concatenate(samples), np.concatenate(durations))

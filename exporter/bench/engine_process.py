@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from exporter.bench import engine as inside
-from exporter.bench.engine import Engine, Spoken
+from exporter.bench.engine import Engine, Piece, Spoken
 from exporter.bench.fresh_process import EngineError, FreshProcess, environment
 
 
@@ -34,6 +34,14 @@ class EngineProcess(FreshProcess):
             EngineError: the engine failed.
         """
         return self.call(inside.speak, phonemes)
+
+    def voiced(self, phonemes: str) -> Piece:
+        """Speaks, and returns the audio.
+
+        Raises:
+            EngineError: the engine failed.
+        """
+        return self.call(inside.voiced, phonemes)
 
 
 def time_cold_start(engine: Engine, phonemes: str, wav: Path) -> float:

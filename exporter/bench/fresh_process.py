@@ -100,6 +100,10 @@ class FreshProcess:
         assert found is not None
         return 1024 * int(found[1])
 
+    def private_memory(self) -> int:
+        """Returns the resident bytes that no other process shares."""
+        return int(self._statistics.memory_full_info().uss)
+
     def cpu_seconds(self) -> float:
         """Returns the CPU time that the process has used so far."""
         times = self._statistics.cpu_times()

@@ -14,9 +14,10 @@ from benchmarks import run
 from benchmarks.competitors import Competitor
 from benchmarks.competitors import __main__ as cold_start
 from exporter.bench import engine as inside
+from exporter.bench.engine import Piece
 from exporter.bench.fresh_process import EngineError, FreshProcess
 
-FAKE = Competitor("fake", 1, "af_heart", "af_heart.bin", 256, "c", "d", "e", 24_000)
+FAKE = Competitor("fake", "fake", 1, "af_heart", "af_heart.npy", "c", "d", 24_000)
 
 
 def test_a_missing_package_is_named_before_anything_slow(monkeypatch):
@@ -41,7 +42,7 @@ def test_a_wav_of_a_cold_start_holds_the_samples(tmp_path, monkeypatch):
     class Fake:
         @staticmethod
         def load(competitor):
-            return lambda phonemes: [np.array([0, 1, -2], np.float32)]
+            return lambda phonemes: [Piece(np.array([0, 1, -2], np.float32), np.empty(0, np.int64))]
 
     monkeypatch.setitem(sys.modules, "benchmarks.competitors.fake", Fake)
     cold_start.main(json.dumps(asdict(FAKE)), "ə", str(tmp_path / "a.wav"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from benchmarks.results import ENGINES, Comparison, Peak
+from benchmarks.results import ONNXRUNTIME_INT8, Comparison, Footprint, Peak, Quality
 from exporter.bench.results import (
     LIBRARIES,
     Benchmark,
@@ -18,7 +18,10 @@ from exporter.bench.results import (
 )
 
 TOKENS, THREADS = (12, 62, 200, 450), (1, 2)
-RATES = {"bundle": 0.06, "pytorch": 0.40, "onnxruntime": 0.20}
+RATES = {
+    **{"bundle": 0.045, "bundle-float16": 0.05, "pytorch": 0.40, "onnxruntime": 0.20},
+    ONNXRUNTIME_INT8: 0.25,
+}
 """Seconds for a second of audio on two threads, the same at every length."""
 
 
@@ -33,7 +36,7 @@ def timings() -> tuple[Timing, ...]:
         )
         for threads in THREADS
         for tokens in TOKENS
-        for engine in ENGINES
+        for engine in RATES
     )
 
 
@@ -57,10 +60,12 @@ def comparison(**changes: object) -> Comparison:
         "threads": THREADS,
         "rounds": 3,
         "timings": timings(),
-        "cold_starts": tuple(ColdStart(name, 62, (2.0, 1.0, 3.0)) for name in ENGINES),
-        "memory": tuple(PeakMemory(name, tokens, 480 << 20) for name in ENGINES for tokens in (62, 450)),
+        "cold_starts": tuple(ColdStart(name, 62, (2.0, 1.0, 3.0)) for name in RATES),
+        "memory": tuple(PeakMemory(name, tokens, 480 << 20) for name in RATES for tokens in (62, 450)),
         "sizes": {LIBRARIES: 2_000_000, "parameters": 381_033_120},
         "peaks": (Peak(1, 110.0), Peak(2, 220.0)),
+        "quality": tuple(Quality(name, 0.125, 0.9) for name in RATES),
+        "footprints": tuple(Footprint(name, 214_000_000, 100 << 20) for name in RATES),
         "idle_share": 0.001,
         "busy_before": 0.01,
         "busy_after": 0.02,

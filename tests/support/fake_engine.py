@@ -12,7 +12,8 @@ from exporter.bench import engine
 
 def load() -> None:
     """Loads an engine that speaks in pieces of 100 samples a phoneme."""
-    engine._speak[:] = [lambda phonemes: (np.zeros(100, np.float32) for _ in phonemes)]
+    piece = engine.Piece(np.zeros(100, np.float32), np.ones(1, np.int64))
+    engine._speak[:] = [lambda phonemes: (piece for _ in phonemes)]
 
 
 def fail() -> None:

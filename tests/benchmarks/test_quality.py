@@ -1,0 +1,40 @@
+"""How far an engine's speech is from PyTorch's; engines here are fakes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.quality import quality
+from exporter.bench.engine import Piece
+
+FRAME = 600
+SPEECH = np.random.default_rng(0).normal(size=(40, FRAME)).astype(np.float32)
+
+
+class Fake:
+    """Speaks frames of the same speech, each time with other noise of its level."""
+
+    def __init__(self, noise: float, durations: list[int]) -> None:
+        self.noise, self.durations = noise, np.array(durations)
+        self.random = np.random.default_rng(int(1e6 * noise))
+
+    def voiced(self, phonemes: str) -> Piece:
+        frames = [
+            SPEECH[10 * token + frame] for token, count in enumerate(self.durations) for frame in range(count)
+        ]
+        samples = np.concatenate(frames)
+        return Piece(samples + self.noise * self.random.normal(size=samples.size), self.durations)
+
+
+def test_an_engine_is_compared_where_both_speak_and_moved_durations_are_counted():
+    engines = {
+        "pytorch": Fake(0.02, [10, 10, 10, 10]),
+        "bundle": Fake(0.019, [10, 10, 10, 10]),
+        "onnxruntime-int8": Fake(0.2, [10, 9, 10, 7]),
+    }
+    found = {each.engine: each for each in quality(engines, ["one", "two"])}
+    assert found["pytorch"].log_mel == 1
+    assert found["bundle"].log_mel == pytest.approx(1, abs=0.1)
+    assert found["onnxruntime-int8"].log_mel > 2
+    assert [each.moved for each in found.values()] == [0, 0, 0.5]
