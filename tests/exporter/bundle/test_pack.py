@@ -203,22 +203,29 @@ def test_every_truncation_is_refused(archive: Path, packed: bytes) -> None:
         refused(archive, packed[:end])
 
 
-def test_every_changed_byte_is_refused(archive: Path, packed: bytes) -> None:
+def test_a_changed_byte_is_refused_or_changes_no_content(sound: Path, archive: Path, packed: bytes) -> None:
     with tarfile.open(archive) as file:
         manifest = file.extractfile("manifest.msgpack")
         assert manifest is not None
         # A changed manifest may describe another sound bundle; only a pin tells it from the first one.
         pinned = origin_checks(archive, sha256=hashlib.sha256(manifest.read()).hexdigest())
-    choose = random.Random(2)
+    choose, unpacked, harmless = random.Random(2), archive.with_name("unpacked"), 0
     for _ in range(100):
         data = bytearray(packed)
         data[choose.randrange(len(packed))] ^= choose.randrange(1, 256)
         archive.write_bytes(data)
-        with pytest.raises(BundleError):
-            unpack_archive(archive, archive.with_name("never"), pinned)
-        with pytest.raises(BundleError):
-            verify_archive(archive, pinned)
-        assert not archive.with_name("never").exists()
+        try:
+            unpack_archive(archive, unpacked, pinned)
+        except BundleError:
+            with pytest.raises(BundleError):
+                verify_archive(archive, pinned)
+            assert not unpacked.exists()
+        else:
+            # The last byte of a compressed stream has bits without meaning.
+            assert bytes_of(unpacked) == bytes_of(sound)
+            shutil.rmtree(unpacked)
+            harmless += 1
+    assert harmless < 5
 
 
 def notice(kind: int = tarfile.USTAR_FORMAT, **changes: object) -> Callable[[bytes], bytes]:
