@@ -237,7 +237,7 @@ class Bundle:
         given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         request = Request(*given, text, ssml, skip_emoji, language, lexicon)
         pieces, phonemes = self._speak(self._parts(request), whole=False)
-        if g2p is not None or not (text or ssml):
+        if not request.is_text:
             return Stream(pieces, phonemes)
         plans = partial(plan_parts, self._capabilities(), whole=False)
         return Stream(pieces, lambda: "".join([plan.phonemes for plan in plans(self._parts(request))]))
@@ -359,9 +359,7 @@ class Bundle:
 
     def _parts(self, request: Request) -> Iterator[Request]:
         """Returns the parts of a request, more than one for a long text."""
-        if request.g2p is not None or not (request.text or request.ssml):
-            return iter([request])
-        return self._bundled_text().parts(request, self.voice_tables)
+        return self._bundled_text().parts(request, self.voice_tables) if request.is_text else iter([request])
 
     def _speak(self, parts: Iterator[Request], *, whole: bool) -> tuple[Iterator[Audio], str]:
         """Returns the pieces of the speech, each computed when it is taken, and the first part's phonemes."""

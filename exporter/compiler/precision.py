@@ -81,16 +81,13 @@ def round_as_stored(model: Any, precision: str, source_apart: bool = False) -> N
 
 def _replace_transformed(generator: Any, precision: str) -> None:
     """Replaces the modules of kokoro's generator whose weights `stages.audio.Generator` transforms."""
+    as_stored = partial(rounded, precision=precision, name="of the generator")
     blocks = [*generator.noise_res, *generator.resblocks]
     for convs in (convs for block in blocks for convs in (block.convs1, block.convs2)):
         for index, conv in enumerate(convs):
-            convs[index] = ToomCookConv1d(
-                conv, partial(rounded, precision=precision, name="of the generator")
-            )
+            convs[index] = ToomCookConv1d(conv, as_stored)
     for index in range(1, len(generator.ups)):
-        generator.ups[index] = ToomCookConvTranspose1d(
-            generator.ups[index], partial(rounded, precision=precision, name="of the generator")
-        )
+        generator.ups[index] = ToomCookConvTranspose1d(generator.ups[index], as_stored)
 
 
 def _large_weights(name: str, module: nn.Module) -> list[str]:

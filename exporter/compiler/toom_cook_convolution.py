@@ -1,7 +1,7 @@
 """What `kernels.winograd` computes, in float64 and in kokoro's own modules, from transformed weights.
 
-A convolution of rounded transformed weights is no convolution: an output depends on its place in its block
-of time. So a reference needs the blocks too. Nothing here imports TVM.
+Where transformed weights are rounded, an output depends on its place in its block of time, which it does not
+in a convolution. So a reference needs the blocks too. Nothing here imports TVM.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def read_blocks(extensions: Mapping[str, Any], files: Mapping[str, FileEntry]) -
     """Returns the blocks that a manifest's extensions describe.
 
     Args:
-        extensions: the manifest's, as they were read.
+        extensions: the extensions of a manifest, which were not checked yet.
         files: every listed file by its path.
 
     Raises:

@@ -70,6 +70,11 @@ class Request:
     ends_segment: bool = False
     """The next part of the speech is another segment."""
 
+    @property
+    def is_text(self) -> bool:
+        """True if the bundle makes phonemes of the input, which is text or SSML."""
+        return self.g2p is None and (self.text or self.ssml)
+
 
 @dataclass(frozen=True)
 class Section:

@@ -89,17 +89,15 @@ class English:
         shown, controls = read_controls(text)
         plain = shown.translate(_PLAIN)
         given = [_controlled(plain, control) for control in controls if control.phonemes is not None]
-        known = _apart(given, _written(plain, self._british, controls))
-        stresses = {
-            place: control.stress for control in controls for place in range(control.start, control.end)
-        }
+        at = {place: control for control in controls for place in range(control.start, control.end)}
+        known = _apart(given, _written(plain, self._british, at))
         in_run = bytearray(len(plain))
         for run in _LONG_RUN.finditer(plain):
             in_run[run.start() : run.end()] = bytes([True]) * len(run[0])
         words: list[Word] = []
         end = len(shown)
         for sentence in reversed(list(_sentences(plain, tokenise(plain, known)))):
-            for first, last, phonemes in self._sentence(sentence, stresses, in_run):
+            for first, last, phonemes in self._sentence(sentence, at, in_run):
                 words.append(Word(shown[first:last], phonemes, shown[last:end]))
                 end = first
         if end:
@@ -107,7 +105,7 @@ class English:
         return words[::-1]
 
     def _sentence(
-        self, sentence: Sequence[Token], stresses: Mapping[int, float | None], in_run: bytearray
+        self, sentence: Sequence[Token], controls: Mapping[int, Control], in_run: bytearray
     ) -> Iterator[tuple[int, int, str | None]]:
         """Yields start, end and phonemes of each word, from the last to the first."""
         tokens = self._tagged(sentence)
@@ -116,7 +114,8 @@ class English:
             start, last = group[0].start, group[-1]
             phonemes, context = self._phonemes(group, context, in_run)
             if phonemes is not None:
-                phonemes = restressed(phonemes, stresses.get(start)).translate(_OUTPUT)
+                stress = controls[start].stress if start in controls else None
+                phonemes = restressed(phonemes, stress).translate(_OUTPUT)
                 # The full stop of an abbreviation is that of its sentence too.
                 if last is tokens[-1] and last.text.endswith(".") and last.phonemes is None:
                     phonemes += "."
@@ -206,15 +205,18 @@ def _base(letter: str) -> str:
     return found[1].lower() if found else ""
 
 
+def _flags(controls: Mapping[int, Control], place: int) -> str:
+    return controls[place].flags if place in controls else ""
+
+
 def _controlled(text: str, control: Control) -> Token:
     return Token(text[control.start : control.end], control.start, control.end, "", control.phonemes)
 
 
-def _written(text: str, british: bool, controls: Sequence[Control]) -> list[Token]:
+def _written(text: str, british: bool, controls: Mapping[int, Control]) -> list[Token]:
     """Returns the written forms; the 2 of B2B is a word to `tokenise`."""
-    flags = {place: control.flags for control in controls for place in range(control.start, control.end)}
     return [
-        Token(text[start:end], start, end, "", None, with_flags(spoken, flags.get(start, "")))
+        Token(text[start:end], start, end, "", None, with_flags(spoken, _flags(controls, start)))
         for start, end, spoken in find_written_forms(text, british)
         if text[start:end] != "2" or not (text[start - 1 : start] + text[end : end + 1]).isalpha()
     ]

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from .decimal_comma import number_in_words
+
 _BELOW_20 = (
     "zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici "
     "sedici diciassette diciotto diciannove"
@@ -20,6 +22,7 @@ _NAMES = (
     "ipsilon zeta"
 )
 _LETTERS = dict(zip("abcdefghijklmnopqrstuvwxyz", _NAMES.split(), strict=True))
+_COMMA = "virgola"
 _CURRENCIES = {"€": "euro", "$": "dollari", "£": "sterline"}
 _SIGNS = _CURRENCIES | {
     "%": "per cento", "&": "e", "+": "più", "=": "uguale", "@": "chiocciola", "#": "cancelletto",
@@ -38,7 +41,6 @@ _UNITS = {
     "km": "chilometri", "kg": "chili", "cm": "centimetri", "mm": "millimetri", "mq": "metri quadrati",
     "km/h": "chilometri all'ora", "°c": "gradi", "°f": "gradi fahrenheit", "ecc": "eccetera",
 }  # fmt: skip
-_MOST_DIGITS = 12
 _DATE = re.compile(r"(?P<day>\d{1,2})[/.](?P<month>\d{1,2})[/.](?P<year>\d{4})|(\d{4})-(\d\d)-(\d\d)")
 _TIME = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
 _MONEY = re.compile(r"([€$£])?(\d{1,3}(?:\.\d{3})+|\d+)(?:,(\d\d))?([€$£])?")
@@ -129,9 +131,9 @@ def _money(text: str) -> str:
     found = _MONEY.fullmatch(text)
     if not found or bool(found[1]) == bool(found[4]):
         return ""
-    currency = _CURRENCIES[found[1] or found[4]]
+    amount = number_in_words(found[2], cardinal, _COMMA)
     cents = int(found[3] or 0)
-    return f"{_number(found[2])} {currency}" + (f" e {cardinal(cents)}" if cents else "")
+    return f"{amount} {_CURRENCIES[found[1] or found[4]]}" + (f" e {cardinal(cents)}" if cents else "")
 
 
 def _ordinal(text: str) -> str:
@@ -144,7 +146,7 @@ def _ordinal(text: str) -> str:
 
 def _part(part: str) -> str:
     if part[0].isdecimal():
-        return _number(part)
+        return number_in_words(part, cardinal, _COMMA)
     if part in _UNITS:
         return _UNITS[part]
     if not part[0].isalpha():
@@ -162,20 +164,3 @@ def _latin(letter: str) -> str:
     return {"í": "ì", "ú": "ù", "á": "à"}.get(letter) or "".join(
         each for each in unicodedata.normalize("NFKD", letter) if each in _LETTERS
     )
-
-
-def _number(written: str) -> str:
-    whole, _, decimals = written.replace(".", "").partition(",")
-    if len(whole) > _MOST_DIGITS or (len(whole) > 1 and whole[0] == "0"):
-        words = " ".join(_BELOW_20[int(digit)] for digit in whole)
-    else:
-        words = cardinal(int(whole))
-    if not decimals:
-        return words
-    zeros = len(decimals) - len(decimals.lstrip("0"))
-    rest = decimals[zeros:]
-    spoken = [
-        *["zero"] * zeros,
-        *([cardinal(int(rest))] if 0 < len(rest) <= 3 else map(cardinal, map(int, rest))),
-    ]
-    return f"{words} virgola {' '.join(spoken)}"

@@ -66,7 +66,7 @@ class Pronunciation:
         self._weak = "ɪ" if british else "ᵻ"
         # Bounded, for texts of ever new words.
         self.word = lru_cache(4_096)(self._word)
-        """As `_word`."""
+        """Returns what `_word` does, from a cache."""
 
     def _word(self, word: str, tag: str, context: Context) -> str | None:
         """Returns the phonemes of a word, or None if neither the lexicon nor a rule knows it.

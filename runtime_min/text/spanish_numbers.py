@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from .decimal_comma import number_in_words
+
 _BELOW_30 = (
     "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis "
     "diecisiete dieciocho diecinueve veinte veintiuno veintidós veintitrés veinticuatro veinticinco "
@@ -25,7 +27,6 @@ _SIGNS = {
 ABBREVIATIONS = {"dr": "doctor", "dra": "doctora", "sr": "señor", "sra": "señora"}
 """Words by abbreviations, without the full stop."""
 _UNITS = {"km": "kilómetros", "kg": "kilos", "cm": "centímetros", "mm": "milímetros"} | ABBREVIATIONS
-_MOST_DIGITS = 12
 _PARTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|[^\W\d_]+|\S")
 
 
@@ -71,7 +72,7 @@ def _before_noun(number: int) -> str:
 
 def _part(part: str) -> str:
     if part[0].isdecimal():
-        return _number(part)
+        return number_in_words(part, cardinal, "coma")
     if not part.isalpha():
         return _SIGNS.get(part, "")
     if part in _UNITS:
@@ -87,20 +88,3 @@ def _latin(letter: str) -> str:
     if letter in _LETTERS or letter in "áéíóúü":
         return letter
     return "".join(each for each in unicodedata.normalize("NFKD", letter) if each in _LETTERS)
-
-
-def _number(written: str) -> str:
-    whole, _, decimals = written.replace(".", "").partition(",")
-    if len(whole) > _MOST_DIGITS or (len(whole) > 1 and whole[0] == "0"):
-        words = " ".join(_BELOW_30[int(digit)] for digit in whole)
-    else:
-        words = cardinal(int(whole))
-    if not decimals:
-        return words
-    zeros = len(decimals) - len(decimals.lstrip("0"))
-    rest = decimals[zeros:]
-    spoken = [
-        *["cero"] * zeros,
-        *([cardinal(int(rest))] if 0 < len(rest) <= 3 else map(cardinal, map(int, rest))),
-    ]
-    return f"{words} coma {' '.join(spoken)}"

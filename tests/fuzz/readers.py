@@ -132,7 +132,7 @@ def golden_manifests() -> list[bytes]:
 
 
 def golden_archives() -> list[bytes]:
-    """Plain ones, as they once were packed, and one whose files are compressed."""
+    """Returns archives without compression, which earlier versions wrote, and one with it."""
     with tempfile.TemporaryDirectory() as place:
         archive = Path(place, "archive.tar")
         pack_bundle(GOLDEN / "rounded", archive)

@@ -76,7 +76,7 @@ def give_its_own(bundle: Path, directory: Path, source_apart: bool = False) -> P
 
 
 def tensors_of(bundle: Path, directory: Path) -> tuple[dict[str, np.ndarray], list[int]]:
-    """What the bundle itself computes, which stands for kokoro: tensors, and frames."""
+    """Returns the tensors and frames that the bundle computes, in place of kokoro's."""
     run_alone(
         bundle,
         f"""

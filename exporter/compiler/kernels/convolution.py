@@ -102,7 +102,8 @@ def convolution_function(
     Arguments, float32 but the weight: x [1, in, n]; weight `weight_shape`; bias [out]; affine [3, in]
     (mean, scale, shift) with AdaIN, else [1]; alpha [2, in] (alpha, 1/alpha) with Snake, else [1]; residual
     and other [1, out, n + growth] where used, else [1]; the output [1, out, n + growth]. Where `spec` has
-    the channels last, the last two axes change places. With `spec.in_place` there is no argument residual.
+    the channels last, the last two axes change places. With `spec.in_place` the argument residual is left
+    out.
     """
     n = length()
     output = spec.output_shape(n + spec.growth)
