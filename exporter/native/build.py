@@ -1,0 +1,219 @@
+"""Builds libkokoro with zig: ``python -m exporter.native.build --target linux-aarch64 --output DIRECTORY``.
+
+The library has TVM's runtime and tvm-ffi inside, compiled from the sources in their wheels, and needs nothing
+but the system's C library. Equal sources, versions and targets give equal bytes. Object files are kept in the
+user's cache by what they are made from.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from exporter import directories
+from exporter.compiler.link import LinkerMissingError, LinkError
+from exporter.compiler.targets import Target, find_target
+from runtime_min.threads import usable_cores
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "runtime_native"
+HEADER = SOURCES / "include" / "kokoro.h"
+LIBRARY = "libkokoro.so"
+TARGETS = ("linux-x86_64", "linux-aarch64")
+"""Targets for which zig links the library."""
+_STAND_INS = Path(__file__).parent / "stand_ins"
+_EXPORTED = Path(__file__).parent / "exported.map"
+_ZIG = (sys.executable, "-m", "ziglang")
+_TVM = (
+    *("cpu_device_api", "device_api", "file_utils", "logging", "memory/memory_manager", "module", "tensor"),
+    *(
+        "thread_pool",
+        "threading_backend",
+        "vm/builtin",
+        "vm/bytecode",
+        "vm/executable",
+        "vm/vm",
+        "workspace_pool",
+    ),
+)
+"""Sources of TVM's runtime without which a stage's library does not run, in ``tvm/src/runtime``."""
+_TVM_FFI = (
+    *("backtrace", "container", "custom_allocator", "dtype", "error", "extra/env_c_api", "extra/env_context"),
+    *("extra/json_parser", "extra/library_module", "extra/library_module_dynamic_lib", "extra/module"),
+    *("function", "init_once", "object", "tensor"),
+)
+"""The same of tvm-ffi, in ``tvm_ffi/src/ffi``."""
+_FLAGS = (
+    *("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-pthread"),
+    *("-ffunction-sections", "-fdata-sections", "-DNDEBUG", "-DKOKORO_BUILD"),
+    # Products and sums are rounded apart, as numpy does.
+    *("-ffp-contract=off", "-fno-math-errno"),
+    # A crash is the app's to report.
+    *("-DTVM_FFI_USE_LIBBACKTRACE=0", "-DTVM_FFI_BACKTRACE_ON_SEGFAULT=0"),
+)
+_OPTIMISED = ("-Os",)
+_SANITISED = ("-O1", "-g", "-fno-omit-frame-pointer")
+_OWN_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers")
+_LINKED = ("-shared", "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,now", "-Wl,-z,relro")
+
+
+class _Object(NamedTuple):
+    """An object file to compile."""
+
+    source: Path
+    flags: tuple[str, ...]
+    facts: str
+    """All that decides its bytes, besides the source and the flags."""
+
+
+def build_library(target: Target, output: Path, sanitisers: Sequence[str] = ()) -> None:
+    """Builds the library and writes it to `output`.
+
+    Args:
+        target: one of `TARGETS`.
+        output: file to write.
+        sanitisers: of the compiler, such as ``undefined``; the library is then for tests.
+
+    Raises:
+        LinkerMissingError: zig is not installed, or links no such library.
+        LinkError: the compiler or the linker failed.
+    """
+    if target.name not in TARGETS:
+        raise LinkerMissingError(
+            f"There is no native runtime for {target.name}: expected one of {', '.join(TARGETS)}."
+        )
+    if importlib.util.find_spec("ziglang") is None:
+        raise LinkerMissingError(
+            "The native runtime needs zig: install it with pip install 'kokoro-export[cross]', or leave it "
+            "out with --no-native."
+        )
+    compiler = [*_ZIG, "c++", "-target", target.zig_target]
+    flags = (
+        *_FLAGS,
+        *(_SANITISED if sanitisers else _OPTIMISED),
+        *(f"-fsanitize={each}" for each in sanitisers),
+    )
+    if not sanitisers:
+        flags = (*flags, "-fno-sanitize=all")
+    with ThreadPoolExecutor(len(usable_cores())) as pool:
+        objects = list(pool.map(lambda each: _compile(compiler, each), _objects(flags)))
+    strip = () if sanitisers else ("-s",)
+    sanitised = [flag for flag in flags if "sanitize" in flag]
+    with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
+        made = Path(place, LIBRARY)
+        arguments = [*_LINKED, *strip, *sanitised, f"-Wl,--version-script={_EXPORTED}", "-o", str(made)]
+        # The name is in the library, so the one of the file in the cache must not be.
+        _run([*compiler, *arguments, f"-Wl,-soname,{LIBRARY}", *map(str, objects), "-ldl", "-lm"])
+        shutil.copyfile(made, output)
+
+
+def _objects(flags: tuple[str, ...]) -> Iterable[_Object]:
+    """Yields what the library consists of."""
+    tvm, ffi = (_package(name) for name in ("tvm", "tvm_ffi"))
+    versions = [
+        f"{name}=={importlib.metadata.version(name)}" for name in ("apache-tvm", "apache-tvm-ffi", "ziglang")
+    ]
+    stand_ins, headers = (sorted(folder.rglob("*.h")) for folder in (_STAND_INS, SOURCES))
+    include = (ffi / "include", ffi / "3rdparty" / "dlpack" / "include")
+    own = (*_OWN_WARNINGS, *(f"-isystem{path}" for path in include))
+    facts = json.dumps([versions, _hashed(headers)])
+    yield from (_Object(path, (*flags, *own), facts) for path in sorted(SOURCES.rglob("*.cpp")))
+    # TVM includes the missing headers from folders one and two above its own.
+    places = (*include, tvm / "include", _STAND_INS, _STAND_INS / "tvm", _STAND_INS / "tvm" / "support")
+    foreign = (*flags, "-w", *(f"-I{path}" for path in (*places, tvm / "src" / "runtime")))
+    facts = json.dumps([versions, _hashed(stand_ins)])
+    sources = [tvm / "src" / "runtime" / f"{name}.cc" for name in _TVM]
+    sources += [ffi / "src" / "ffi" / f"{name}.cc" for name in _TVM_FFI]
+    yield from (_Object(path, foreign, facts) for path in sources)
+
+
+def _hashed(paths: Iterable[Path]) -> str:
+    """Returns the SHA-256 of the paths and contents of files of this project."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(f"{path.relative_to(ROOT).as_posix()}\0".encode())
+        digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def _compile(compiler: list[str], wanted: _Object) -> Path:
+    """Returns the object file of a source, from the cache if it is there."""
+    # Messages of errors have the names of sources, but no directories of this machine.
+    places = {str(_package("tvm").parent): "", str(ROOT): ""}
+    source = str(wanted.source)
+    for place in places:
+        source = source.removeprefix(place)
+    mapped = [f"-ffile-prefix-map={place}/=" for place in places]
+    flags = [_without(flag, places) for flag in wanted.flags]
+    content = hashlib.sha256(wanted.source.read_bytes()).hexdigest()
+    key = json.dumps([compiler[-1], source, flags, wanted.facts, content])
+    stored = directories.cache() / "native" / f"{hashlib.sha256(key.encode()).hexdigest()}.o"
+    if directories.read_stored(stored) is None:
+        with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
+            made = Path(place, "made.o")
+            _run([*compiler, *wanted.flags, *mapped, "-c", str(wanted.source), "-o", str(made)])
+            directories.store(stored, made.read_bytes())
+    return stored
+
+
+def _without(flag: str, places: Iterable[str]) -> str:
+    """Returns a flag without the directories of this machine, which decide nothing."""
+    for place in places:
+        flag = flag.replace(place, "")
+    return flag
+
+
+def _package(name: str) -> Path:
+    """Returns the directory of an installed package, which is not imported."""
+    found = importlib.util.find_spec(name)
+    if found is None or found.origin is None:
+        raise LinkerMissingError(
+            f"The package {name} is missing: install kokoro-export with its dependencies."
+        )
+    return Path(found.origin).parent
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, errors="replace", env=_environment()
+    )
+    if done.returncode != 0:
+        raise LinkError(
+            f"zig ended with status {done.returncode}: {shlex.join(command)}\n"
+            f"{(done.stdout + done.stderr).strip()}"
+        )
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "SOURCE_DATE_EPOCH": "0"}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Builds the library and copies the header beside it."""
+    parser = argparse.ArgumentParser(prog="python -m exporter.native.build", description=__doc__)
+    parser.add_argument("--target", default="host", help=f"host, or one of {', '.join(TARGETS)}")
+    parser.add_argument(
+        "--output", type=Path, default=Path("build/native"), help="directory for library and header"
+    )
+    parser.add_argument("--sanitise", action="append", default=[], help="undefined or thread; for tests")
+    given = parser.parse_args(arguments)
+    given.output.mkdir(parents=True, exist_ok=True)
+    build_library(find_target(given.target), given.output / LIBRARY, given.sanitise)
+    shutil.copyfile(HEADER, given.output / HEADER.name)
+
+
+if __name__ == "__main__":
+    main()

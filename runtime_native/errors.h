@@ -1,0 +1,19 @@
+// The one exception of the library. `kokoro.cpp` turns it into a return value; it never crosses the C interface.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "include/kokoro.h"
+
+namespace kokoro {
+
+// Carries a code of `kokoro.h` and a message: what was expected, what was found and what to do.
+class Error : public std::runtime_error {
+public:
+    Error(kokoro_error code, const std::string &message) : std::runtime_error(message), code(code) {}
+
+    const kokoro_error code;
+};
+
+}  // namespace kokoro

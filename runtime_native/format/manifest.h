@@ -1,0 +1,95 @@
+// The manifest of a bundle. Field names are the keys of the file; `parse.cpp` has the rules for their values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "msgpack.h"
+#include "signatures.h"
+
+namespace kokoro {
+
+constexpr char MANIFEST_NAME[] = "manifest.msgpack";
+constexpr int64_t ALIGNMENT = 64;  // generated code assumes that every tensor starts at a multiple of it
+
+struct Library {
+    std::string level;
+    int64_t bucket;  // largest length along the stage's axis
+    std::string file;
+    std::string function;
+};
+
+struct Stage : StageSignature {
+    std::string device;
+    std::vector<std::string> parameters;  // tensors in the order in which a call takes them after the inputs
+    std::vector<Library> libraries;
+
+    // Returns the libraries for a CPU level, the smallest bucket first.
+    std::vector<Library> buckets(const std::string &of_level) const;
+};
+
+struct Tensor {
+    std::string name;
+    std::string dtype;
+    std::vector<int64_t> shape;
+    int64_t offset;
+    int64_t bytes;
+};
+
+struct Voice {
+    std::string name;
+    std::string file;
+    int64_t rows;
+    int64_t columns;
+};
+
+struct FileEntry {
+    std::string path;
+    int64_t bytes;
+    std::string sha256;
+};
+
+struct CpuLevel {
+    std::string name;
+    std::vector<std::string> features;
+};
+
+struct Target {
+    std::string name;
+    std::string system;
+    std::string machine;
+    std::string minimum_os;
+    std::vector<CpuLevel> levels;
+};
+
+struct Manifest {
+    std::vector<std::string> requirements;  // the key `requires`, which is a keyword of C++20
+    std::string model;
+    bool synthetic;
+    int64_t hidden;
+    int64_t style;
+    std::string tvm;
+    std::string tvm_ffi;
+    Target target;
+    std::string runtime_library;
+    std::vector<Stage> stages;
+    std::string parameter_file;
+    std::vector<Tensor> tensors;
+    std::unordered_map<std::string, int64_t> vocabulary;  // UTF-8 of one or more code points
+    int64_t max_phonemes;
+    std::vector<Voice> voices;
+    std::vector<FileEntry> files;
+    Value extensions;  // a map; not checked, except `blocks`
+    std::map<std::string, std::string> device_libraries;
+    std::map<std::string, int64_t> voice_ranks;
+
+    bool requires_of_reader(const std::string &name) const;
+    // Returns the paths of all code that is loaded for a CPU level.
+    std::set<std::string> loaded_files(const std::string &level) const;
+};
+
+}  // namespace kokoro

@@ -1,0 +1,177 @@
+/* kokoro.h: speech from a kokoro-bundle (bundles/FORMAT.md). C99, one shared library, no Python.
+ *
+ * Strings are UTF-8 and end with a zero byte. A struct that a caller fills begins with its size: set all of it to
+ * zero, then `size`, then the fields that matter. Zero is the default of every field.
+ *
+ * Threads: every function may be called from any thread. Calls on one bundle wait for each other.
+ * Memory:  a bundle and an audio belong to the caller, who frees them. What they point to lives as long as they do.
+ *          No function keeps a pointer that it was given.
+ * Errors:  a function that can fail returns a kokoro_error. `kokoro_last_error` describes the last failure on the
+ *          calling thread. No C++ exception leaves the library, and it never ends the process.
+ */
+#ifndef KOKORO_H_
+#define KOKORO_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32) && defined(KOKORO_BUILD)
+#define KOKORO_API __declspec(dllexport)
+#elif defined(_WIN32)
+#define KOKORO_API __declspec(dllimport)
+#else
+#define KOKORO_API __attribute__((visibility("default")))
+#endif
+
+/* The hundreds give the kind of an error. The names are those of the Python runtime's errors. */
+typedef enum kokoro_error {
+    KOKORO_OK = 0,
+
+    KOKORO_INTERNAL_ERROR = 100, /* a defect of this library */
+    KOKORO_EXECUTION_ERROR = 101, /* a compiled library failed while it ran */
+    KOKORO_CANCELLED = 102, /* kokoro_cancel was called, or the callback asked to stop */
+
+    KOKORO_USAGE_ERROR = 200, /* 2xx: an argument is wrong */
+    KOKORO_ARGUMENT_TYPE_ERROR = 201, /* a null pointer, or a struct of an unknown size */
+    KOKORO_UNKNOWN_VOICE_ERROR = 202,
+    KOKORO_SPEED_ERROR = 203,
+    KOKORO_THREADS_ERROR = 204,
+    KOKORO_BLEND_ERROR = 205,
+    KOKORO_PAUSE_ERROR = 206,
+    KOKORO_LANGUAGE_ERROR = 207,
+
+    KOKORO_INPUT_ERROR = 300, /* 3xx: the input cannot be spoken */
+    KOKORO_EMPTY_INPUT_ERROR = 301,
+    KOKORO_UNKNOWN_PHONEMES_ERROR = 302,
+    KOKORO_TOO_MANY_PHONEMES_ERROR = 303,
+    KOKORO_UTTERANCE_TOO_LONG_ERROR = 304,
+    KOKORO_MARKUP_ERROR = 305,
+    KOKORO_VOICE_LANGUAGE_ERROR = 306,
+    KOKORO_NO_TEXT_ERROR = 307,
+    KOKORO_TEXT_ENCODING_ERROR = 308, /* not UTF-8 */
+    KOKORO_MISSING_STAGES_ERROR = 309,
+
+    KOKORO_BUNDLE_ERROR = 400, /* 4xx: the bundle is incomplete, damaged or not a bundle */
+    KOKORO_MISSING_FILE_ERROR = 401,
+    KOKORO_UNREADABLE_FILE_ERROR = 402,
+    KOKORO_DAMAGED_FILE_ERROR = 403,
+    KOKORO_CHANGED_FILE_ERROR = 404,
+    KOKORO_NOT_REGULAR_FILE_ERROR = 405,
+    KOKORO_MSGPACK_ERROR = 406,
+    KOKORO_MANIFEST_ERROR = 407,
+    KOKORO_FORMAT_VERSION_ERROR = 408,
+    KOKORO_REQUIREMENT_ERROR = 409,
+    KOKORO_MANIFEST_DIGEST_ERROR = 410,
+    KOKORO_MODEL_OUTPUT_ERROR = 411,
+    KOKORO_TEXT_DATA_ERROR = 412,
+
+    KOKORO_MACHINE_ERROR = 500, /* 5xx: the bundle is for another machine, or this one lacks something */
+    KOKORO_PLATFORM_ERROR = 501,
+    KOKORO_CPU_LEVEL_ERROR = 502,
+    KOKORO_UNKNOWN_PROCESSOR_ERROR = 503,
+    KOKORO_TVM_VERSION_ERROR = 504,
+    KOKORO_LIBRARY_LOAD_ERROR = 505,
+    KOKORO_DEVICE_ERROR = 506,
+    KOKORO_RESOURCE_ERROR = 507, /* too little memory, or no file or thread left */
+    KOKORO_FORK_ERROR = 508,
+
+    KOKORO_OUTPUT_ERROR = 600 /* a file could not be written */
+} kokoro_error;
+
+/* Returns the version of this library, such as "0.1.0". */
+KOKORO_API const char *kokoro_version(void);
+
+/* Returns what was expected, what was found and what to do. Valid until the next failure on this thread. */
+KOKORO_API const char *kokoro_last_error(void);
+
+/* ---- Bundles ---- */
+
+typedef struct kokoro_bundle kokoro_bundle;
+
+typedef struct kokoro_options {
+    size_t size; /* sizeof(kokoro_options) */
+    int threads; /* that compute; 0: TVM_NUM_THREADS, or else all cores of this process */
+    const char *level; /* the only CPU level to use; NULL: the best of this processor */
+    const char *manifest_sha256; /* digest that the manifest must have: pins this very bundle */
+    int skip_verify; /* not 0: compare libraries and voices as they are read, and nothing else */
+} kokoro_options;
+
+/* Verifies and loads the bundle in a directory. `options` may be NULL. */
+KOKORO_API kokoro_error kokoro_load(const char *directory, const kokoro_options *options, kokoro_bundle **bundle);
+/* Cancels what is running, waits for it, and frees the bundle. NULL is allowed. */
+KOKORO_API void kokoro_free(kokoro_bundle *bundle);
+
+KOKORO_API const char *kokoro_model_name(const kokoro_bundle *bundle);
+/* Returns 1 if the weights are random and the bundle babbles, which an app shows to its user. */
+KOKORO_API int kokoro_is_synthetic(const kokoro_bundle *bundle);
+/* Returns the CPU level in use. */
+KOKORO_API const char *kokoro_level(const kokoro_bundle *bundle);
+/* Returns the most phonemes that are spoken at once; longer input is split. */
+KOKORO_API size_t kokoro_max_phonemes(const kokoro_bundle *bundle);
+KOKORO_API size_t kokoro_voice_count(const kokoro_bundle *bundle);
+/* Returns NULL if there is no voice of this index. */
+KOKORO_API const char *kokoro_voice_name(const kokoro_bundle *bundle, size_t index);
+
+/* ---- Speech ---- */
+
+typedef struct kokoro_request {
+    size_t size; /* sizeof(kokoro_request) */
+    const char *input; /* phonemes of any length, or text */
+    const char *voice; /* a name, or a blend such as "af_heart*0.7+am_adam*0.3"; NULL: "af_heart" */
+    double speed; /* 0.25 to 4; 0 stands for 1 */
+    uint64_t seed; /* of the noise in unvoiced sounds; equal seeds give equal samples */
+    int text; /* not 0: the input is text */
+    int ssml; /* not 0: the input is an SSML document */
+    int skip_emoji; /* not 0: leave emoji out of English text */
+    const char *language; /* of the text, such as "en-us"; NULL: that of the voice */
+    double sentence_pause; /* seconds of silence to add after each sentence but the last, 0 to 60 */
+    double clause_pause; /* the same after clauses that do not end a sentence */
+    int trim; /* not 0: leave out silence at the beginning and the end */
+} kokoro_request;
+
+typedef struct kokoro_timing {
+    const char *text; /* a phoneme, or a word as the reader sees it */
+    double start, end; /* seconds from the beginning of the whole speech */
+} kokoro_timing;
+
+typedef struct kokoro_audio {
+    const float *samples; /* mono, full scale is 1, not clipped */
+    size_t sample_count;
+    int sample_rate; /* 24000 */
+    double start; /* seconds from the beginning of the whole speech, in pieces of a stream */
+    const char *phonemes; /* all that is spoken */
+    const kokoro_timing *tokens; /* one for each phoneme */
+    size_t token_count;
+    const kokoro_timing *words; /* of text */
+    size_t word_count;
+    const int64_t *durations; /* frames of 600 samples of each token, boundaries included */
+    size_t duration_count;
+} kokoro_audio;
+
+/* Receives a piece of a stream, which lives until the callback returns. Not 0 stops the stream. The callback may call
+ * kokoro_cancel and functions that only read the bundle. */
+typedef int (*kokoro_callback)(const kokoro_audio *piece, void *user);
+
+/* Refuses what kokoro_synthesize would refuse before it computes. */
+KOKORO_API kokoro_error kokoro_check(kokoro_bundle *bundle, const kokoro_request *request);
+/* Speaks the whole input. */
+KOKORO_API kokoro_error kokoro_synthesize(kokoro_bundle *bundle, const kokoro_request *request, kokoro_audio **audio);
+/* Speaks piece by piece: the first is a clause or a few words, later ones grow. Returns after the last piece. */
+KOKORO_API kokoro_error kokoro_stream(
+    kokoro_bundle *bundle, const kokoro_request *request, kokoro_callback callback, void *user);
+/* Ends all calls on the bundle that are running or waiting, with KOKORO_CANCELLED, after the stage that is computed. */
+KOKORO_API void kokoro_cancel(kokoro_bundle *bundle);
+/* NULL is allowed. */
+KOKORO_API void kokoro_audio_free(kokoro_audio *audio);
+/* Writes a WAV file of 16 bits, whole or not at all. A file that is there is replaced. */
+KOKORO_API kokoro_error kokoro_write_wav(const kokoro_audio *audio, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+// One utterance, from phonemes to samples, with the stages of a loaded bundle.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "../engine/stage_runner.h"
+#include "voices.h"
+
+namespace kokoro {
+
+// Checked input that the model takes at once.
+struct Utterance {
+    std::u32string phonemes;
+    Style style;
+    double speed;
+    uint64_t seed;
+};
+
+struct Spoken {
+    std::vector<float> samples;     // 600 for each frame
+    std::vector<int64_t> durations;  // frames of each token, boundaries included
+};
+
+// Throws CANCELLED if the caller does not want the result any more; called between stages.
+using CancelCheck = std::function<void()>;
+
+class Synthesiser {
+public:
+    Synthesiser(std::map<std::string, StageRunner> &stages, const Manifest &manifest)
+        : stages_(stages), manifest_(manifest) {}
+
+    // Throws UTTERANCE_TOO_LONG_ERROR, MODEL_OUTPUT_ERROR, EXECUTION_ERROR, or what `check` throws.
+    Spoken synthesise(const Utterance &utterance, const CancelCheck &check);
+
+private:
+    std::map<std::string, StageRunner> &stages_;
+    const Manifest &manifest_;
+};
+
+}  // namespace kokoro

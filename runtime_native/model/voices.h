@@ -1,0 +1,44 @@
+// Voices: their style rows, and blends of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../format/bundle_files.h"
+
+namespace kokoro {
+
+// The two halves of a style row.
+struct Style {
+    std::vector<float> decoder;
+    std::vector<float> prosody;
+};
+
+// Every voice's table by name, `rows` times `columns` values, read when it is first needed.
+class VoiceTables {
+public:
+    VoiceTables(BundleFiles &files, const Manifest &manifest);
+
+    bool contains(const std::string &name) const { return voices_.count(name) > 0; }
+    const std::vector<std::string> &names() const { return names_; }
+    int64_t columns() const { return columns_; }
+
+    // Returns a voice's table. Throws DAMAGED_FILE_ERROR and CHANGED_FILE_ERROR.
+    const std::vector<float> &table(const std::string &name);
+
+private:
+    BundleFiles &files_;
+    std::vector<std::string> names_;
+    std::map<std::string, Voice> voices_;
+    std::map<std::string, int64_t> ranks_;
+    std::map<std::string, std::vector<float>> tables_;
+    int64_t columns_;
+};
+
+// Returns the style of a voice or blend for an input of so many phonemes, from 1 to the number of rows.
+// Throws UNKNOWN_VOICE_ERROR or BLEND_ERROR.
+Style style_row(VoiceTables &voices, const std::string &voice, size_t phonemes);
+
+}  // namespace kokoro
