@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from runtime_min.engine.vm import aligned
 from runtime_min.errors import ModelOutputError, TensorInputError, UtteranceTooLongError
 from runtime_min.model.alignment import align, round_durations
 from runtime_min.model.chain import _check_frames
@@ -39,7 +40,9 @@ def test_alignment_is_kokoros_matrix_product(data: st.DataObject, channels: int,
     matrix = torch.zeros((tokens, len(indices)))
     matrix[indices, torch.arange(len(indices))] = 1
     product = torch.from_numpy(features) @ matrix
-    np.testing.assert_array_equal(align(features, durations), product.numpy())
+    found = align(features, durations)
+    np.testing.assert_array_equal(found, product.numpy())
+    assert aligned(found) is found
 
 
 @given(PREDICTIONS, SPEEDS, SPEEDS)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runtime_min.engine.vm import aligned
+from runtime_min.model import noise as noise_module
 from runtime_min.model.noise import gaussian_noise
 from tests.support.paths import ROOT
 
@@ -50,6 +53,25 @@ def test_the_stream_is_the_specified_one(seed: int, count: int) -> None:
     assert noise.dtype == np.float32
     # The sine of another C library may differ in the last bit.
     np.testing.assert_allclose(noise, specified_noise(seed, count), rtol=3e-7, atol=1e-12)
+
+
+@given(SEEDS, st.integers(0, 300), st.integers(1, 200))
+def test_the_bits_do_not_depend_on_the_size_of_blocks(seed: int, count: int, pairs: int) -> None:
+    expected = gaussian_noise(seed, count)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(noise_module, "_PAIRS", pairs)
+        assert gaussian_noise(seed, count).tobytes() == expected.tobytes()
+
+
+def test_long_noise_takes_no_memory_but_its_own() -> None:
+    tracemalloc.start()
+    try:
+        noise = gaussian_noise(0, 1_000_000)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < noise.nbytes + 1_000_000
+    assert aligned(noise) is noise
 
 
 FORMAT = ROOT / "bundles" / "FORMAT.md"
