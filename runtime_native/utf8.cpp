@@ -64,7 +64,7 @@ std::string encode_utf8(std::u32string_view text) {
             continue;
         }
         int rest = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
-        bytes += static_cast<char>((0xF00 >> rest & 0xFF) | point >> 6 * rest);
+        bytes += static_cast<char>((0xFF00 >> (rest + 1) & 0xFF) | point >> 6 * rest);
         while (rest--) bytes += static_cast<char>(0x80 | (point >> 6 * rest & 0x3F));
     }
     return bytes;

@@ -11,6 +11,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -194,7 +196,8 @@ def parse_blend(blend: str) -> dict[str, float]:
         if not math.isfinite(weight) or weight < 0:
             raise BlendError(blend, f"the weight {number} of {name!r} is not a number of at least 0")
         weights[name] = weights.get(name, 0.0) + weight
-    total = sum(weights.values())
+    # Not `sum`, whose rounding differs between versions of Python.
+    total = reduce(add, weights.values())
     if not 0 < total < math.inf:
         raise BlendError(blend, f"the weights sum to {total:g}")
     return {name: weight / total for name, weight in weights.items()}

@@ -9,22 +9,9 @@
 #include <vector>
 
 #include "../engine/stage_runner.h"
-#include "voices.h"
+#include "utterance.h"
 
 namespace kokoro {
-
-// Checked input that the model takes at once.
-struct Utterance {
-    std::u32string phonemes;
-    Style style;
-    double speed;
-    uint64_t seed;
-};
-
-struct Spoken {
-    std::vector<float> samples;     // 600 for each frame
-    std::vector<int64_t> durations;  // frames of each token, boundaries included
-};
 
 // Throws CANCELLED if the caller does not want the result any more; called between stages.
 using CancelCheck = std::function<void()>;

@@ -1,4 +1,4 @@
-// Voices: their style rows, and blends of them.
+// Voices: their tables of style rows.
 #pragma once
 
 #include <map>
@@ -9,12 +9,6 @@
 #include "../format/bundle_files.h"
 
 namespace kokoro {
-
-// The two halves of a style row.
-struct Style {
-    std::vector<float> decoder;
-    std::vector<float> prosody;
-};
 
 // Every voice's table by name, `rows` times `columns` values, read when it is first needed.
 class VoiceTables {
@@ -36,9 +30,5 @@ private:
     std::map<std::string, std::vector<float>> tables_;
     int64_t columns_;
 };
-
-// Returns the style of a voice or blend for an input of so many phonemes, from 1 to the number of rows.
-// Throws UNKNOWN_VOICE_ERROR or BLEND_ERROR.
-Style style_row(VoiceTables &voices, const std::string &voice, size_t phonemes);
 
 }  // namespace kokoro

@@ -23,4 +23,33 @@ struct Segment {
     double pause = 0;                  // seconds of silence before the next segment
 };
 
+// The phonemes of a word within a passage.
+struct WordSpan {
+    std::u32string text;
+    size_t first;        // offset of its first phoneme
+    size_t end;          // offset past its last phoneme
+    bool spaced;         // a space follows the last phoneme
+    size_t text_offset;  // offset of the word in the text, as far as words and white space show it
+};
+
+// A word without phonemes that are known: it is left out of the speech.
+struct Unspoken {
+    std::u32string text;
+    size_t offset;  // in the text of all segments together, as far as words and white space show it
+};
+
+// A segment in one form, whatever the caller gave.
+struct Passage {
+    std::u32string phonemes;      // empty if nothing of its text can be spoken
+    std::vector<WordSpan> words;  // empty where only phonemes are known
+    std::u32string text;          // the text of all words and the white space between them
+    std::vector<Unspoken> unspoken;
+    std::optional<std::string> voice;
+    std::optional<double> speed;
+    double pause = 0;
+};
+
+// Returns a segment in one form.
+Passage read_segment(const Segment &segment);
+
 }  // namespace kokoro

@@ -1,7 +1,7 @@
 """Vectors of speech: what decides the samples of any length, as the Python runtime computes it.
 
-``python -m tests.support.speech_vectors`` writes `PATH`. Readers in other languages are tested against the file, so
-all input is stored in it, or made by `noise` and `Model`, which every language can repeat to the bit.
+``python -m tests.support.speech_vectors`` writes `PATH`. Readers in other languages are tested against it.
+All input is stored in it, or made by `samples` and `Model`, which every language can repeat to the bit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from runtime_min.errors import KokoroError, UtteranceTooLongError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.synthesiser import Synthesiser, Utterance
-from runtime_min.model.voices import parse_blend, style_row
+from runtime_min.model.voices import style_row
 from runtime_min.output.wav import encode, wav_header
 from runtime_min.speech.join import HALF_FADE, LARGEST_SHIFT, best_shift, crossfade, quietest
 from runtime_min.speech.request import Capabilities, Request, piece_seed, plan_parts
@@ -32,7 +32,9 @@ from tests.support.paths import ROOT
 
 PATH = ROOT / "tests" / "golden" / "speech.json"
 QUIET = " ,.;:!?—"
-VOCABULARY = {phoneme: number for number, phoneme in enumerate(f"{QUIET}…\"()“”ˈˌabdefhijklmnoprstuvwzæðŋɑɔəɛɪʃʊʌʒː", 1)}
+VOCABULARY = {
+    phoneme: number for number, phoneme in enumerate(f'{QUIET}…"()“”ˈˌabdefhijklmnoprstuvwzæðŋɑɔəɛɪʃʊʌʒː', 1)
+}
 COLUMNS = 8
 VOICES = ("plain", "other", "a+b")
 
@@ -90,7 +92,9 @@ def vectors() -> dict[str, Any]:
         "pieces": [_pieces(**case) for case in _piece_cases()],
         "sentences": [[text, find_sentences(text)] for text in _TEXTS],
         "seeds": [
-            [str(seed), first, str(piece_seed(seed, first))] for seed in (0, 7, 2**64 - 1) for first in (0, 1, 999)
+            [str(seed), first, str(piece_seed(seed, first))]
+            for seed in (0, 7, 2**64 - 1)
+            for first in (0, 1, 999)
         ],
         "blends": [_blend(*case) for case in _BLENDS],
         "silence": [_silence(*case) for case in _SILENCES],
@@ -108,9 +112,11 @@ def _digest(*contents: bytes) -> str:
 
 _TEXTS = (
     "Dr. No lives at No. 5. Who knows? At 5 p.m. he left. “Really?” she said. Yes… No!",
-    "1. Red\n2. Blue\n\nA heading\nIt was a long line that somebody wrapped somewhere near the end of\nthe page. Done.",
+    "1. Red\n2. Blue\n\nA heading\nIt was a long line that somebody wrapped somewhere near the end of\n"
+    "the page. Done.",
     "Il sig. Rossi è qui. Perché? La Sra. López vive en EE.UU. Está bien. M. Dupont « arrive ». Oui !",
-    "これは文です。「そうですか。」と言った。はい！ (See p. 5. It is long.) The U.S. Army. The U.S. It is. so.Then a.b",
+    "これは文です。「そうですか。」と言った。はい！ (See p. 5. It is long.) "
+    "The U.S. Army. The U.S. It is. so.Then a.b",
     "नमस्ते। आप कैसे हैं? मैं ठीक हूँ॥ Wait . . . what? [1] Note.2 And J. R. R. Tolkien. I am A. Smith vs. B.",
 )
 _PHONEMES = (
@@ -144,7 +150,13 @@ def _breaks(phonemes: str, sentences: list[int] | None) -> list[Any]:
 
 def _piece_cases() -> Iterator[dict[str, Any]]:
     for phonemes in _PHONEMES:
-        for limit, size, growing in ((510, 250, False), (510, 250, True), (60, 30, True), (12, 6, True), (8, 8, False)):
+        for limit, size, growing in (
+            (510, 250, False),
+            (510, 250, True),
+            (60, 30, True),
+            (12, 6, True),
+            (8, 8, False),
+        ):
             yield {"phonemes": phonemes, "limit": limit, "size": size, "growing": growing}
 
 
@@ -220,13 +232,17 @@ def _fade(left: int, right: int, period: int) -> list[Any]:
 def _wav() -> dict[str, Any]:
     values = np.array([0, 1, -1, 1.5, -2, 0.5, 1.5 / 32767, 2.5 / 32767, -0.5 / 32767, 1e-9], np.float32)
     return {
-        "headers": [[rate, count, wav_header(rate, "pcm16", count).hex()] for rate, count in ((24000, 0), (24000, 61))],
+        "headers": [
+            [rate, count, wav_header(rate, "pcm16", count).hex()] for rate, count in ((24000, 0), (24000, 61))
+        ],
         "samples": values.tobytes().hex(),
         "pcm16": encode(values).hex(),
     }
 
 
-_LONG = _PHONEMES[-1].replace("ɹ", "r").replace("ɚ", "ə").replace("ɡ", "h").replace("k", "t").replace("q", "t")
+_LONG = (
+    _PHONEMES[-1].replace("ɹ", "r").replace("ɚ", "ə").replace("ɡ", "h").replace("k", "t").replace("q", "t")
+)
 _LONG = "".join(phoneme for phoneme in _LONG if phoneme in VOCABULARY)
 _WORDS = (
     Word("Dr.", "dˈɑtə", " "),
@@ -244,7 +260,7 @@ _WORDS = (
 
 
 def _speech_cases() -> Iterator[dict[str, Any]]:
-    """Yields the fields of a request, and `whole`, `limit` and `capacity`, where they are not the usual ones."""
+    """Yields fields of requests, and `whole`, `limit` and `capacity`, where they are not the usual ones."""
     yield {"segments": [Segment("həlo.")]}
     yield {"segments": [Segment(_LONG)], "seed": 2**64 - 3}
     yield {"segments": [Segment(_LONG)], "whole": True, "voice": "plain*0.25+other", "speed": 0.7}
@@ -254,9 +270,14 @@ def _speech_cases() -> Iterator[dict[str, Any]]:
     yield {"segments": [Segment(_LONG[:260])], "whole": True, "sentence_pause": 0.3, "clause_pause": 0.10001}
     yield {"segments": [Segment(_LONG[:350])], "limit": 80, "sentence_pause": 0.05, "trim": True}
     yield {"segments": [Segment("a" * 100)], "limit": 30}
-    yield {"segments": [Segment("səm. "), Segment("ə", speed=4, pause=0.2), Segment(_LONG[:90], voice="other")]}
+    yield {
+        "segments": [Segment("səm. "), Segment("ə", speed=4, pause=0.2), Segment(_LONG[:90], voice="other")]
+    }
     yield {"segments": [Segment(_WORDS)], "sentence_pause": 0.2, "whole": True}
-    yield {"segments": [Segment(_WORDS * 6), Segment([Word("x", None)], pause=0.5), Segment(_WORDS[:2])], "limit": 40}
+    yield {
+        "segments": [Segment(_WORDS * 6), Segment([Word("x", None)], pause=0.5), Segment(_WORDS[:2])],
+        "limit": 40,
+    }
     yield {"segments": [Segment([Word("?", None, " ")], pause=1), Segment(_WORDS[3:])], "trim": True}
     yield {"segments": [Segment("ab"), Segment("ab")], "sentence_pause": 0.5, "whole": True}
     yield {"segments": [Segment("aXbX")]}
@@ -272,7 +293,14 @@ def _speech_cases() -> Iterator[dict[str, Any]]:
 
 
 def _speech(case: Mapping[str, Any]) -> dict[str, Any]:
-    fields = {"voice": "plain", "speed": 1.0, "seed": 0, "sentence_pause": 0.0, "clause_pause": 0.0, "trim": False}
+    fields = {
+        "voice": "plain",
+        "speed": 1.0,
+        "seed": 0,
+        "sentence_pause": 0.0,
+        "clause_pause": 0.0,
+        "trim": False,
+    }
     request = fields | {name: value for name, value in case.items() if name in fields}
     whole, limit, capacity = case.get("whole", False), case.get("limit", 510), case.get("capacity", 1000)
     return {
@@ -304,7 +332,7 @@ def _expected(request: Request, whole: bool, limit: int, capacity: int) -> str |
 
 
 def _content(piece: Any) -> bytes:
-    """Returns the bits of a piece: samples, durations, start, then tokens, words and what is left out as lines."""
+    """Returns the bits of a piece: samples, durations, start, and lines of tokens, words, unspoken words."""
     lines = [
         *(_line(*timing) for timing in (*piece.tokens, *piece.words)),
         *(f"{word.text}|{word.offset}" for word in piece.unspoken),

@@ -1,0 +1,29 @@
+// What the model takes at once, and what it gives.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kokoro {
+
+// The two halves of a style row.
+struct Style {
+    std::vector<float> decoder;
+    std::vector<float> prosody;
+};
+
+// Checked input that the model takes at once.
+struct Utterance {
+    std::u32string phonemes;
+    Style style;
+    double speed;
+    uint64_t seed;
+};
+
+struct Spoken {
+    std::vector<float> samples;      // 600 for each frame
+    std::vector<int64_t> durations;  // frames of each token, boundaries included
+};
+
+}  // namespace kokoro

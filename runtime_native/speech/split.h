@@ -1,0 +1,30 @@
+// Splits long input: at ends of sentences, else of clauses, else between words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace kokoro {
+
+// The kind of a place where input may be split; the greater is the better place.
+enum class Break : uint8_t { NONE, WORD, CLAUSE, SENTENCE };
+
+// The break before every offset of the phonemes, from 0 to their number.
+using Breaks = std::vector<Break>;
+
+// Returns every place where the input may be split, with the best reason; the end of the input always is one.
+// `sentences` has where sentences begin after others, if the text is known: then no mark within the input ends
+// another.
+Breaks find_breaks(std::u32string_view phonemes, const std::optional<std::vector<size_t>> &sentences = {});
+
+// Returns the offsets at which the pieces end, the last of them the number of phonemes. A piece has `size`
+// phonemes if possible, and at most `limit`. If they grow, the first one is short, to be heard at once.
+std::vector<size_t> split(
+    std::u32string_view phonemes, const Breaks &breaks, size_t limit, size_t size, bool growing);
+
+// Returns the best end of a piece of at most `size` from `start` on, or none if all are within a word.
+std::optional<size_t> best_end(const Breaks &breaks, size_t start, size_t size);
+
+}  // namespace kokoro

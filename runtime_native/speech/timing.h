@@ -1,0 +1,63 @@
+// Timings of tokens and words, by the rule of kokoro's `KPipeline.join_timestamps`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "words.h"
+
+namespace kokoro {
+
+constexpr int SAMPLE_RATE = 24'000;
+constexpr int64_t SAMPLES_PER_FRAME = 600;
+
+// A phoneme or word and its time, in seconds from the beginning of the whole speech.
+struct Timing {
+    std::u32string text;
+    double start;
+    double end;
+};
+
+// Speech, or a piece of it.
+struct Audio {
+    std::vector<float> samples;
+    std::vector<int64_t> durations;  // frames of each token, boundaries included
+    std::u32string phonemes;
+    std::vector<Timing> tokens;
+    std::vector<Timing> words;
+    double start = 0;  // seconds from the beginning of the whole speech
+    std::vector<Unspoken> unspoken;
+
+    // Adds the next piece of the same speech.
+    void append(Audio &&piece);
+};
+
+// The places of a passage's phonemes in the output, filled piece by piece.
+class Clock {
+public:
+    Clock(std::u32string phonemes, std::vector<WordSpan> words);
+
+    // Makes all times earlier, given the frames of the first boundary token.
+    void set_lead(int64_t boundary);
+
+    // Puts the phonemes from `first` to before `end`, whose frames begin at `frames`, at sample `start` of the output.
+    void place(size_t first, size_t end, int64_t start, const int64_t *frames);
+
+    std::vector<Timing> tokens(size_t first, size_t end) const;
+
+    // Returns the timings of the words that end by `end`, with their space, and are still to come.
+    std::vector<Timing> words(size_t end);
+
+private:
+    Timing word(const WordSpan &word) const;
+
+    int64_t lead_ = 0;
+    std::u32string phonemes_;
+    std::vector<WordSpan> words_;
+    size_t next_word_ = 0;
+    std::vector<int64_t> starts_;
+    std::vector<int64_t> lengths_;
+};
+
+}  // namespace kokoro
