@@ -1,0 +1,167 @@
+#include "request.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <locale>
+#include <map>
+#include <sstream>
+
+#include "../errors.h"
+#include "../utf8.h"
+#include "characters.h"
+#include "sentences.h"
+
+namespace kokoro {
+
+namespace {
+
+constexpr double LOWEST_SPEED = 0.25;
+constexpr double HIGHEST_SPEED = 4;
+constexpr double LONGEST_PAUSE = 60;   // seconds
+constexpr size_t LARGEST_PIECE = 250;  // phonemes: larger pieces need more memory, and kokoro rushes beyond 400
+constexpr size_t MOST_NAMED = 20;      // items that a message names
+// 2^64 over the golden ratio: the seeds of pieces lie far from each other and from other seeds' pieces.
+constexpr uint64_t SEED_STEP = 0x9E3779B97F4A7C15;
+
+std::string shown(double number) {
+    std::ostringstream stream;
+    stream.imbue(std::locale::classic());
+    stream << number;
+    return stream.str();
+}
+
+std::string listed(const std::vector<std::string> &items) {
+    std::string list;
+    for (size_t index = 0; index < std::min(items.size(), MOST_NAMED); index++)
+        list += (index ? ", " : "") + items[index];
+    if (items.size() > MOST_NAMED) list += " and " + std::to_string(items.size() - MOST_NAMED) + " more";
+    return list;
+}
+
+std::string quoted(std::u32string_view text) { return "'" + encode_utf8(text) + "'"; }
+
+// Names a phoneme and the positions at which it was found.
+std::string described(char32_t phoneme, const std::vector<std::string> &positions) {
+    char code[16];
+    std::snprintf(code, sizeof code, "U+%04X", static_cast<unsigned>(phoneme));
+    return quoted({&phoneme, 1}) + " (" + code + ") at " + listed(positions);
+}
+
+// Returns the phonemes at which sentences of the passage begin after others, as its text shows.
+std::vector<size_t> sentence_starts(const Passage &passage) {
+    std::vector<size_t> starts;
+    auto word = passage.words.begin(), end = passage.words.end();
+    auto sentences = find_sentences(passage.text);
+    for (size_t index = 1; index < sentences.size(); index++) {
+        auto before = end;
+        while (word != end && word->text_offset < sentences[index].first) before = word++;
+        // One word may be the end of a sentence and the beginning of another.
+        if (word != end && before != end && before->text_offset + before->text.size() <= sentences[index].first)
+            starts.push_back(word->first);
+    }
+    return starts;
+}
+
+[[noreturn]] void refuse_empty(std::u32string_view text) {
+    throw Error(KOKORO_EMPTY_INPUT_ERROR,
+                text.empty() ? "There are no phonemes to speak: give a text, or at least one phoneme."
+                             : "Nothing of the text " + quoted(text.substr(0, 80)) +
+                                   " can be spoken: give a word or a sign of its language.");
+}
+
+}  // namespace
+
+void check_phonemes(const Passage &passage, const std::set<char32_t> &vocabulary) {
+    std::vector<char32_t> unknown;
+    std::map<char32_t, std::vector<std::string>> positions;
+    std::vector<std::string> named, words;
+    auto word = passage.words.begin();
+    for (size_t at = 0; at < passage.phonemes.size(); at++) {
+        char32_t phoneme = passage.phonemes[at];
+        if (vocabulary.count(phoneme)) continue;
+        if (positions[phoneme].empty()) unknown.push_back(phoneme);
+        positions[phoneme].push_back(std::to_string(at));
+        while (word != passage.words.end() && word->end <= at) word++;
+        if (word != passage.words.end() && word->first <= at)
+            words.push_back(quoted(word->text) + " at " + std::to_string(word->text_offset));
+    }
+    if (unknown.empty()) return;
+    for (char32_t phoneme : unknown) named.push_back(described(phoneme, positions[phoneme]));
+    words.erase(std::unique(words.begin(), words.end()), words.end());
+    throw Error(KOKORO_UNKNOWN_PHONEMES_ERROR,
+                "The bundle's vocabulary lacks these phonemes: " + listed(named) +
+                    (words.empty() ? "" : ", in the text's words " + listed(words)) +
+                    ". Positions count from 0. Give phonemes as kokoro's G2P (misaki) writes them, without the "
+                    "unknown ones, or set `text` to speak text.");
+}
+
+double check_speed(double speed) {
+    // NaN fails every comparison.
+    if (speed >= LOWEST_SPEED && speed <= HIGHEST_SPEED) return speed;
+    throw Error(KOKORO_SPEED_ERROR, "The speed must be a number from 0.25 to 4, found " + shown(speed) + ".");
+}
+
+double check_pause(double seconds) {
+    if (seconds >= 0 && seconds <= LONGEST_PAUSE) return seconds;
+    throw Error(KOKORO_PAUSE_ERROR,
+                "A pause must be a number of seconds from 0 to 60, found " + shown(seconds) + ".");
+}
+
+uint64_t piece_seed(uint64_t seed, size_t first) { return seed + SEED_STEP * first; }
+
+std::optional<SpeechPlan> Plans::next() {
+    while (auto request = requests_()) {
+        SpeechPlan made = plan(*request);
+        if (phonemes_before_) {
+            made.sections.insert(made.sections.begin(), std::make_move_iterator(silent_.begin()),
+                                 std::make_move_iterator(silent_.end()));
+            silent_.clear();
+            return made;
+        }
+        std::move(made.sections.begin(), made.sections.end(), std::back_inserter(silent_));
+    }
+    if (phonemes_before_) return {};
+    std::u32string text;
+    for (const Section &section : silent_) text += section.passage.text;
+    refuse_empty(strip(text));
+}
+
+SpeechPlan Plans::plan(const Request &request) {
+    SpeechPlan made{{}, capabilities_.max_phonemes, check_pause(request.sentence_pause),
+                    check_pause(request.clause_pause), request.trim};
+    std::vector<Passage> passages;
+    for (const Segment &segment : request.segments) {
+        if (segment.phonemes.empty() && segment.words.empty()) refuse_empty({});
+        passages.push_back(read_segment(segment));
+    }
+    for (Passage &passage : passages) {
+        bool ended = &passage != &passages.back() || request.ends_segment ||
+                     (!passage.text.empty() && passage.text.back() == U'\n');
+        made.sections.push_back(section(request, std::move(passage), ended));
+    }
+    return made;
+}
+
+Section Plans::section(const Request &request, Passage passage, bool ended) {
+    for (Unspoken &word : passage.unspoken) word.offset += text_before_;
+    text_before_ += passage.text.size();
+    check_phonemes(passage, capabilities_.vocabulary);
+    check_pause(passage.pause);
+    size_t length = passage.phonemes.size(), limit = capabilities_.max_phonemes;
+    std::optional<std::vector<size_t>> sentences;
+    if (!passage.words.empty()) sentences = sentence_starts(passage);
+    Breaks breaks = find_breaks(passage.phonemes, sentences);
+    // A heading or a paragraph without punctuation, and not a sentence with a pause within it.
+    if (ended && breaks[length] == Break::WORD && passage.pause == 0) breaks[length] = Break::SENTENCE;
+    std::vector<size_t> ends{length};
+    if (!whole_ || length > limit)
+        ends = split(passage.phonemes, breaks, limit, std::min(LARGEST_PIECE, (limit + 1) / 2), !phonemes_before_);
+    Style style = capabilities_.style(passage.voice.value_or(request.voice), std::max<size_t>(std::min(length, limit), 1));
+    double speed = check_speed(passage.speed.value_or(request.speed));
+    uint64_t seed = piece_seed(request.seed, phonemes_before_);
+    phonemes_before_ += length;
+    return {std::move(passage), std::move(breaks), std::move(ends), std::move(style), speed, seed};
+}
+
+}  // namespace kokoro

@@ -1,0 +1,95 @@
+// Checks requests, and plans how to speak them; nothing is computed here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../model/utterance.h"
+#include "split.h"
+#include "words.h"
+
+namespace kokoro {
+
+// The voices, phonemes and lengths that a bundle can speak.
+struct Capabilities {
+    // Returns a voice's style for an input of so many phonemes. Throws UNKNOWN_VOICE_ERROR or BLEND_ERROR.
+    std::function<Style(const std::string &voice, size_t phonemes)> style;
+    std::set<char32_t> vocabulary;
+    size_t max_phonemes;  // most phonemes of one utterance
+};
+
+// A caller's request, not checked yet. `kokoro_request` describes the fields.
+struct Request {
+    std::vector<Segment> segments;
+    std::string voice;
+    double speed = 1;
+    uint64_t seed = 0;
+    double sentence_pause = 0;
+    double clause_pause = 0;
+    bool trim = false;
+    bool ends_segment = false;  // the next part of the speech is another segment
+};
+
+// A passage that is ready to be spoken, or one without phonemes, whose words are left out.
+struct Section {
+    Passage passage;
+    Breaks breaks;
+    std::vector<size_t> piece_ends;  // offsets in the passage
+    Style style;
+    double speed;
+    uint64_t seed;
+};
+
+// A checked request, divided into sections and pieces.
+struct SpeechPlan {
+    std::vector<Section> sections;
+    size_t max_phonemes;
+    double sentence_pause;
+    double clause_pause;
+    bool trim;
+
+    // Returns the seconds of silence to add after a kind of break.
+    double pause_after(Break kind) const {
+        return kind == Break::SENTENCE ? sentence_pause : kind == Break::CLAUSE ? clause_pause : 0;
+    }
+};
+
+// Gives the parts of a request one by one, more than one for a long text.
+using NextRequest = std::function<std::optional<Request>()>;
+
+// The plans of a speech whose input comes in parts.
+class Plans {
+public:
+    // With `whole`, what fits into one utterance stays in one piece; otherwise the first piece is short.
+    Plans(Capabilities capabilities, NextRequest requests, bool whole)
+        : capabilities_(std::move(capabilities)), requests_(std::move(requests)), whole_(whole) {}
+
+    // Returns the next part's plan, or none after the last. Throws errors of usage and of the input;
+    // EMPTY_INPUT_ERROR if no part has phonemes.
+    std::optional<SpeechPlan> next();
+
+private:
+    SpeechPlan plan(const Request &request);
+    Section section(const Request &request, Passage passage, bool ended);
+
+    Capabilities capabilities_;
+    NextRequest requests_;
+    bool whole_;
+    size_t phonemes_before_ = 0;
+    size_t text_before_ = 0;
+    std::vector<Section> silent_;  // sections before the first phoneme
+};
+
+// Throw UNKNOWN_PHONEMES_ERROR, SPEED_ERROR or PAUSE_ERROR.
+void check_phonemes(const Passage &passage, const std::set<char32_t> &vocabulary);
+double check_speed(double speed);
+double check_pause(double seconds);
+
+// Returns the seed of the piece whose first phoneme is `first` phonemes after those of `seed`.
+uint64_t piece_seed(uint64_t seed, size_t first);
+
+}  // namespace kokoro

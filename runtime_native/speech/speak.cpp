@@ -1,0 +1,198 @@
+#include "speak.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+
+#include "../errors.h"
+#include "characters.h"
+
+namespace kokoro {
+
+namespace {
+
+constexpr size_t CONTEXT = 12;  // most phonemes of each neighbour that are synthesised too
+constexpr size_t SHARE = 8;     // phonemes of the piece for each of a neighbour, so that a short piece is soon there
+
+bool is_spoken(const Section &section) { return !section.passage.phonemes.empty(); }
+
+// Returns the one section that has phonemes, with the unspoken words of all and the longest pause.
+Section as_one(std::vector<Section> sections) {
+    Section spoken = *std::find_if(sections.begin(), sections.end(), is_spoken);
+    Passage &passage = spoken.passage;
+    passage.unspoken.clear();
+    for (const Section &section : sections) {
+        const auto &unspoken = section.passage.unspoken;
+        passage.unspoken.insert(passage.unspoken.end(), unspoken.begin(), unspoken.end());
+        passage.pause = std::max(passage.pause, section.passage.pause);
+    }
+    return spoken;
+}
+
+}  // namespace
+
+// A piece as the model computes it.
+struct Speech::Rendering {
+    Piece piece;
+    std::shared_ptr<const std::vector<float>> samples;
+    std::vector<int64_t> durations;
+
+    // Returns the token of the phoneme at an offset of the passage; token 0 is a boundary.
+    size_t token(size_t phoneme) const { return phoneme - piece.context_start + 1; }
+
+    // Returns the sample at which the phoneme at an offset of the passage begins.
+    size_t sample(size_t phoneme) const {
+        return SAMPLES_PER_FRAME * std::accumulate(durations.begin(), durations.begin() + token(phoneme), int64_t(0));
+    }
+};
+
+Speech::Speech(Plans plans, Synthesise synthesise)
+    : plans_(std::move(plans)), synthesise_(std::move(synthesise)), plan_(*plans_.next()), joiner_(plan_.trim) {
+    std::move(plan_.sections.rbegin(), plan_.sections.rend(), std::back_inserter(upcoming_));
+    plan_.sections.clear();
+}
+
+std::optional<Audio> Speech::next() {
+    if (waiting_.empty() && !begin_section()) return {};
+    Rendering rendering = render();
+    const Piece &piece = rendering.piece;
+    const std::vector<int64_t> &durations = rendering.durations;
+    size_t length = section_.passage.phonemes.size();
+    bool at_end = piece.end == length;
+    if (piece.start == 0) clock_->set_lead(durations[0]);
+    // Parts and their places on the time line; what is trimmed is known after the first `take`.
+    std::vector<std::pair<size_t, int64_t>> placed;
+    for (Part &part : parts(rendering)) {
+        size_t first = part.phoneme;
+        placed.emplace_back(first, joiner_.add(std::move(part)));
+    }
+    Audio audio;
+    audio.start = double(joiner_.taken()) / SAMPLE_RATE;
+    audio.samples = joiner_.take(at_end && last_section_);
+    for (auto [first, place] : placed) {
+        int64_t start = place + int64_t(rendering.sample(first)) - int64_t(joiner_.trimmed());
+        clock_->place(first, piece.end, start, durations.data() + rendering.token(first));
+    }
+    audio.durations.assign(durations.begin() + (piece.start ? rendering.token(piece.start) : 0),
+                           at_end ? durations.end() : durations.begin() + rendering.token(piece.end));
+    audio.phonemes = section_.passage.phonemes.substr(piece.start, piece.end - piece.start);
+    audio.tokens = clock_->tokens(piece.start, piece.end);
+    audio.words = clock_->words(piece.end);
+    if (piece.start == 0) audio.unspoken = section_.passage.unspoken;
+    return audio;
+}
+
+// Takes the next section that has phonemes, together with those without up to the next one that has some.
+bool Speech::begin_section() {
+    if (last_section_) return false;
+    std::vector<Section> found;
+    if (ahead_) found.push_back(std::move(*ahead_));
+    ahead_.reset();
+    while (auto section = take_section()) {
+        if (is_spoken(*section) && std::any_of(found.begin(), found.end(), is_spoken)) {
+            ahead_ = std::move(section);
+            break;
+        }
+        found.push_back(std::move(*section));
+    }
+    last_section_ = !ahead_;
+    section_ = as_one(std::move(found));
+    clock_.emplace(section_.passage.phonemes, section_.passage.words);
+    size_t start = 0;
+    for (size_t end : section_.piece_ends) {
+        waiting_.push_back(with_context(start, end));
+        start = end;
+    }
+    std::reverse(waiting_.begin(), waiting_.end());
+    return true;
+}
+
+std::optional<Section> Speech::take_section() {
+    while (upcoming_.empty()) {
+        std::optional<SpeechPlan> later = plans_.next();
+        if (!later) return {};
+        std::move(later->sections.rbegin(), later->sections.rend(), std::back_inserter(upcoming_));
+    }
+    Section section = std::move(upcoming_.back());
+    upcoming_.pop_back();
+    return section;
+}
+
+// Synthesises the next piece, in halves if it exceeds the largest frame bucket.
+Speech::Rendering Speech::render() {
+    while (true) {
+        Piece piece = waiting_.back();
+        waiting_.pop_back();
+        std::u32string phonemes =
+            section_.passage.phonemes.substr(piece.context_start, piece.context_end - piece.context_start);
+        try {
+            Spoken spoken = synthesise_({phonemes, section_.style, section_.speed, piece_seed(section_.seed, piece.start)});
+            auto samples = std::make_shared<const std::vector<float>>(std::move(spoken.samples));
+            return {piece, std::move(samples), std::move(spoken.durations)};
+        } catch (const Error &error) {
+            if (error.code != KOKORO_UTTERANCE_TOO_LONG_ERROR || phonemes.size() == 1) throw;
+        }
+        std::vector<Piece> halves = smaller(piece);
+        waiting_.insert(waiting_.end(), halves.rbegin(), halves.rend());
+    }
+}
+
+// Adds phonemes of both neighbours, at most CONTEXT, fewer so as to end between words.
+Piece Speech::with_context(size_t start, size_t end) const {
+    size_t length = end - start, all = section_.passage.phonemes.size();
+    size_t most = std::min({CONTEXT, std::max<size_t>(3, length / SHARE), (plan_.max_phonemes - length) / 2});
+    size_t before = start > most ? start - most : 0, after = std::min(all, end + most);
+    // Offsets before the passage and beyond it are no breaks.
+    for (size_t distance = most; distance > most / 2; distance--)
+        if (distance <= start && section_.breaks[start - distance] != Break::NONE) {
+            before = start - distance;
+            break;
+        }
+    for (size_t distance = most; distance > most / 2; distance--)
+        if (end + distance <= all && section_.breaks[end + distance] != Break::NONE) {
+            after = end + distance;
+            break;
+        }
+    return {before, start, end, after};
+}
+
+// Returns two pieces for one that is too long, or the one phoneme alone.
+std::vector<Piece> Speech::smaller(const Piece &piece) const {
+    auto [unused, start, end, unused_too] = piece;
+    if (end - start == 1) return {{start, start, end, end}};
+    size_t half = (end - start + 1) / 2;
+    size_t middle = start + half;
+    if (auto best = best_end(section_.breaks, start, half)) {
+        middle = *best;
+    } else {
+        while (middle < end && section_.breaks[middle] == Break::NONE) middle++;
+        if (middle == end) middle = start + half;
+    }
+    return {with_context(start, middle), with_context(middle, end)};
+}
+
+// Divides a rendering where a pause is added.
+std::vector<Part> Speech::parts(const Rendering &rendering) const {
+    const Piece &piece = rendering.piece;
+    const std::u32string &phonemes = section_.passage.phonemes;
+    auto gap = [&](size_t phoneme) {
+        size_t start = phoneme;
+        while (start > piece.context_start && is_gap(phonemes[start - 1])) start--;
+        return rendering.sample(phoneme) - rendering.sample(start);
+    };
+    std::vector<Part> found;
+    size_t start = piece.start;
+    for (size_t end = piece.start + 1; end <= piece.end; end++) {
+        double pause = plan_.pause_after(section_.breaks[end]);
+        if (end == phonemes.size()) pause = std::max(pause, section_.passage.pause);
+        if (pause == 0 && end != piece.end) continue;
+        found.push_back({rendering.samples, start ? rendering.sample(start) : 0,
+                         end < phonemes.size() ? rendering.sample(end) : rendering.samples->size(), gap(start), gap(end),
+                         size_t(std::nearbyint(SAMPLE_RATE * pause)), start});
+        start = end;
+    }
+    return found;
+}
+
+}  // namespace kokoro

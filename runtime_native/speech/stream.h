@@ -1,0 +1,14 @@
+// Speech that arrives piece by piece while the next piece is computed.
+#pragma once
+
+#include <functional>
+
+#include "speak.h"
+
+namespace kokoro {
+
+// Hands the pieces to `take` on the calling thread, in order, until it returns false; meanwhile the next piece is
+// computed, never more. `stop` makes the computation of that piece end early if nobody wants it any more.
+void stream(Speech &speech, const std::function<bool(const Audio &)> &take, const std::function<void()> &stop);
+
+}  // namespace kokoro
