@@ -131,19 +131,20 @@ def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
     def sum_products(partial: Any, weight: Any, tile: Any, place: Any, channels: Any) -> None:
         block, first_lane, first_channel, step = place
 
-        def product(index: Any, offset: Any, tap: int) -> Any:
+        def product(index: Any, number: Any) -> Any:
             row, vector, lane = index
-            source, time = first_channel + offset, step + row + tap * spec.dilation
-            factor = T.cast(weight[block, source, tap, first_lane + vector * shape.lanes + lane], "float32")
-            return factor * (tile[time, source] if spec.reads_channels_last else tile[source, time])
+            channel, tap = first_channel + T.floordiv(number, spec.taps), T.floormod(number, spec.taps)
+            time = step + row + tap * spec.dilation
+            factor = T.cast(weight[block, channel, tap, first_lane + vector * shape.lanes + lane], "float32")
+            return factor * (tile[time, channel] if spec.reads_channels_last else tile[channel, time])
 
         # The first product takes the place of zeros, which LLVM would write by a call of memset.
         with shape.each() as index:
-            T.buffer_store(partial, product(index, 0, 0), list(index))
-        # With the taps inside LLVM would keep samples in registers that the sums need.
-        for tap in range(spec.taps):
-            with T.serial(1 if tap == 0 else 0, channels) as offset, shape.each() as index:
-                T.buffer_store(partial, partial[index] + product(index, offset, tap), list(index))
+            T.buffer_store(partial, product(index, T.int64(0)), list(index))
+        # Channels and taps are one loop: so weights are read in the order of memory, and LLVM keeps no samples
+        # for the next tap in registers that the sums need.
+        with T.serial(1, channels * spec.taps) as number, shape.each() as index:
+            T.buffer_store(partial, partial[index] + product(index, number), list(index))
 
     def add_bias(total: Any, buffers: Buffers, channel: Any) -> None:
         with shape.each() as (row, vector, lane):
