@@ -75,29 +75,84 @@ def store_affine(
     T.buffer_store(arguments.affine, gain * arguments.bias[channel] + linear[1], [2, channel])
 
 
+def _sum_lanes(vectors: Any) -> None:
+    """Emits the sums of the lanes of 2 * `_LANES` vectors into their first lanes, in pairs.
+
+    One step is made for all vectors before the next one, so that none waits for the step before.
+    """
+    half = _LANES // 2
+    while half:
+        with T.serial(2 * _LANES) as vector, T.vectorized(half) as lane:
+            T.buffer_store(vectors, vectors[vector, lane] + vectors[vector, half + lane], [vector, lane])
+        half //= 2
+
+
 def _write_affine(channels: int, style: int, epsilon: float) -> Any:
-    """Returns a TIR macro that writes mean, scale and shift of a channel from its mean and variance."""
+    """Returns a TIR macro that writes mean, scale and shift of `count` channels, at most `_LANES`."""
     if style % _LANES:
         raise ValueError(f"style size {style} is not a multiple of {_LANES}")
 
     @T.inline
-    def write(arguments: Any, mean: Any, variance: Any, channel: Any) -> None:
-        product = T.alloc_buffer((_LANES,), "float32", scope="local")
+    def write(arguments: Any, means: Any, variances: Any, first: Any, count: Any) -> None:
+        products = T.alloc_buffer((2 * _LANES, _LANES), "float32", scope="local")
         linear = T.alloc_buffer((2,), "float32", scope="local")  # gamma, beta
-        for part in T.unroll(2):
+        product = T.alloc_buffer((_LANES,), "float32", scope="local")
+        for part, offset in T.grid(2, count):
             for lane in T.vectorized(_LANES):
                 product[lane] = T.float32(0)
             for vector in T.serial(style // _LANES):
                 for lane in T.vectorized(_LANES):
                     product[lane] = product[lane] + arguments.styles[0, vector * _LANES + lane] * T.cast(
-                        arguments.fc_weight[part * channels + channel, vector * _LANES + lane], "float32"
+                        arguments.fc_weight[part * channels + first + offset, vector * _LANES + lane],
+                        "float32",
                     )
-            linear[part] = arguments.fc_bias[part * channels + channel]
-            for lane in T.serial(_LANES):
-                linear[part] = linear[part] + product[lane]
-        store_affine(arguments, channel, mean, variance, linear, epsilon)
+            for lane in T.vectorized(_LANES):
+                products[part * _LANES + offset, lane] = product[lane]
+        _sum_lanes(products)
+        for offset in T.serial(count):
+            for part in T.unroll(2):
+                linear[part] = (
+                    products[part * _LANES + offset, 0] + arguments.fc_bias[part * channels + first + offset]
+                )
+            store_affine(arguments, first + offset, means[offset], variances[offset], linear, epsilon)
 
     return write
+
+
+@T.inline
+def _load_rest(x: Any, rest: Any, first: Any, count: Any, n: Any) -> None:
+    """Copies what fills no vector of each channel, and zeros behind it."""
+    whole: T.let[T.int64] = T.floordiv(n, _LANES) * _LANES
+    for offset in T.serial(count):
+        for lane in T.vectorized(_LANES):
+            rest[offset, lane] = T.float32(0)
+        for lane in T.serial(n - whole):
+            rest[offset, lane] = x[0, first + offset, whole + lane]
+
+
+@T.inline
+def _sum_channels(x: Any, rest: Any, sums: Any, means: Any, first: Any, count: Any, n: Any) -> None:
+    """Sets sums[channel, 0] to the sum of deviations from means[channel], and below to that of squares."""
+    partial = T.alloc_buffer((_LANES,), "float32", scope="local")
+    squares = T.alloc_buffer((_LANES,), "float32", scope="local")
+    deviation = T.alloc_buffer((_LANES,), "float32", scope="local")
+    left: T.let[T.int64] = T.floormod(n, _LANES)
+    for offset in T.serial(count):
+        for lane in T.vectorized(_LANES):
+            partial[lane] = T.Select(
+                T.cast(lane, "int64") < left, rest[offset, lane] - means[offset], T.float32(0)
+            )
+        for lane in T.vectorized(_LANES):
+            squares[lane] = partial[lane] * partial[lane]
+        for vector in T.serial(T.floordiv(n, _LANES)):
+            for lane in T.vectorized(_LANES):
+                deviation[lane] = x[0, first + offset, vector * _LANES + lane] - means[offset]
+                partial[lane] = partial[lane] + deviation[lane]
+                squares[lane] = squares[lane] + deviation[lane] * deviation[lane]
+        for lane in T.vectorized(_LANES):
+            sums[offset, lane] = partial[lane]
+            sums[_LANES + offset, lane] = squares[lane]
+    _sum_lanes(sums)
 
 
 def adain_affine(channels: int, style: int, epsilon: float, weight_dtype: str = "float32") -> PrimFunc:
@@ -106,47 +161,26 @@ def adain_affine(channels: int, style: int, epsilon: float, weight_dtype: str = 
 
     @T.inline
     def reduce_to_affine(arguments: Any, n: Any) -> None:
-        for channel in T.parallel(channels):
-            partial = T.alloc_buffer((_LANES,), "float32", scope="local")
-            squares = T.alloc_buffer((_LANES,), "float32", scope="local")
-            deviation = T.alloc_buffer((_LANES,), "float32", scope="local")
-            # mean, variance, error of the first pass's mean
-            total = T.alloc_buffer((3,), "float32", scope="local")
-            vectors: T.let[T.int64] = T.floordiv(n, _LANES)
-
-            for lane in T.vectorized(_LANES):
-                partial[lane] = T.float32(0)
-            for vector in T.serial(vectors):
-                for lane in T.vectorized(_LANES):
-                    partial[lane] = partial[lane] + arguments.x[0, channel, vector * _LANES + lane]
-            total[0] = T.float32(0)
-            for rest in T.serial(n - vectors * _LANES):
-                total[0] = total[0] + arguments.x[0, channel, vectors * _LANES + rest]
-            for lane in T.serial(_LANES):
-                total[0] = total[0] + partial[lane]
-            total[0] = total[0] / T.cast(n, "float32")
-
-            for lane in T.vectorized(_LANES):
-                partial[lane] = T.float32(0)
-                squares[lane] = T.float32(0)
-            for vector in T.serial(vectors):
-                for lane in T.vectorized(_LANES):
-                    deviation[lane] = arguments.x[0, channel, vector * _LANES + lane] - total[0]
-                    partial[lane] = partial[lane] + deviation[lane]
-                    squares[lane] = squares[lane] + deviation[lane] * deviation[lane]
-            total[1] = T.float32(0)
-            total[2] = T.float32(0)
-            for rest in T.serial(n - vectors * _LANES):
-                deviation[0] = arguments.x[0, channel, vectors * _LANES + rest] - total[0]
-                total[2] = total[2] + deviation[0]
-                total[1] = total[1] + deviation[0] * deviation[0]
-            for lane in T.serial(_LANES):
-                total[2] = total[2] + partial[lane]
-                total[1] = total[1] + squares[lane]
-            total[2] = total[2] / T.cast(n, "float32")
-            total[0] = total[0] + total[2]
-            total[1] = total[1] / T.cast(n, "float32") - total[2] * total[2]
-            write_affine(arguments, total[0], total[1], channel)
+        for job in T.parallel(-(-channels // _LANES)):
+            rest = T.alloc_buffer((_LANES, _LANES), "float32", scope="local")
+            sums = T.alloc_buffer((2 * _LANES, _LANES), "float32", scope="local")
+            means = T.alloc_buffer((_LANES,), "float32", scope="local")
+            variances = T.alloc_buffer((_LANES,), "float32", scope="local")
+            error = T.alloc_buffer((1,), "float32", scope="local")
+            first: T.let = job * _LANES
+            count: T.let = T.min(_LANES, channels - first)
+            _load_rest(arguments.x, rest, first, count, n)
+            for offset in T.serial(count):
+                means[offset] = T.float32(0)
+            _sum_channels(arguments.x, rest, sums, means, first, count, n)
+            for offset in T.serial(count):
+                means[offset] = sums[offset, 0] / T.cast(n, "float32")
+            _sum_channels(arguments.x, rest, sums, means, first, count, n)
+            for offset in T.serial(count):
+                error[0] = sums[offset, 0] / T.cast(n, "float32")  # of the first pass's mean
+                means[offset] = means[offset] + error[0]
+                variances[offset] = sums[_LANES + offset, 0] / T.cast(n, "float32") - error[0] * error[0]
+            write_affine(arguments, means, variances, first, count)
 
     return adain_function(channels, style, False, reduce_to_affine, weight_dtype)
 
@@ -239,6 +273,8 @@ def adain_affine_channels_last(
         for group in T.parallel(channels // _LANES):
             mean = T.alloc_buffer((1, _LANES), "float64", scope="local")
             square = T.alloc_buffer((1, _LANES), "float64", scope="local")
+            group_means = T.alloc_buffer((_LANES,), "float32", scope="local")
+            variances = T.alloc_buffer((_LANES,), "float32", scope="local")
             segment_mean = T.alloc_buffer((_LANES,), "float64", scope="local")
             segment_square = T.alloc_buffer((_LANES,), "float64", scope="local")
             for lane in T.vectorized(_LANES):
@@ -252,12 +288,9 @@ def adain_affine_channels_last(
                         segment_mean[lane] = means[segment, group * _LANES + lane]
                         segment_square[lane] = squares[segment, group * _LANES + lane]
                     merge_segment(mean, square, 0, 0, begin, length, segment_mean, segment_square)
-            for lane in T.serial(_LANES):
-                write_affine(
-                    arguments,
-                    T.cast(mean[0, lane], "float32"),
-                    T.cast(square[0, lane] / T.cast(n, "float64"), "float32"),
-                    group * _LANES + lane,
-                )
+            for lane in T.vectorized(_LANES):
+                group_means[lane] = T.cast(mean[0, lane], "float32")
+                variances[lane] = T.cast(square[0, lane] / T.cast(n, "float64"), "float32")
+            write_affine(arguments, group_means, variances, group * _LANES, _LANES)
 
     return adain_function(channels, style, True, reduce_to_affine, weight_dtype)
