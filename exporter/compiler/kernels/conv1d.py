@@ -141,8 +141,8 @@ def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
         # The first product takes the place of zeros, which LLVM would write by a call of memset.
         with shape.each() as index:
             T.buffer_store(partial, product(index, T.int64(0)), list(index))
-        # Channels and taps are one loop: so weights are read in the order of memory, and LLVM keeps no samples
-        # for the next tap in registers that the sums need.
+        # Channels and taps are one loop: so weights are read in the order of memory, and LLVM keeps no
+        # samples for the next tap in registers that the sums need.
         with T.serial(1, channels * spec.taps) as number, shape.each() as index:
             T.buffer_store(partial, partial[index] + product(index, number), list(index))
 
