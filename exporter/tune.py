@@ -38,7 +38,11 @@ MARGIN = 0.02
 ROUNDS = 11
 FRAMES = {"62 tokens": (97, 119, 143), "12 tokens": (13, 17, 23)}
 """Frames of utterances; several for each length, because a job's size may suit one of them by chance."""
-_CANDIDATES = {"columns": (16, 32, 48, 64), "rows": (4, 6, 8, 12), "span": (64, 128, 256, 512)}
+_DTYPES = ("float32", "float16")
+"""Types of stored weights for which Winograd's kernels have rows of their own."""
+_CANDIDATES = {
+    "columns": (16, 32, 48, 64), "rows": (4, 6, 8, 12), "vectors": (1, 2), "span": (64, 128, 256, 512)
+}  # fmt: skip
 
 
 class TuningError(ExportError):
@@ -71,11 +75,11 @@ def _cases() -> Iterator[Case]:
             spec = replace(
                 residual, out_channels=channels, in_channels=channels, taps=taps, padding=taps // 2
             )
-            yield Case(winograd, spec, rate)
+            yield from (Case(winograd, replace(spec, weight_dtype=dtype), rate) for dtype in _DTYPES)
     upsampler = replace(
         residual, out_channels=768, in_channels=256, taps=2, padding=1, activation="leaky_relu"
     )
-    yield Case(winograd, upsampler, 20)
+    yield from (Case(winograd, replace(upsampler, weight_dtype=dtype), 20) for dtype in _DTYPES)
     block = Convolution(1024, 1090, 3, padding=1, activation="adain_leaky_relu", slope=0.2)
     yield Case(conv1d, block, 1)
     yield Case(conv1d, replace(block, out_channels=256, in_channels=256), 2)
@@ -135,7 +139,7 @@ def candidates(present: Sizes, tiles: Tiles) -> list[Sizes]:
     """Returns the present sizes of a kernel, then all other candidates."""
     combined = product(*(_CANDIDATES[name] for name in present))
     others = (dict(zip(present, values, strict=True)) for values in combined)
-    # Only AVX-512 has registers for twelve rows of two vectors.
+    # Only AVX-512 has registers for twelve rows.
     fitting = (sizes for sizes in others if sizes.get("rows", 0) <= 8 or tiles.lanes == 16)
     return [present, *(sizes for sizes in fitting if sizes != present)]
 
@@ -166,7 +170,7 @@ def _arguments(case: Case, length: int) -> list[Any]:
     after = [(spec.out_channels,), spec.affine_shape, spec.alpha_shape, (1,), (1,)]
     after.append(spec.output_shape(length + spec.growth))
     x, *others = (random.random(shape, np.float32) for shape in (spec.input_shape(length), *after))
-    arrays = [x, case.kernels.pack_weight(weight), *others]
+    arrays = [x, case.kernels.pack_weight(weight).astype(spec.weight_dtype), *others]
     return [tvm_ffi.from_dlpack(tvm.runtime.tensor(array)) for array in arrays]
 
 

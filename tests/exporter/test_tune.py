@@ -45,6 +45,7 @@ pairs = st.tuples(st.floats(0.5, 2), st.floats(0.5, 2))
     ("kernels", "spec"),
     [
         (winograd, test_winograd.SPECS["7 taps, dilation 3"]),
+        (winograd, replace(test_winograd.SPECS["7 taps, dilation 3"], weight_dtype="float16")),
         (conv1d, test_conv1d.SPECS["two groups of channels"]),
     ],
 )
@@ -94,7 +95,8 @@ def test_every_candidate_is_measured_at_every_length(
     specs = {winograd: test_winograd.SPECS["2 taps"], conv1d: test_conv1d.SPECS["plain"]}
     monkeypatch.setattr(tune, "ROUNDS", 2)
     monkeypatch.setattr(tune, "FRAMES", {"long": (20, 25), "short": (5, 6)})
-    monkeypatch.setattr(tune, "_CANDIDATES", {"columns": (16, 32), "rows": (4, 8), "span": (64, 128)})
+    tried = {"columns": (16, 32), "rows": (4, 8), "vectors": (2,), "span": (64, 128)}
+    monkeypatch.setattr(tune, "_CANDIDATES", tried)
     monkeypatch.setitem(CASES, "tried", Case(kernels, specs[kernels], 2))
     cpu_level = next(each for each in TARGET.levels if each.name == level)
     with ThreadPoolExecutor(1) as thread_of_its_own:
@@ -119,7 +121,8 @@ def test_the_table_of_the_tree_has_what_tune_could_have_written() -> None:
 def test_a_level_that_was_never_measured_has_the_usual_sizes() -> None:
     unknown = tiles_of(replace(TARGET.levels[0], name="new"))
     spec = CASES["winograd_256_3"].spec
-    assert winograd.sizes(spec, unknown) == {"columns": winograd.COLUMNS, "rows": AVX512.channels}
+    usual = {"columns": winograd.COLUMNS, "rows": AVX512.channels, "vectors": AVX512.vectors}
+    assert winograd.sizes(spec, unknown) == usual
 
 
 def machine(*levels: int) -> Machine:

@@ -44,12 +44,17 @@ def layout(taps: int) -> str:
 
 def table_row(spec: Convolution) -> str:
     """Returns the key of this kernel in the table of sizes."""
-    return f"winograd_{spec.in_channels}_{spec.taps}"
+    stored = "" if spec.weight_dtype == "float32" else f"_{spec.weight_dtype}"
+    return f"winograd_{spec.in_channels}_{spec.taps}{stored}"
 
 
 def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
-    """Returns the columns of a job, and as `rows` those of a register tile."""
-    return tiles.sizes(table_row(spec), columns=COLUMNS, rows=tiles.channels)
+    """Returns the columns of a job, and the rows and vectors of a register tile.
+
+    AVX-512 multiplies and adds with a sample that it broadcasts from memory. A tile of one vector leaves the
+    broadcasts to these instructions, so that widening float16 weights takes no time beside them.
+    """
+    return tiles.sizes(table_row(spec), columns=COLUMNS, rows=tiles.channels, vectors=tiles.vectors)
 
 
 def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -255,7 +260,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     rows, most = chosen["rows"], max(1, chosen["columns"] // dilation)
     padded = -(-most * dilation // rows) * rows
     activate_step = _activated_step(spec, lanes)
-    multiply = _multiply(spec, RegisterTile(rows, tiles.vectors, lanes))
+    multiply = _multiply(spec, RegisterTile(rows, chosen["vectors"], lanes))
     transform, restore = _emit_columns_in(scheme, dilation, lanes), _emit_columns_out(spec, scheme, lanes)
 
     def first_step(column: Any, start: Any = 0) -> Any:
