@@ -8,14 +8,18 @@ import sys
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .command import STANDARD, is_text, list_voices, print_phonemes, self_test, speak
-from .command_line import Parser, exit_code
+from .command_line import STANDARD, Parser, exit_code, is_text
+from .engine.tvm_ffi_package import import_tvm_ffi
 from .format.manifest import MANIFEST_NAME
-from .output.audio_file import SUFFIXES as AUDIO_SUFFIXES
-from .output.audio_file import file_format
-from .output.wav import FORMATS
-from .speech.subtitles import check_suffix
+from .format.origin import read_key
+from .loading import load_bundle
+from .output import formats
+from .process import importing
+
+if TYPE_CHECKING:
+    from .bundle import Bundle
 
 _EPILOG = """\
   {command} bundles/kokoro --phonemes "həlˈO wˈɜɹld!" -o hello.wav
@@ -33,10 +37,35 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
     def task() -> None:
         options = parse(arguments)
-        tasks = (list_voices, self_test, print_phonemes)
-        next((task for task in tasks if getattr(options, task.__name__)), speak)(options)
+        with _load(options) as bundle:
+            from . import command
+
+            tasks = (command.list_voices, command.self_test, command.print_phonemes)
+            chosen = next((task for task in tasks if getattr(options, task.__name__)), command.speak)
+            chosen(options, bundle)
 
     return exit_code(task)
+
+
+def _load(options: argparse.Namespace) -> Bundle:
+    return load_bundle(
+        _bundle_class,
+        options.bundle,
+        threads=options.threads,
+        level=options.level,
+        manifest_sha256=options.manifest_sha256,
+        key=None if options.key is None else read_key(options.key),
+    )
+
+
+def _bundle_class() -> type[Bundle]:
+    """Imports numpy, TVM and all that speaks, while other threads compare the files."""
+    with importing():
+        from . import command  # noqa: F401
+        from .bundle import Bundle
+
+        import_tvm_ffi()
+    return Bundle
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -57,9 +86,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
             if getattr(options, option[2:].replace("-", "_")):
                 parser.error(f"argument {option}: expected --text or --text-file")
     if options.timings is not None:
-        check_suffix(options.timings)
+        formats.timings_format(options.timings)
     if options.output != STANDARD:
-        file_format(options.output, options.format, raw=options.raw)
+        formats.audio_format(options.output, options.format, raw=options.raw)
     _check_different(parser, options)
     return options
 
@@ -112,9 +141,14 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         default=_OUTPUT,
         metavar="FILE",
-        help=f"{', '.join(AUDIO_SUFFIXES)} (default: speech.wav); - is standard output",
+        help=f"{', '.join(formats.AUDIO)} (default: speech.wav); - is standard output",
     )
-    add("--format", choices=FORMATS, default=FORMATS[0], help="of a WAV file's samples (default: pcm16)")
+    add(
+        "--format",
+        choices=formats.SAMPLES,
+        default=formats.SAMPLES[0],
+        help="of a WAV file's samples (default: pcm16)",
+    )
     add("--raw", action="store_true", help="write samples alone, without the header of a WAV file")
     add("--timings", type=Path, metavar="FILE", help="write when each word is heard: .srt, .vtt or .json")
     add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")

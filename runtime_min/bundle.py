@@ -5,42 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
-from types import NoneType
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .engine.devices import load_devices
-from .engine.machine import check_memory, check_target, choose_level, this_machine
 from .engine.stage_runner import StageRunner
-from .engine.tvm_ffi_package import import_tvm_ffi
 from .engine.vm import Worker, load_tvm, map_parameters
 from .errors import (
-    BundleError,
     BundlePickleError,
     ClosedBundleError,
     MissingStagesError,
-    ResourceError,
-    check_type,
 )
 from .format.bundle_files import BundleFiles
 from .format.manifest import CpuLevel, Manifest
-from .format.origin import origin_checks
 from .format.signatures import stage_names
-from .format.verify import manifest_of
+from .loading import load_bundle
 from .model.chain import Choices, Trace
 from .model.synthesiser import Synthesiser
 from .model.tokens import BOUNDARIES
 from .model.voices import VoiceLike, VoiceName, VoiceTables
-from .output.writer import as_path
 from .speech.request import Capabilities, Request, check_utterance, plan_parts
 from .speech.speak import speak
 from .speech.stream import Stream
 from .speech.timing import Audio
 from .speech.words import G2P, SpeechInput
-from .threads import choose_threads
 
 if TYPE_CHECKING:
     from .model.self_test import StageFigure
@@ -104,35 +94,16 @@ class Bundle:
             MachineError: it is for another machine or another TVM, or this one lacks memory, open files or
                 threads.
         """
-        directory = Path(os.path.abspath(as_path(path)))
-        count = choose_threads(threads)
-        signed = None if signature is None else as_path(signature, "signature")
-        for name, value in {"level": level, "manifest_sha256": manifest_sha256}.items():
-            check_type(name, value, (str, NoneType), "a str")
-        check_type("verify", verify, bool, "True or False")
-        while True:
-            files = BundleFiles(directory)
-            try:
-                checks = origin_checks(directory, sha256=manifest_sha256, key=key, signature=signed)
-                manifest = manifest_of(files, checks)
-                machine = this_machine()
-                check_target(manifest.target, machine)
-                chosen = choose_level(manifest.target.levels, machine.features, level)
-                if verify:
-                    keep, hold = [manifest.parameters.file], manifest.loaded_files(chosen.name)
-                    with files.verifying(count, keep, hold):
-                        # This thread has nothing to compare.
-                        import_tvm_ffi()
-                check_memory(sum(tensor.bytes for tensor in manifest.parameters.tensors), count)
-                return cls(files, manifest, chosen, count)
-            except BaseException as failure:
-                # The files of a bundle vanish while another one takes its place, and then that one is loaded.
-                replaced = isinstance(failure, BundleError) and files.replaced()
-                files.close()
-                if isinstance(failure, (OSError, MemoryError)):
-                    raise ResourceError(f"Loading {directory}", failure) from failure
-                if not replaced:
-                    raise
+        return load_bundle(
+            lambda: cls,
+            path,
+            threads=threads,
+            level=level,
+            verify=verify,
+            manifest_sha256=manifest_sha256,
+            key=key,
+            signature=signature,
+        )
 
     def __repr__(self) -> str:
         model, target = self.manifest.model.name, self.manifest.target.name

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from .bundle import Bundle
+from .command_line import STANDARD, is_text
 from .engine.machine import this_machine
 from .errors import InputError, OutputError, TextEncodingError
-from .format.origin import read_key
 from .model.voices import voice_language
 from .output.audio_file import AudioFile, audio_file
 from .output.console import print_line, tell
@@ -23,48 +23,41 @@ from .speech.subtitles import write_timings
 from .speech.timing import Audio, Timing
 from .speech.words import G2P, Segment, read_input
 
-STANDARD = Path("-")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 # The look-behind keeps a run of spaces from being tried at every place.
 _LINE_BREAK = re.compile(r"(?<!\s)\s*\n\s*")
 
 
-def list_voices(options: argparse.Namespace) -> None:
-    """Prints the bundle's voices, one a line: name, language, sex.
-
-    Raises:
-        KokoroError: there is no bundle that works here.
-    """
-    with _load(options) as bundle:
-        for voice in bundle.voices:
-            print_line("\t".join((voice, voice.language or "", voice.sex or "")))
+def list_voices(options: argparse.Namespace, bundle: Bundle) -> None:
+    """Prints the bundle's voices, one a line: name, language, sex."""
+    for voice in bundle.voices:
+        print_line("\t".join((voice, voice.language or "", voice.sex or "")))
 
 
-def self_test(options: argparse.Namespace) -> None:
+def self_test(options: argparse.Namespace, bundle: Bundle) -> None:
     """Compares the bundle with kokoro's stored values, and prints a line for each figure.
 
     Raises:
         SelfTestFailedError: a figure misses its limit.
-        KokoroError: the bundle does not work here, or has nothing to compare with.
+        KokoroError: the bundle has nothing to compare with.
     """
     from .model.self_test import SelfTestFailedError
 
     start, held, machine = time.perf_counter(), [], this_machine()
-    with _load(options) as bundle:
-        figures, manifest = bundle.self_test(), bundle.manifest
-        here = f"{machine.system} {machine.machine}, {machine.os_version}, {bundle.threads} threads"
-        print_line(f"{manifest.model.name} for {manifest.target.name}, {bundle.level.name}, on {here}")
-        for stages, figure in figures:
-            held.append(figure.holds)
-            relation, verdict = ">=" if figure.at_least else "<=", "ok" if figure.holds else "MISSED"
-            compared = f"{figure.value:>9.3g} {relation} {figure.limit:<9.3g}"
-            print_line(f"  {stages:<26}{figure.name:<34}{compared}{verdict}")
+    figures, manifest = bundle.self_test(), bundle.manifest
+    here = f"{machine.system} {machine.machine}, {machine.os_version}, {bundle.threads} threads"
+    print_line(f"{manifest.model.name} for {manifest.target.name}, {bundle.level.name}, on {here}")
+    for stages, figure in figures:
+        held.append(figure.holds)
+        relation, verdict = ">=" if figure.at_least else "<=", "ok" if figure.holds else "MISSED"
+        compared = f"{figure.value:>9.3g} {relation} {figure.limit:<9.3g}"
+        print_line(f"  {stages:<26}{figure.name:<34}{compared}{verdict}")
     if not all(held):
         raise SelfTestFailedError(held.count(False), len(held))
     print_line(f"This bundle matches kokoro: {len(held)} figures, {time.perf_counter() - start:.1f} s.")
 
 
-def speak(options: argparse.Namespace) -> None:
+def speak(options: argparse.Namespace, bundle: Bundle) -> None:
     """Synthesises the input, and writes audio and timings.
 
     Raises:
@@ -74,27 +67,26 @@ def speak(options: argparse.Namespace) -> None:
         raise OutputError("Standard output is a terminal: send it on (| aplay), or name a file with -o.")
     text, how = _input(options), _text_arguments(options)
     shown = _shown(text, how)
-    with _load(options) as bundle:
-        progress = _Progress(options, bundle, _letters(shown))
-        if how:
-            progress.show(f"text to phonemes: {_find_g2p(bundle, options, how)[0]}")
-        words: list[Timing] = []
-        tokens: list[Timing] = []
-        # The pieces come first: what cannot be spoken is refused before anything is written.
-        with _pieces(bundle, text, how, options) as pieces, _audio_file(bundle, options) as file:
-            for piece in pieces:
-                file.write(piece.samples)
-                words += piece.words
-                tokens += piece.tokens
-                for word in piece.unspoken:
-                    progress.warning(f"{word.text!r:.60} cannot be spoken: see character {word.offset}.")
-                progress.piece(file.samples, piece)
-        if options.timings is not None:
-            write_timings(options.timings, shown, words, tokens)
-        progress.done()
+    progress = _Progress(options, bundle, _letters(shown))
+    if how:
+        progress.show(f"text to phonemes: {_find_g2p(bundle, options, how)[0]}")
+    words: list[Timing] = []
+    tokens: list[Timing] = []
+    # The pieces come first: what cannot be spoken is refused before anything is written.
+    with _pieces(bundle, text, how, options) as pieces, _audio_file(bundle, options) as file:
+        for piece in pieces:
+            file.write(piece.samples)
+            words += piece.words
+            tokens += piece.tokens
+            for word in piece.unspoken:
+                progress.warning(f"{word.text!r:.60} cannot be spoken: see character {word.offset}.")
+            progress.piece(file.samples, piece)
+    if options.timings is not None:
+        write_timings(options.timings, shown, words, tokens)
+    progress.done()
 
 
-def print_phonemes(options: argparse.Namespace) -> None:
+def print_phonemes(options: argparse.Namespace, bundle: Bundle) -> None:
     """Prints the phonemes of the text, a line for each of its lines.
 
     Raises:
@@ -103,11 +95,10 @@ def print_phonemes(options: argparse.Namespace) -> None:
     from .text.pauses import read_pauses
 
     text, how = _input(options), _text_arguments(options)
-    with _load(options) as bundle:
-        _, g2p = _find_g2p(bundle, options, how)
-        for line in text.splitlines():
-            parts = read_input(read_pauses(Segment(line)), g2p)
-            print_line(" ".join([part.phonemes for part in parts]))
+    _, g2p = _find_g2p(bundle, options, how)
+    for line in text.splitlines():
+        parts = read_input(read_pauses(Segment(line)), g2p)
+        print_line(" ".join([part.phonemes for part in parts]))
 
 
 def paragraphs(text: str) -> list[str]:
@@ -124,16 +115,6 @@ def written_paragraphs(text: str) -> list[str]:
             found.append(text[start:end])
             start = end
     return found
-
-
-def _load(options: argparse.Namespace) -> Bundle:
-    return Bundle.load(
-        options.bundle,
-        threads=options.threads,
-        level=options.level,
-        manifest_sha256=options.manifest_sha256,
-        key=None if options.key is None else read_key(options.key),
-    )
 
 
 def _audio_file(bundle: Bundle, options: argparse.Namespace) -> AbstractContextManager[AudioFile]:
@@ -171,11 +152,6 @@ def _input(options: argparse.Namespace) -> str:
     if is_text(options):
         return _content(options.text, options.text_file)
     return _content(options.phonemes, options.phonemes_file)
-
-
-def is_text(options: argparse.Namespace) -> bool:
-    """Returns True if the input is text, and not phonemes."""
-    return options.text is not None or options.text_file is not None
 
 
 def _text_arguments(options: argparse.Namespace) -> Mapping[str, Any]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from . import __version__
 from .errors import KokoroError, ResourceError, UsageError
 from .output.console import print_line, tell, use_standard_streams
+
+STANDARD = Path("-")
+"""Standard input or output, as an argument."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,6 +47,11 @@ class _Print(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *found: object) -> None:
         print_line(self._text())
         parser.exit()
+
+
+def is_text(options: argparse.Namespace) -> bool:
+    """Returns True if the input of the command is text, and not phonemes."""
+    return options.text is not None or options.text_file is not None
 
 
 def exit_code(task: Callable[[], int | None]) -> int:

@@ -85,6 +85,7 @@ class BundleFiles:
         self._blocks = Blocks(1, {})
         self._opened: dict[str, _Opened] = {}
         self._held: dict[str, bytes] = {}
+        self._mapped: dict[str, Any] = {}
         self._verified = False
         self._closed = False
         self._root: _Descriptor | None = None
@@ -138,14 +139,14 @@ class BundleFiles:
 
         Args:
             threads: number of threads.
-            keep: paths of files that stay open, to be mapped.
+            keep: paths of files that stay open and mapped: what is compared is the memory that `map` returns.
             hold: paths of files whose content stays in memory until it is read.
 
         Raises:
             BundleError: something is missing or differs.
         """
         self.check_contents()
-        self._opened |= {path: self._open_regular(path) for path in keep}
+        self._mapped = {path: self.map(path) for path in keep}
         tasks: list[Callable[[], object]] = []
         for path, entry in self._entries.items():
             blocks = [partial(self._compare_block, entry, block) for block in self._blocks.of(entry)]
@@ -191,6 +192,8 @@ class BundleFiles:
         Raises:
             BundleError: the file is missing, no regular file, or of another size.
         """
+        if path in self._mapped:
+            return self._mapped.pop(path)
         entry, opened = self._entries[path], self._opened.get(path) or self._open_regular(path)
         with self._typed(path):
             self._check_size(entry, os.fstat(opened.descriptor.number).st_size)
@@ -234,11 +237,13 @@ class BundleFiles:
         """Closes the directory; what is read from now on is found by its path, and not held."""
         self._root = None
         self._held.clear()
+        self._mapped.clear()
 
     def close(self) -> None:
         """Closes all that is still open, what is being read when that was read."""
         self._closed = True
         self._opened.clear()
+        self._mapped.clear()
         self._root = None
 
     def __enter__(self) -> BundleFiles:
@@ -379,11 +384,15 @@ class BundleFiles:
         self._held[path] = b"".join(self.content(path, sys.maxsize))
 
     def _compare_block(self, entry: FileEntry, block: Block) -> None:
-        opened = self._opened.get(entry.path) or self._open_regular(entry.path)
-        # One byte more than there should be shows that the file grew.
-        most = block.bytes + (block.number == block.last)
-        with self._typed(entry.path):
-            found = sha256_of_handle(opened.descriptor.number, most, block.start)
+        if entry.path in self._mapped:
+            memory = memoryview(self._mapped[entry.path])[block.start : block.start + block.bytes]
+            found = hashlib.sha256(memory).hexdigest()
+        else:
+            opened = self._opened.get(entry.path) or self._open_regular(entry.path)
+            # One byte more than there should be shows that the file grew.
+            most = block.bytes + (block.number == block.last)
+            with self._typed(entry.path):
+                found = sha256_of_handle(opened.descriptor.number, most, block.start)
         part = f", block {block.number} of {block.last}," if block.last > 1 else ""
         self._compare(entry.path + part, block.sha256, found)
 

@@ -90,6 +90,8 @@ def map_privately(handle: int, size: int) -> Any:
     Raises:
         OSError: the system has no room for it.
     """
+    if not size:
+        return bytearray()
     if os.name == "nt":
         return mmap.mmap(handle, size, access=mmap.ACCESS_COPY)
     # Python's mmap has a descriptor of its own, which Python 3.13 is the first to do without.

@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OutputError, UsageError
-from .compressed import FORMATS as COMPRESSED
+from ..errors import OutputError
 from .compressed import Encoder
-from .wav import FORMATS, LARGEST, check_format, check_rate, encode, wav_header
+from .formats import COMPRESSED, audio_format
+from .wav import LARGEST, check_format, check_rate, encode, wav_header
 from .writer import Output, as_path
-
-SUFFIXES = (".wav", *COMPRESSED)
 
 
 class AudioFile:
@@ -52,8 +49,8 @@ def audio_file(
     A file appears whole or not at all; a pipe takes all at once, under a header that leaves the length open.
 
     Args:
-        path: a file whose name ends with one of `SUFFIXES`, for the format; a pipe or a device, for a WAV
-            file; None is standard output.
+        path: a file whose name ends with one of `formats.AUDIO`, for the format; a pipe or a device, for a
+            WAV file; None is standard output.
         sample_rate: in Hz.
         sample_format: as in `encode`; other formats than WAV have their own, and take ``pcm16`` alone.
         raw: write the samples alone, without a header, whatever the name.
@@ -63,7 +60,7 @@ def audio_file(
         UsageError: the name's end names no format, or an argument is wrong.
         EncoderMissingError: a package that the format needs is missing.
     """
-    suffix = ".wav" if path is None else file_format(as_path(path), sample_format, raw=raw)
+    suffix = ".wav" if path is None else audio_format(as_path(path), sample_format, raw=raw)
     with Output(path) as output:
         if suffix in COMPRESSED:
             with closing(Encoder(output, suffix, check_rate(sample_rate))) as encoder:
@@ -71,27 +68,6 @@ def audio_file(
         else:
             with _wav(output, sample_rate, check_format(sample_format), raw) as file:
                 yield file
-
-
-def file_format(path: Path, sample_format: str, *, raw: bool) -> str:
-    """Returns which of `SUFFIXES` decides the format of a file; arguments are those of `audio_file`.
-
-    Raises:
-        UsageError: the name's end names no format, or the format has no such samples.
-    """
-    suffix = path.suffix.lower()
-    device = os.path.exists(path) and not os.path.isfile(path)
-    if suffix in COMPRESSED:
-        if raw or sample_format != FORMATS[0]:
-            raise UsageError(f"{path}: raw and float samples belong into a file that ends with .wav or .raw.")
-        if device:
-            raise UsageError(f"{path} is not a file: only WAV and raw samples can be written to it.")
-        return suffix
-    if raw or device or suffix == ".wav":
-        return ".wav"
-    raise UsageError(
-        f"{path} does not end with a known format of audio: expected one of {', '.join(SUFFIXES)}."
-    )
 
 
 @contextmanager

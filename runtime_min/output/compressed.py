@@ -11,16 +11,10 @@ from numpy.typing import NDArray
 
 from ..errors import EncoderMissingError, OutputError
 from ..threads import WorkerThread
+from .formats import COMPRESSED
 from .wav import encode
 from .writer import Output
 
-FORMATS = {
-    ".flac": ("FLAC", "PCM_16"),
-    ".mp3": ("MP3", "MPEG_LAYER_III"),
-    ".ogg": ("OGG", "OPUS"),
-    ".opus": ("OGG", "OPUS"),
-}
-"""libsndfile's names of the format and its kind of samples, by the end of a file's name."""
 Result = TypeVar("Result")
 
 
@@ -32,13 +26,13 @@ class Encoder:
     """
 
     def __init__(self, output: Output, suffix: str, sample_rate: int) -> None:
-        """Takes an open output, one of `FORMATS`, and the rate in Hz.
+        """Takes an open output, one of `formats.COMPRESSED`, and the rate in Hz.
 
         Raises:
             EncoderMissingError: soundfile is missing or too old.
             OutputError: the format has no such rate, or the beginning cannot be written.
         """
-        soundfile, (container, subtype) = find_soundfile(suffix), FORMATS[suffix]
+        soundfile, (container, subtype) = find_soundfile(suffix), COMPRESSED[suffix]
         self._error: type[Exception] = soundfile.SoundFileError
         self._name = output.name
         self._file = _File(output)
@@ -116,7 +110,7 @@ def find_soundfile(suffix: str) -> Any:
         raise EncoderMissingError(
             f"Writing {suffix} files needs the package soundfile ({error}): pip install soundfile"
         ) from None
-    if not soundfile.check_format(*FORMATS[suffix]):
+    if not soundfile.check_format(*COMPRESSED[suffix]):
         raise EncoderMissingError(
             f"libsndfile {soundfile.__libsndfile_version__} cannot write {suffix} files: "
             "pip install --upgrade soundfile"

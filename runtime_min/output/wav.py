@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ArgumentTypeError, UsageError
+from .formats import SAMPLES
 
-FORMATS = ("pcm16", "float")
 _PCM, _IEEE_FLOAT = 1, 3
 LARGEST = 0xFFFFFFFF
 """The largest size, which players of streams take for one that is not known yet."""
@@ -54,11 +54,11 @@ def check_format(sample_format: object) -> str:
     """Returns a format of samples.
 
     Raises:
-        UsageError: it is not one of `FORMATS`.
+        UsageError: it is not one of `SAMPLES`.
     """
-    if isinstance(sample_format, str) and sample_format in FORMATS:
+    if isinstance(sample_format, str) and sample_format in SAMPLES:
         return sample_format
-    raise UsageError(f"The samples' format must be {' or '.join(FORMATS)}, found {sample_format!r}.")
+    raise UsageError(f"The samples' format must be {' or '.join(SAMPLES)}, found {sample_format!r}.")
 
 
 def check_rate(sample_rate: object) -> int:

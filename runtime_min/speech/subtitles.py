@@ -16,16 +16,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
-from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import ArgumentTypeError, UsageError, check_type
+from ..errors import ArgumentTypeError, check_type
+from ..output.formats import timings_format
 from ..output.writer import as_path, write_file
 from .sentences import find_sentences
 from .split import Break, find_breaks
 from .timing import Timing
 
-SUFFIXES = (".srt", ".vtt", ".json")
 _MOST_CHARACTERS = 84
 """Two lines of 42, as broadcasters allow."""
 _MOST_SECONDS = 7.0
@@ -61,7 +60,7 @@ class _Shown:
 def write_timings(
     path: str | os.PathLike[str], text: str, words: Sequence[Timing], tokens: Sequence[Timing]
 ) -> None:
-    """Writes timings in the format that the path's suffix names, one of `SUFFIXES`.
+    """Writes timings in the format that the path's suffix names, one of `formats.TIMINGS`.
 
     Args:
         path: the file, which appears whole or not at all.
@@ -74,7 +73,7 @@ def write_timings(
         UsageError: an argument is wrong, such as a path with another suffix.
     """
     place = as_path(path)
-    suffix = check_suffix(place)
+    suffix = timings_format(place)
     check_type("text", text, str, "a str")
     for name, timings in {"words": words, "tokens": tokens}.items():
         if not isinstance(timings, Sequence) or not all(isinstance(each, Timing) for each in timings):
@@ -83,17 +82,6 @@ def write_timings(
     write = {".srt": lambda: as_srt(shown), ".vtt": lambda: as_vtt(shown)}
     content = write.get(suffix, lambda: as_json(text, words, tokens))()
     write_file(place, content.encode("utf-8", "replace"))
-
-
-def check_suffix(path: Path) -> str:
-    """Returns the suffix of a file for timings.
-
-    Raises:
-        UsageError: it is not one of `SUFFIXES`.
-    """
-    if path.suffix.lower() in SUFFIXES:
-        return path.suffix.lower()
-    raise UsageError(f"Timings are written to a file that ends with {', '.join(SUFFIXES)}, found {path}.")
 
 
 def phoneme_words(text: str, tokens: Iterable[Timing]) -> list[Timing]:

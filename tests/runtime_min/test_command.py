@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime_min import arguments, command
+from runtime_min import arguments
 from runtime_min.errors import EmptyInputError, ModelOutputError
 from runtime_min.model.voices import VoiceName
 from runtime_min.speech.timing import Audio, Timing
@@ -80,7 +80,7 @@ class FakeBundle:
 @pytest.fixture
 def bundle(monkeypatch: pytest.MonkeyPatch) -> FakeBundle:
     fake = FakeBundle()
-    monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: fake))
+    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: fake)
     return fake
 
 
@@ -302,7 +302,7 @@ def test_voices_are_listed_with_language_and_sex(
 def test_a_terminal_is_not_sent_samples(
     run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command.os, "isatty", lambda descriptor: True)
+    monkeypatch.setattr("os.isatty", lambda descriptor: True)
     assert run("--phonemes", "ab", "-o", "-") == 6
     assert "aplay" in capsys.readouterr().err
 

@@ -157,9 +157,12 @@ def test_an_old_python_can_read_what_tells_it_that_it_is_old(monkeypatch: pytest
         ("sys.modules['numpy'] = None", "The package numpy is missing: pip install numpy"),
     ],
 )
-def test_what_the_command_cannot_do_without_is_told_in_a_line(setting: str, message: str) -> None:
+def test_what_the_command_cannot_do_without_is_told_in_a_line(
+    bundle: Path, setting: str, message: str
+) -> None:
     program = f"import sys; {setting}; from runtime_min.__main__ import main; sys.exit(main())"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    command = [sys.executable, "-c", program, bundle, "--list-voices"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert (done.returncode, done.stderr) == (5, f"error: {message}\n")
 
 

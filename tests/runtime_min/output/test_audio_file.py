@@ -22,8 +22,7 @@ from runtime_min.errors import (
     OutputError,
     UsageError,
 )
-from runtime_min.output.audio_file import SUFFIXES
-from runtime_min.output.compressed import FORMATS
+from runtime_min.output.formats import AUDIO, COMPRESSED
 from runtime_min.output.wav import encode
 from runtime_min.output.writer import Output
 from tests.support.paths import ROOT
@@ -45,10 +44,10 @@ def write(path: Path, pieces: Any = PIECES) -> None:
         assert file.samples == sum(map(len, pieces))
 
 
-@pytest.mark.parametrize("suffix", [*SUFFIXES, ".FLAC"])
+@pytest.mark.parametrize("suffix", [*AUDIO, ".FLAC"])
 def test_the_end_of_the_name_decides_the_format(tmp_path: Path, suffix: str) -> None:
     write(path := tmp_path / f"x{suffix}")
-    container, subtype = FORMATS.get(suffix.lower(), ("WAV", "PCM_16"))
+    container, subtype = COMPRESSED.get(suffix.lower(), ("WAV", "PCM_16"))
     found = soundfile.info(path)
     assert (found.format, found.subtype, found.channels) == (container, subtype, 1)
     assert (found.samplerate, found.frames) == (RATE, len(TONE))
@@ -81,7 +80,7 @@ def test_a_format_that_nobody_knows_is_refused_with_the_list(tmp_path: Path) -> 
         spoken().save(tmp_path / "pipe.mp3")
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", COMPRESSED)
 def test_without_the_package_a_format_is_refused_by_its_name(
     tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,7 +94,7 @@ def test_without_the_package_a_format_is_refused_by_its_name(
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", AUDIO)
 @pytest.mark.parametrize("moment", ["beginning", "middle", "end"])
 def test_a_disk_that_fills_up_leaves_the_earlier_file(
     tmp_path: Path, suffix: str, moment: str, monkeypatch: pytest.MonkeyPatch
@@ -118,7 +117,7 @@ def test_a_disk_that_fills_up_leaves_the_earlier_file(
     assert os.listdir(tmp_path) == [path.name]
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("suffix", COMPRESSED)
 def test_an_interrupt_leaves_the_earlier_file(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"x{suffix}"
     path.write_bytes(b"earlier")
@@ -168,7 +167,7 @@ from runtime_min import write_wav
 from runtime_min.errors import OutputError
 noise = numpy.random.default_rng(0).uniform(-1, 1, 100_000).astype("f4")
 resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
-for suffix in {SUFFIXES}:
+for suffix in {AUDIO}:
     try:
         write_wav({str(tmp_path)!r} + "/x" + suffix, noise, {RATE})
     except OutputError as error:
