@@ -126,10 +126,11 @@ def _objects(flags: tuple[str, ...]) -> Iterable[_Object]:
     versions = [
         f"{name}=={importlib.metadata.version(name)}" for name in ("apache-tvm", "apache-tvm-ffi", "ziglang")
     ]
-    stand_ins, headers = (sorted(folder.rglob("*.h")) for folder in (_STAND_INS, SOURCES))
+    stand_ins = sorted(_STAND_INS.rglob("*.h"))
+    included = sorted(path for path in SOURCES.rglob("*") if path.suffix in (".h", ".inc", ".bin"))
     include = (ffi / "include", ffi / "3rdparty" / "dlpack" / "include")
     own = (*_OWN_WARNINGS, *(f"-isystem{path}" for path in include))
-    facts = json.dumps([versions, _hashed(headers)])
+    facts = json.dumps([versions, _hashed(included)])
     yield from (_Object(path, (*flags, *own), facts) for path in sorted(SOURCES.rglob("*.cpp")))
     # TVM includes the missing headers from folders one and two above its own.
     places = (*include, tvm / "include", _STAND_INS, _STAND_INS / "tvm", _STAND_INS / "tvm" / "support")

@@ -1,0 +1,51 @@
+#include "controls.h"
+
+#include "pattern.h"
+#include "strings.h"
+#include "tables.h"
+
+namespace kokoro::text {
+
+namespace {
+
+// Returns the number of a control of stress: a digit or a half, perhaps with a sign.
+double stress_of(View written) {
+    double size = ends_with(written, U".5") ? 0.5 : written.back() - U'0';
+    return written[0] == '-' ? -size : size;
+}
+
+}  // namespace
+
+Text silence_emoji(View text) {
+    static const Pattern emoji(tables::controls::EMOJI);
+    return emoji.replace(text, [](const Match &found) {
+        View picture = found[0];
+        return is_numeric(picture[0]) ? Text(picture) : U"[" + Text(picture) + U"](//)";
+    });
+}
+
+std::pair<Text, std::vector<Control>> read_controls(View text) {
+    static const Pattern control(tables::controls::CONTROL), stress(tables::controls::STRESS);
+    Text plain;
+    std::vector<Control> controls;
+    size_t position = 0;
+    control.for_each(text, 0, text.size(), [&](const Match &found) {
+        plain += text.substr(position, found.start() - position);
+        size_t start = plain.size();
+        plain += found[1];
+        position = found.end();
+        View meaning = found[2];
+        bool enclosed = meaning.size() > 1 && meaning.front() == meaning.back();
+        if (enclosed && meaning[0] == '/') {
+            controls.push_back({start, plain.size(), Text(strip(meaning, U"/")), {}, {}});
+        } else if (enclosed && meaning[0] == '#') {
+            controls.push_back({start, plain.size(), {}, {}, Text(strip(meaning, U"#"))});
+        } else if (stress.full_match(meaning)) {
+            controls.push_back({start, plain.size(), {}, stress_of(meaning), {}});
+        }
+    });
+    plain += text.substr(position);
+    return {plain, controls};
+}
+
+}  // namespace kokoro::text

@@ -1,0 +1,158 @@
+// Patterns as Python's `re` reads them, so that both runtimes have the same ones. Alternatives that are left
+// to try are kept in a list, so no text is too long for the stack.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "unicode.h"
+
+namespace kokoro::text {
+
+class Pattern;
+
+// A match of a pattern in a text, which both must outlive it.
+class Match {
+public:
+    View text() const { return text_; }
+    size_t start(int group = 0) const { return slots_[2 * group]; }
+    size_t end(int group = 0) const { return slots_[2 * group + 1]; }
+    bool has(int group) const { return slots_[2 * group + 1] != NOWHERE; }
+    // Returns what a group matched, empty if it took no part.
+    View operator[](int group) const;
+    View operator[](const char *name) const { return has(name) ? (*this)[group(name)] : View(); }
+    bool has(const char *name) const;
+    size_t start(const char *name) const { return start(group(name)); }
+    size_t end(const char *name) const { return end(group(name)); }
+
+private:
+    friend class Pattern;
+    static constexpr uint32_t NOWHERE = 0xFFFFFFFF;
+    int group(const char *name) const;
+
+    const Pattern *pattern_ = nullptr;
+    View text_;
+    std::vector<uint32_t> slots_;
+};
+
+// A set of characters.
+class Letters {
+public:
+    void add(char32_t first, char32_t last) { ranges_.emplace_back(first, last); }
+    void add_category(char category) { categories_ += category; }
+    // Closes the set; one that ignores case is asked for letters in lower case.
+    void finish(bool negated, bool ignores_case);
+    bool has(char32_t letter) const {
+        return letter < 128 ? ascii_[letter / 64] >> letter % 64 & 1 : contains(letter);
+    }
+    uint64_t ascii(size_t half) const { return ascii_[half]; }
+
+private:
+    bool contains(char32_t letter) const;
+
+    std::vector<std::pair<char32_t, char32_t>> ranges_;
+    std::string categories_;
+    bool negated_ = false, ignores_case_ = false;
+    uint64_t ascii_[2] = {};
+};
+
+// A step of a pattern's program; `pattern.cpp` runs it.
+struct Step {
+    enum Kind : uint8_t {
+        LETTER,
+        LETTER_IGNORING_CASE,
+        SET,
+        REPEAT,
+        LAZY_REPEAT,
+        SPLIT,
+        JUMP,
+        SAVE,
+        BEGIN,
+        END_OR_LINE_FEED,
+        END,
+        BOUNDARY,
+        SAME,
+        SAME_IGNORING_CASE,
+        AHEAD,
+        NOT_AHEAD,
+        BEHIND,
+        NOT_BEHIND,
+        MATCH
+    };
+    Kind kind;
+    uint32_t first = 0;   // a letter, a set, a slot, or the step to go on with
+    uint32_t second = 0;  // the step to go on with otherwise, or the width of what lies behind
+    uint32_t least = 0, most = 0;
+};
+
+// What `compile_pattern` makes of a pattern.
+struct Program {
+    std::vector<Step> steps;
+    std::vector<Letters> sets;
+    std::vector<std::string> names;  // of the groups, empty if a group has none; the first is the whole match
+};
+
+Program compile_pattern(std::string_view written);
+
+class Pattern {
+public:
+    explicit Pattern(std::string_view written);
+
+    // Each of these takes the part of a text that ends at `end` for all of it, but sees what lies before
+    // `start`.
+    bool match(View text, size_t start, size_t end, Match &found) const;
+    bool search(View text, size_t start, size_t end, Match &found) const;
+    bool full_match(View text, Match &found) const;
+
+    bool search(View text, Match &found) const { return search(text, 0, text.size(), found); }
+    bool search(View text) const;
+    bool full_match(View text) const;
+
+    // Calls `handle` with every match, from left to right.
+    template <typename Handle>
+    void for_each(View text, size_t start, size_t end, Handle handle) const {
+        Match found;
+        while (start <= end && search(text, start, end, found)) {
+            start = found.end() + (found.end() == found.start());
+            handle(found);
+        }
+    }
+
+    // Returns what the pattern matches, from left to right.
+    std::vector<View> find_all(View text) const;
+
+    // Returns the text with `make(match)` in place of each match, or of the first one.
+    template <typename Make>
+    Text replace(View text, Make make, bool once = false) const {
+        Text result;
+        size_t position = 0;
+        Match found;
+        while (position <= text.size() && search(text, position, text.size(), found)) {
+            result.append(text.substr(position, found.start() - position));
+            result.append(make(found));
+            position = found.end();
+            if (once) break;
+        }
+        return result.append(text.substr(position));
+    }
+
+private:
+    friend class Match;
+    bool run(View text, size_t end, uint32_t step, size_t position, bool whole, std::vector<uint32_t> &slots,
+             size_t &last) const;
+    bool look(const Step &step, View text, size_t end, uint32_t number, size_t position,
+              std::vector<uint32_t> &slots) const;
+    void find_first_letters(uint32_t step, std::vector<bool> &seen);
+    bool may_begin(char32_t letter) const {
+        return letter < 128 ? first_[letter / 64] >> letter % 64 & 1 : first_beyond_ascii_;
+    }
+
+    Program program_;
+    uint64_t first_[2] = {};  // ASCII letters that a match may begin with
+    bool first_beyond_ascii_ = false, first_nothing_ = false;
+};
+
+}  // namespace kokoro::text

@@ -1,0 +1,13 @@
+// Names of units.
+#pragma once
+
+#include "../unicode.h"
+
+namespace kokoro::text {
+
+// Returns the name of one of a unit, empty if there is no such unit.
+Text unit_name(View written);
+// Returns a unit's plural: "square feet", "degrees Celsius", "miles per hour".
+Text several(View unit);
+
+}  // namespace kokoro::text

@@ -1,0 +1,111 @@
+#include "written_forms.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "../../utf8.h"
+#include "../strings.h"
+#include "../tables.h"
+#include "forms.h"
+
+namespace kokoro::text {
+
+namespace {
+
+constexpr View SENTENCE_MARKS = U".,:;!?";
+
+struct Form {
+    const char *letters;  // of which a text with the form has one at least; none: any text may have it
+    const char *pattern;
+    Spoken (*speak)(const Match &found, bool british);
+};
+
+// All forms, the first that fits before the others.
+constexpr Form FORMS[] = {
+#include "forms.inc"
+};
+
+// A form's pattern, compiled when a text first needs it.
+struct Compiled {
+    const Pattern &pattern() {
+        std::call_once(once, [&] { made = std::make_unique<Pattern>(form->pattern); });
+        return *made;
+    }
+
+    const Form *form = nullptr;
+    Text letters;
+    std::once_flag once;
+    std::unique_ptr<Pattern> made;
+};
+
+std::vector<Compiled> &compiled_forms() {
+    static std::vector<Compiled> all = [] {
+        std::vector<Compiled> forms(std::size(FORMS));
+        for (size_t index = 0; index < forms.size(); index++) {
+            forms[index].form = &FORMS[index];
+            forms[index].letters = decode_utf8(FORMS[index].letters);
+        }
+        return forms;
+    }();
+    return all;
+}
+
+// Returns whether the full stop of an abbreviation that ends at `end` ends the sentence too.
+bool ends_sentence(View text, size_t end) {
+    static const Pattern next(tables::written_forms::NEXT);
+    static const Words first_words(tables::abbreviations::FIRST_WORDS);
+    Match found;
+    if (!next.match(text, end, text.size(), found)) return false;
+    return !found.has("word") || first_words.has(found["word"]);
+}
+
+// Returns the form of a match with what is said for it, without white space and the full stop of its
+// sentence.
+WrittenForm form_of(const Match &found, bool is_address, Text spoken) {
+    static const Words before_names(tables::abbreviations::BEFORE_NAMES);
+    View written = is_address ? strip_end(found[0], SENTENCE_MARKS) : strip_end(found[0]);
+    if (ends_with(written, U".") && !before_names.has(written.substr(0, written.size() - 1)) &&
+        ends_sentence(found.text(), found.start() + written.size())) {
+        written.remove_suffix(1);
+    }
+    size_t first = found.start() + written.size() - strip_start(written).size();
+    return {first, found.start() + written.size(), std::move(spoken)};
+}
+
+}  // namespace
+
+std::vector<WrittenForm> find_written_forms(View text, bool british) {
+    using Gap = std::pair<size_t, size_t>;
+    std::set<char32_t> present;
+    for (char32_t letter : text) present.insert(is_decimal(letter) ? U'0' : letter);
+    std::vector<WrittenForm> forms;
+    std::vector<Gap> gaps = {{0, text.size()}};
+    for (Compiled &each : compiled_forms()) {
+        const Text &needed = each.letters;
+        auto is_present = [&](char32_t letter) { return present.count(letter) > 0; };
+        if (!needed.empty() && std::none_of(needed.begin(), needed.end(), is_present)) continue;
+        std::vector<Gap> rest;
+        auto keep = [&](size_t start, size_t end) {
+            // Of one letter alone, white space is no form.
+            if (end > start + 1 || (end > start && !is_space(text[start]))) rest.emplace_back(start, end);
+        };
+        for (auto [position, end] : gaps) {
+            each.pattern().for_each(text, position, end, [&, &position = position](const Match &found) {
+                Spoken spoken = each.form->speak(found, british);
+                if (!spoken || spoken->empty()) return;
+                forms.push_back(form_of(found, each.form->speak == electronic::address, std::move(*spoken)));
+                keep(position, forms.back().start);
+                position = forms.back().end;
+            });
+            keep(position, end);
+        }
+        gaps = std::move(rest);
+    }
+    std::sort(forms.begin(), forms.end(), [](const WrittenForm &one, const WrittenForm &other) {
+        return std::tie(one.start, one.end, one.spoken) < std::tie(other.start, other.end, other.spoken);
+    });
+    return forms;
+}
+
+}  // namespace kokoro::text
