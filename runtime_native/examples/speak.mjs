@@ -1,0 +1,51 @@
+// Speaks a stream of phonemes into a WAV file with koffi (npm install koffi):
+//
+//     node speak.mjs BUNDLE/native/libkokoro.so BUNDLE PHONEMES hello.wav
+import { closeSync, openSync, writeSync } from "node:fs";
+import koffi from "koffi";
+
+const [path, directory, phonemes, output] = process.argv.slice(2);
+const library = koffi.load(path);
+koffi.opaque("kokoro_bundle");
+koffi.struct("kokoro_request", {
+  size: "size_t", input: "str", voice: "str", speed: "double", seed: "uint64_t", text: "int", ssml: "int",
+  skip_emoji: "int", language: "str", sentence_pause: "double", clause_pause: "double", trim: "int",
+});
+// Timings and durations follow.
+koffi.struct("kokoro_audio", {
+  samples: "const float *", sample_count: "size_t", sample_rate: "int", start: "double", phonemes: "str",
+});
+koffi.proto("int kokoro_callback(const kokoro_audio *piece, void *user)");
+const load = library.func("int kokoro_load(const char *directory, const void *options, _Out_ kokoro_bundle **bundle)");
+const stream = library.func(
+  "int kokoro_stream(kokoro_bundle *bundle, const kokoro_request *request, kokoro_callback *callback, void *user)");
+const free = library.func("void kokoro_free(kokoro_bundle *bundle)");
+const lastError = library.func("const char *kokoro_last_error()");
+
+const check = (error) => {
+  if (error) throw new Error(lastError());
+};
+
+const header = (bytes) => {
+  const made = Buffer.from("RIFF....WAVEfmt ....................data....", "latin1");
+  [[4, 36 + bytes], [16, 16], [24, 24_000], [28, 48_000], [40, bytes]].forEach(([at, value]) => made.writeUInt32LE(value, at));
+  [[20, 1], [22, 1], [32, 2], [34, 16]].forEach(([at, value]) => made.writeUInt16LE(value, at));
+  return made;
+};
+
+const bundle = [null];
+check(load(directory, null, bundle));
+const file = openSync(output, "w");
+let position = 44;
+const writePiece = (pointer) => {
+  const piece = koffi.decode(pointer, "kokoro_audio");
+  const samples = koffi.decode(piece.samples, "float", Number(piece.sample_count));
+  const bytes = Int16Array.from(samples, (each) => Math.round(Math.max(-1, Math.min(1, each)) * 32767));
+  position += writeSync(file, new Uint8Array(bytes.buffer), 0, bytes.byteLength, position);
+  console.log(`from ${piece.start.toFixed(2)} s on: ${piece.phonemes}`);
+  return 0;
+};
+check(stream(bundle[0], { size: koffi.sizeof("kokoro_request"), input: phonemes }, writePiece, null));
+writeSync(file, header(position - 44), 0, 44, 0);
+closeSync(file);
+free(bundle[0]);
