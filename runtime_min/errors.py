@@ -7,7 +7,6 @@ message names what was expected, what was found and what to do.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from reprlib import Repr
 from typing import Any
 
@@ -163,6 +162,8 @@ class UnknownVoiceError(UsageError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         self.name = name
         names = sorted(known)
+        from difflib import get_close_matches  # here alone, so that nobody else waits for it
+
         self.suggestions = tuple(get_close_matches(name, names, n=3, cutoff=0.5))
         near = f" Did you mean {' or '.join(self.suggestions)}?" if self.suggestions else ""
         super().__init__(f"The bundle has no voice {name!r}.{near} It has {_listed(names)}.")

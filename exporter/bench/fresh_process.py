@@ -24,8 +24,10 @@ from exporter.errors import ExportError
 P = ParamSpec("P")
 R = TypeVar("R")
 _ROOT = str(Path(__file__).parents[2])
-# The competitors run as their makers ship them, whatever the environment of the benchmark contains.
-_THREAD_SETTINGS = (
+# All engines run as their makers ship them, whatever the environment of the benchmark contains: with their own
+# choice of threads, and with compiled sources.
+_SETTINGS = (
+    "PYTHONDONTWRITEBYTECODE",
     *("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "OMP_PROC_BIND", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"),
     *("MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TVM_NUM_THREADS", "TVM_BIND_THREADS"),
 )
@@ -39,7 +41,7 @@ class EngineError(ExportError):
 
 def environment(threads: int) -> Mapping[str, str]:
     """Returns the environment of a process that is measured, without settings that would slow it down."""
-    kept = {name: value for name, value in os.environ.items() if name not in _THREAD_SETTINGS}
+    kept = {name: value for name, value in os.environ.items() if name not in _SETTINGS}
     search = os.pathsep.join(filter(None, (_ROOT, os.environ.get("PYTHONPATH"))))
     return kept | {"PYTHONPATH": search, "TVM_NUM_THREADS": str(threads)}
 

@@ -73,11 +73,20 @@ class _Reader:
         self.position += count
         return self.data[start : self.position]
 
+    def tag(self) -> int:
+        """Reads the first byte of a value, which counts."""
+        self.values += 1
+        if self.values > MAXIMUM_VALUES:
+            raise self.error(f"expected at most {MAXIMUM_VALUES} values, found more")
+        if self.position == len(self.data):
+            raise self.error("expected 1 more bytes, found 0")
+        self.position += 1
+        return self.data[self.position - 1]
+
     def value(self, depth: int) -> Value:
         if depth > MAXIMUM_DEPTH:
             raise self.error(f"expected at most {MAXIMUM_DEPTH} levels of nesting, found more")
-        self.count_value()
-        tag = self.take(1)[0]
+        tag = self.tag()
         if tag <= 0x7F:
             return tag
         if tag >= 0xE0:
@@ -89,11 +98,6 @@ class _Reader:
         if tag <= 0xBF:
             return self.string(tag & 0x1F)
         return self.long_value(tag, depth)
-
-    def count_value(self) -> None:
-        self.values += 1
-        if self.values > MAXIMUM_VALUES:
-            raise self.error(f"expected at most {MAXIMUM_VALUES} values, found more")
 
     def long_value(self, tag: int, depth: int) -> Value:
         """Reads a value whose tag is a whole byte of its own."""
@@ -141,8 +145,7 @@ class _Reader:
             raise self.error(f"expected UTF-8, found {invalid.object!r}") from None
 
     def key(self) -> str:
-        self.count_value()
-        tag = self.take(1)[0]
+        tag = self.tag()
         if 0xA0 <= tag <= 0xBF:
             return self.string(tag & 0x1F)
         if tag in _STRING:

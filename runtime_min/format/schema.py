@@ -41,15 +41,16 @@ class Node:
     def fields(self, *names: str) -> tuple[Node, ...]:
         """Returns the values under `names`; the map must have exactly these keys."""
         entries = self._map()
-        missing = [name for name in names if name not in entries]
-        unknown = [name for name in entries if name not in names]
-        if missing or unknown:
+        if entries.keys() != {*names}:
+            missing = [name for name in names if name not in entries]
+            unknown = [name for name in entries if name not in names]
             raise ManifestError(
                 self.path or "top level",
                 f"exactly the keys {', '.join(names)}",
                 f"missing {missing}, unknown {unknown}",
             )
-        return tuple(self.child(name) for name in names)
+        prefix = f"{self.path}." if self.path else ""
+        return tuple([Node(entries[name], prefix + name) for name in names])
 
     def child(self, name: str) -> Node:
         """Returns the value under the key `name`."""

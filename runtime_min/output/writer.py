@@ -5,8 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
-import secrets
-import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -108,10 +107,10 @@ class Output:
             # Through a link, as an ordinary write would go.
             self._target = Path(long_path(os.path.realpath(self._target)))
             # A name of its own: with one as long as the target's, some would be too long.
-            self._staging = self._target.with_name(f".{secrets.token_hex(8)}.part")
+            self._staging = self._target.with_name(f".{os.urandom(8).hex()}.part")
             self._file = self._staging.open("xb", buffering=0)
             if self._target.exists():
-                shutil.copymode(self._target, self._staging)
+                self._staging.chmod(stat.S_IMODE(self._target.stat().st_mode))
 
     @contextmanager
     def _reported(self, needed: int) -> Iterator[None]:
@@ -120,6 +119,8 @@ class Output:
                 yield
             except OSError as failure:
                 if self._staging is not None and failure.errno in (errno.ENOSPC, errno.EDQUOT):
+                    import shutil  # here alone, so that no other command waits for it
+
                     free = shutil.disk_usage(self._staging.parent).free
                     raise DiskFullError(self.name, self.bytes + needed, free) from None
                 raise
