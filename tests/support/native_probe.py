@@ -1,0 +1,46 @@
+"""Programs that answer questions with parts of the native runtime, a line each; they need nothing of TVM."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from exporter.compiler.targets import find_target
+from exporter.native import build
+from tests.support.paths import ROOT
+
+SOURCES = ROOT / "tests" / "runtime_native"
+_PARTS = ("speech", "text", "output", "utf8.cpp", "model/blend.cpp")
+
+
+class Probe:
+    """A program built from a source in `SOURCES`."""
+
+    def __init__(self, name: str, directory: Path) -> None:
+        """Builds the program in `directory`; what was compiled before comes from the user's cache."""
+        self._program = directory / name
+        compiler = [*build._ZIG, "c++", "-target", find_target("host").zig_target]
+        flags = (*build._FLAGS, *build._OPTIMISED, "-fno-sanitize=all")
+        parts = tuple(str(build.SOURCES / part) for part in _PARTS)
+        objects = [each for each in build._objects(flags) if str(each.source).startswith(parts)]
+        own = build._Object(
+            SOURCES / f"{name}.cpp", (*objects[0].flags, f"-I{build.SOURCES}"), objects[0].facts
+        )
+        with ThreadPoolExecutor(2) as pool:
+            made = list(pool.map(lambda each: build._compile(compiler, each), (own, *objects)))
+        build._run([*compiler, *map(str, made), "-o", str(self._program)])
+
+    def ask(self, questions: Sequence[str]) -> list[str]:
+        """Returns the answer to each question, which may have several lines."""
+        content = "".join(f"{question}\n" for question in questions)
+        done = subprocess.run([self._program], input=content, capture_output=True, text=True, check=True)
+        found = done.stdout.splitlines()
+        assert len(found) == len(questions)
+        return found
+
+
+def field(text: str | None) -> str:
+    """Returns a text as a field of a question: its UTF-8 in hexadecimal digits."""
+    return text.encode().hex() if text else "-"
