@@ -19,7 +19,7 @@ from tvm.tirx import PrimFunc
 from exporter.compiler.kernels.function import kernel_function, length
 
 _LANES = 32
-_SEGMENTS = 32
+_SEGMENTS = 16
 """Parts of the time axis that cores sum independently."""
 _ROWS = 64
 """Time steps of a block, which is read twice, the second time from the cache."""

@@ -69,7 +69,8 @@ def _fill_rows_of_time(spec: Convolution) -> Any:
 
     @T.inline
     def fill(tile: Any, buffers: Any, first: Any, steps: Any, n: Any) -> None:
-        for channel, chunk in T.grid(spec.in_channels, T.floordiv(steps + (COPY - 1), COPY)):
+        # A chunk of all channels before the next one: which of its samples exist is computed once.
+        for chunk, channel in T.grid(T.floordiv(steps + (COPY - 1), COPY), spec.in_channels):
             time: T.let[T.int64] = first + chunk * COPY
             place: T.let[T.int64] = channel * n + time
             if time >= 0 and time + COPY <= n:
@@ -185,24 +186,18 @@ def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
 
 
 def _step_of_tiles(spec: Convolution, tiles: Tiles) -> Any:
-    """Returns a TIR macro that computes one block of output channels from `step` on.
+    """Returns a builder of code that computes one block of output channels from `step` on.
 
-    A whole tile takes `tiles.steps` time steps. At the end of the signal a half or a quarter is enough.
+    A whole tile takes `tiles.steps` time steps. At the end of the signal a tile of as many as are left, or of
+    one more, is enough.
     """
-    whole, half, quarter = (
-        _register_tile(spec, RegisterTile(tiles.steps // part, tiles.vectors, tiles.lanes))
-        for part in (1, 2, 4)
-    )
+    shapes = [RegisterTile(rows, tiles.vectors, tiles.lanes) for rows in range(2, tiles.steps + 1, 2)]
 
-    @T.inline
     def compute(buffers: Any, tile: Any, block: Any, lane: Any, step: Any, start: Any, length: Any) -> None:
-        left: T.let[T.int64] = length - start - step
-        if left > tiles.steps // 2:
-            whole(buffers, tile, block, lane, step, start, length)
-        elif left > tiles.steps // 4:
-            half(buffers, tile, block, lane, step, start, length)
-        else:
-            quarter(buffers, tile, block, lane, step, start, length)
+        pairs = T.floordiv(length - start - step + 1, 2)
+        for shape in shapes:
+            with T.If(T.min(pairs, tiles.steps // 2) == shape.rows // 2), T.Then():
+                _register_tile(spec, shape)(buffers, tile, block, lane, step, start, length)
 
     return compute
 

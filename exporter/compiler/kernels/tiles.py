@@ -24,7 +24,7 @@ class Tiles:
         lanes: float32 lanes of one vector register.
         channels: channels of a register tile with vectors along time.
         vectors: vectors of a register tile.
-        steps: time steps of a register tile with vectors along channels, a multiple of 4.
+        steps: time steps of a register tile with vectors along channels, an even number.
         table: sizes of single kernels; they change no bit of a result.
     """
 
