@@ -13,7 +13,7 @@ from tvm.tirx import Expr, PrimFunc
 from exporter.compiler.kernels import vector_math
 from exporter.compiler.kernels.function import kernel_function, length
 
-TIME_BLOCK = 32
+TIME_BLOCK = 16
 """Time steps of a job."""
 
 PARTS = 4
