@@ -11,6 +11,7 @@ import _thread
 import atexit
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from queue import Empty, SimpleQueue
@@ -201,6 +202,19 @@ def _finish(replies: Sequence[Reply[None]], failures: dict[int, BaseException]) 
             raise failures[min(failures)]
         finally:
             failures.clear()
+
+
+def ahead(results: Iterator[Result], most: int = 4) -> Iterator[Result]:
+    """Yields the same results; another thread computes up to `most` of them meanwhile.
+
+    Raises:
+        ResourceError: the system starts no more threads.
+    """
+    worker, end = WorkerThread(), object()
+    replies: deque[Reply[Any]] = deque(worker.ask(next, results, end) for _ in range(most))
+    while (result := replies.popleft().take()) is not end:
+        replies.append(worker.ask(next, results, end))
+        yield result
 
 
 def choose_threads(threads: int | None) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime_min.errors import ThreadsError
-from runtime_min.threads import choose_threads, usable_cores
+from runtime_min.threads import ahead, choose_threads, usable_cores
 
 VARIABLE = "TVM_NUM_THREADS"
 
@@ -35,3 +38,34 @@ def test_a_wrong_variable_is_refused_by_its_name(setting: str, monkeypatch: pyte
 def test_a_wrong_argument_is_refused(threads: object) -> None:
     with pytest.raises(ThreadsError):
         choose_threads(threads)  # type: ignore[arg-type]
+
+
+@given(st.lists(st.integers(), max_size=30), st.integers(0, 30), st.integers(1, 5))
+def test_another_thread_computes_a_bounded_number_of_results_ahead(
+    numbers: list[int], fails: int, most: int
+) -> None:
+    taken: list[int] = []
+    begun: list[int] = []
+    threads = set()
+
+    def results() -> Iterator[int]:
+        for index, number in enumerate(numbers):
+            threads.add(threading.get_ident())
+            begun.append(number)
+            # One that is computed, beside those that wait.
+            assert len(begun) <= len(taken) + most + 1
+            if index == fails:
+                raise ValueError(number)
+            yield number
+
+    def take() -> None:
+        for number in ahead(results(), most):
+            taken.append(number)
+
+    if fails < len(numbers):
+        with pytest.raises(ValueError, match=str(numbers[fails])):
+            take()
+    else:
+        take()
+    assert taken == numbers[:fails]
+    assert len(threads) == (1 if numbers else 0) and threading.get_ident() not in threads

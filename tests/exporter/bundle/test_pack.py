@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import tarfile
+import threading
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -134,6 +135,22 @@ def test_any_file_is_expanded_to_itself_however_it_is_cut(
         found = list(expanded(cut(stored, piece), width, len(content)))
     assert b"".join(found) == content
     assert all(len(each) <= 4 * group for each in found)
+
+
+def test_groups_are_compressed_on_all_cores_and_make_the_same_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    content, seen, meeting = bytes(range(256)) * 96, set(), threading.Barrier(3, timeout=60)
+    compress = compression._compressed_group
+
+    def together(group: bytes, width: int) -> tuple[bytes, bytes]:
+        seen.add(threading.get_ident())
+        meeting.wait()
+        return compress(group, width)
+
+    monkeypatch.setattr(compression, "GROUP", len(content) // 24)
+    alone = b"".join(compressed([content], 4))
+    monkeypatch.setattr(compression, "usable_cores", lambda: range(3))
+    monkeypatch.setattr(compression, "_compressed_group", together)
+    assert b"".join(compressed([content], 4)) == alone and len(seen) == 3
 
 
 def test_weights_and_code_are_smaller_in_an_archive(made: BundleContents, tmp_path: Path) -> None:
