@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tvm.ir import Op
 from tvm.script import tirx as T
-from tvm.tirx import PrimFunc
+from tvm.tirx import PrimFunc, call_intrin
 
 from exporter.compiler.kernels.convolution import (
     Convolution,
@@ -29,6 +30,8 @@ BLOCK = 32
 """Output channels that lie together in packed weights; one packing serves every CPU level."""
 COLUMNS = 32
 """Columns of a job where the table has no measured value; their input fits the L2 cache."""
+LINE = 16
+"""Elements of a line of the caches."""
 _BLOCKS, _JOBS, _BLOCKS_OF_JOB, _SHARES = range(4)
 """Entries of a call's plan: blocks of time, jobs, blocks of time of a job, and how many jobs share the same
 blocks of time, each with its part of the output channels."""
@@ -183,8 +186,33 @@ def _activated_step(spec: Convolution, lanes: int) -> Any:
     return activate_step
 
 
+def _prefetch(spec: Convolution, tile: RegisterTile) -> Any:
+    """Returns a TIR macro that fetches what the outputs of a block of channels overwrite and add.
+
+    Every register tile fetches its part, `index`, because the multiplications leave the memory idle.
+    """
+    scheme = SCHEMES[spec.taps]
+    steps = -(-scheme.outputs * tile.rows // scheme.products)
+
+    def fetch(buffers: Any, time: Any, channel: Any) -> None:
+        added = (buffers.residual, buffers.other)[: spec.residuals]
+        for buffer in added if spec.in_place else (buffers.y, *added):
+            for line in range(0, tile.columns, LINE):
+                address = T.address_of(buffer[0, time, channel + line])
+                # To read, into all caches, as data.
+                T.evaluate(call_intrin("void", Op.get("tirx.prefetch"), address, 0, 3, 1))
+
+    @T.inline
+    def prefetch(buffers: Any, index: Any, channel: Any, start: Any, length: Any) -> None:
+        for step in T.serial(steps):
+            fetch(buffers, T.min(start + index * steps + step, length - 1), channel)
+
+    return prefetch
+
+
 def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
     """Returns a TIR macro that multiplies all columns by the weights of one block of output channels."""
+    prefetch = _prefetch(spec, tile)
 
     def add_products(total: Any, weight: Any, transformed: Any, place: Any) -> None:
         block, point, channel, group, part = place
@@ -201,13 +229,16 @@ def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
             T.buffer_store(product, total[row, vector, lane], [point, group * tile.rows + row, channel])
 
     @T.inline
-    def multiply(weight: Any, block: Any, transformed: Any, groups: Any, product: Any) -> None:
+    def multiply(
+        buffers: Any, block: Any, transformed: Any, groups: Any, product: Any, start: Any, length: Any
+    ) -> None:
         for point, part, group in T.grid(SCHEMES[spec.taps].products, BLOCK // tile.columns, groups):
             total = T.alloc_buffer(tuple(tile), "float32", scope="local")
             tile.clear(total)
             for channel in T.serial(spec.in_channels):
-                add_products(total, weight, transformed, (block, point, channel, group, part))
+                add_products(total, buffers.weight, transformed, (block, point, channel, group, part))
             store_all(product, total, point, group, part)
+            prefetch(buffers, point * groups + group, block * BLOCK + part * tile.columns, start, length)
 
     return multiply
 
@@ -294,8 +325,9 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                 block: T.let[T.int64] = (
                     T.floormod(job, plan[_SHARES]) * T.floordiv(blocks, plan[_SHARES]) + share_block
                 )
-                multiply(buffers.weight, block, transformed, groups, product)
+                length: T.let[T.int64] = n + spec.growth
+                multiply(buffers, block, transformed, groups, product, start, length)
                 for column in T.serial(columns):
-                    restore(buffers, product, column, block, first_step(column, start), n + spec.growth)
+                    restore(buffers, product, column, block, first_step(column, start), length)
 
     return convolution_function(spec, (blocks, products, in_channels, BLOCK), convolve)
