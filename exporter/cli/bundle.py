@@ -28,7 +28,10 @@ def bundle(
     ] = "host",
     precision: Annotated[
         str,
-        typer.Option(help="How the bundle stores its large weights: float32, or float16 in half the bytes."),
+        typer.Option(
+            help="How the bundle stores its large weights: float32, float16 in half the bytes, or int8, "
+            "a little smaller and less exact."
+        ),
     ] = "float32",
     lstm_device: Annotated[
         str, typer.Option(help="Where the encoders' LSTMs compute: cpu, or the target's device.")

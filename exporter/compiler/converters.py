@@ -97,7 +97,7 @@ def _length(tensor: Any) -> Any:
 def _conv1d(
     emit: KernelEmitter, x: Any, weight: Any, bias: Any, padding: int, dilation: int,
     affine: Any = None, alpha: Any = None, slope: float | None = None, gelu: bool = False,
-    residual: Any = None, other: Any = None, scale: float = 1.0,
+    residual: Any = None, other: Any = None, scale: float = 1.0, scales: Any = None,
     reads_channels_last: bool = False, writes_channels_last: bool = False,
 ) -> relax.Var:  # fmt: skip
     spec = convolution.Convolution(
@@ -118,7 +118,7 @@ def _conv1d(
     return emit.call(
         f"conv1d_{spec.in_channels}_{spec.out_channels}_{spec.taps}",
         emit.kernels.conv1d.convolution, (spec, *emit.sizes),
-        [x, weight, bias, affine, alpha, residual, other],
+        [x, weight, bias, affine, alpha, residual, other, *([] if scales is None else [scales])],
         list(spec.output_shape(x.ty.shape[1 if reads_channels_last else 2] + spec.growth)),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from exporter.compiler.kernels.harmonic_source import SAMPLES_PER_F0
+from exporter.compiler.kernels.int8_weights import summed_together
 from exporter.compiler.kernels.lstm import UNITS
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK
 from exporter.compiler.kernels.winograd import BLOCK
@@ -42,9 +43,13 @@ def _operator(
     return register
 
 
-def _unpack(weight: Tensor) -> Tensor:
-    """Returns a weight [out/32, in, taps, 32] as [out, in, taps]."""
-    return weight.float().permute(0, 3, 1, 2).flatten(0, 1)
+def unpacked(weight: Tensor, scales: Tensor | None = None) -> Tensor:
+    """Returns a weight [out/32, in, taps, 32], times the scales [out/32, groups, 32], as [out, in, taps]."""
+    weight = weight.float()
+    if scales is not None:
+        each = scales.float().repeat_interleave(summed_together(weight.shape[2]), dim=1)
+        weight = weight * each[:, : weight.shape[1], None]
+    return weight.permute(0, 3, 1, 2).flatten(0, 1)
 
 
 def _activate(x: Tensor, affine: Tensor | None, alpha: Tensor | None, slope: float | None) -> Tensor:
@@ -79,14 +84,15 @@ def fused_conv1d(
     residual: Optional[Tensor] = None,  # noqa: UP045
     other: Optional[Tensor] = None,  # noqa: UP045
     scale: float = 1.0,
+    scales: Optional[Tensor] = None,  # noqa: UP045
     *,
     reads_channels_last: bool = False,
     writes_channels_last: bool = False,
 ) -> Tensor:
-    """See `kernels.conv1d.Convolution`."""
+    """See `kernels.conv1d.Convolution`; `scales` are those of a weight of int8."""
     if reads_channels_last:
         x = x.transpose(1, 2)
-    y = F.conv1d(_activate(x, affine, alpha, slope), _unpack(weight), bias, 1, padding, dilation)
+    y = F.conv1d(_activate(x, affine, alpha, slope), unpacked(weight, scales), bias, 1, padding, dilation)
     if gelu:
         y = F.gelu(y, approximate="tanh")
     if writes_channels_last:

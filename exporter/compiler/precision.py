@@ -2,8 +2,9 @@
 
 The large weights are stored in the bundle's precision: those of convolutions, linear layers and LSTMs.
 Biases, norms, embeddings and the harmonic source stay float32. The stages mark their large parameters
-(`stages.layers`). `round_as_stored` rounds the same weights in kokoro's own modules, so that a reference
-computes with the numbers that a bundle has. Nothing here imports TVM.
+(`stages.layers`). Of these, int8 is only for the ones that bear it (`bear_int8`); all others are float16 then.
+`round_as_stored` rounds the same weights in kokoro's own modules, so that a reference computes with the
+numbers that a bundle has. Nothing here imports TVM.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils import remove_weight_norm
 
+from exporter.compiler.kernels.int8_weights import expand, quantise
 from exporter.compiler.toom_cook_convolution import ToomCookConv1d, ToomCookConvTranspose1d
 from exporter.errors import ExportError
 
-PRECISIONS = ("float32", "float16")
+PRECISIONS = ("float32", "float16", "int8")
+_TYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.float16}
+"""Types of the large weights that are not int8."""
 
 
 class PrecisionError(ExportError):
@@ -31,8 +35,12 @@ def check_device(precision: str, device: str) -> None:
     """Raises PrecisionError if the kernels of a device cannot read weights of a precision."""
     if device == "cuda" and precision != "float32":
         raise PrecisionError(
-            f"Kernels for CUDA read float32 weights only, because NVRTC brings no header for {precision}. "
-            "Export with --precision float32."
+            f"Kernels for CUDA read float32 weights only, found {precision}: NVRTC brings no header for "
+            "float16. Export with --precision float32."
+        )
+    if device == "metal" and precision == "int8":
+        raise PrecisionError(
+            "Kernels for Metal read float32 and float16 weights, found int8. Export with --precision float16."
         )
 
 
@@ -42,11 +50,11 @@ def rounded(value: Tensor, precision: str, name: str) -> Tensor:
     Raises:
         PrecisionError: a number is too large for the type.
     """
-    dtype: torch.dtype = getattr(torch, precision)
+    dtype = _TYPES[precision]
     stored = value.to(dtype)
     if not value.is_meta and not torch.isfinite(stored).all():
         raise PrecisionError(
-            f"The weights {name} reach {value.abs().max():g}: {precision} stores at most "
+            f"The weights {name} reach {value.abs().max():g}: {str(dtype)[6:]} stores at most "
             f"{torch.finfo(dtype).max:g}. Export with --precision float32."
         )
     return stored
@@ -73,10 +81,23 @@ def round_as_stored(model: Any, precision: str, source_apart: bool = False) -> N
             remove_weight_norm(module)
     if not source_apart:
         _replace_transformed(model.decoder.generator, precision)
+    apart = bear_int8(model) if precision == "int8" else []
     for name, module in model.named_modules():
         for weight in _large_weights(name, module):
             value = getattr(module, weight)
-            value.data = rounded(value.data, precision, f"{name}.{weight}").to(value.dtype)
+            stored = rounded(value.data, precision, f"{name}.{weight}").to(value.dtype)
+            if module in apart:
+                stored = torch.from_numpy(expand(*quantise(value.detach().numpy())))
+            value.data = stored
+
+
+def bear_int8(model: Any) -> list[nn.Conv1d]:
+    """Returns the convolutions of kokoro that are stored in int8 where that is the precision.
+
+    Each of them adds about as much noise; those of the block before, `decoder.encode`, add four times that.
+    """
+    found = (module for module in model.decoder.decode.modules() if isinstance(module, nn.Conv1d))
+    return [module for module in found if module.groups == 1]
 
 
 def _replace_transformed(generator: Any, precision: str) -> None:

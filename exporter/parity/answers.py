@@ -53,7 +53,11 @@ _SOURCES = (expected_answers, rounding_answers, source_spectrum, process, record
 """Modules that compute an answer."""
 _COMPILER = Path(exporter.compiler.__file__).parent
 _ROUNDING = [
-    _COMPILER / name for name in ("precision.py", "toom_cook_convolution.py", "kernels/toom_cook.py")
+    _COMPILER / name
+    for name in (
+        *("precision.py", "toom_cook_convolution.py"),
+        *("kernels/int8_weights.py", "kernels/toom_cook.py"),
+    )
 ]
 """Those that round weights; their package needs TVM."""
 _DAMAGED = (zipfile.BadZipFile, EOFError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError)

@@ -74,7 +74,7 @@ def _rounding(plan: Plan, progress: Progress) -> Numbers:
     requests = [make_request(each, vocabulary, plan.voices[each.voice]) for each in said]
     files = plan.checkpoint.path, plan.checkpoint.config_path
     with Kokoro(files, store=plan.options.answers, stored=plan.stored) as kokoro:
-        figures = rounding_figures(list(map(kokoro.rounding, requests)))
+        figures = rounding_figures(list(map(kokoro.rounding, requests)), plan.options.precision)
         if missed := [figure for figure in figures if not figure.holds]:
             worst = next(iter(kokoro.original.rounded_layers(requests[0], plan.stored)), "no layer")
             raise ValidationFailedError(

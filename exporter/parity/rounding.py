@@ -68,16 +68,20 @@ def _cents(f0: Array, reference: Array) -> Array:
     return cents
 
 
-def rounding_figures(found: Sequence[Rounding]) -> tuple[Figure, ...]:
-    """Returns the figures of all utterances, of the decoder's the worst, each with its limit."""
+def rounding_figures(found: Sequence[Rounding], precision: str) -> tuple[Figure, ...]:
+    """Returns the figures of all utterances, of the decoder's the worst, each with a precision's limit."""
     cents = np.concatenate([each.cents for each in found])
     median, most = np.percentile(cents, (50, 95)) if cents.size else (0.0, 0.0)
     moved = float(np.concatenate([each.moved for each in found]).mean())
     decibels = float(np.min([each.decibels for each in found]))
     log_mel = float(np.max([each.log_mel for each in found]))
+    least, most_mel = (
+        thresholds.ROUNDED_DECODER_DECIBELS[precision],
+        thresholds.ROUNDED_LOG_MEL_SHARE[precision],
+    )
     return (
-        Figure("decoder, dB", decibels, thresholds.ROUNDED_DECODER_DECIBELS, at_least=True),
-        Figure("decoder, log-mel over another seed's", log_mel, thresholds.ROUNDED_LOG_MEL_SHARE),
+        Figure("decoder, dB", decibels, least, at_least=True),
+        Figure("decoder, log-mel over another seed's", log_mel, most_mel),
         Figure("F0, median cents", float(median), thresholds.ROUNDED_F0_CENTS),
         Figure("F0, 95th percentile cents", float(most), np.inf),
         Figure("durations that move", moved, thresholds.ROUNDED_DURATIONS),

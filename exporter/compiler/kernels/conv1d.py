@@ -27,10 +27,12 @@ from exporter.compiler.kernels.convolution import (
     store_sum,
     with_bias,
 )
+from exporter.compiler.kernels.int8_weights import Half, Int8, summed_together
 from exporter.compiler.kernels.register_tile import RegisterTile
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK, Sizes, Tiles
 
 LAYOUT = f"conv[out/{CHANNEL_BLOCK},in,taps,{CHANNEL_BLOCK}]"
+SCALES_LAYOUT = f"conv-scales[out/{CHANNEL_BLOCK},groups of in,{CHANNEL_BLOCK}]"
 COPY = 16
 """Samples of a vector of activated input, on every CPU level."""
 # Wide layers run at few time steps: short jobs and many groups of channels keep all cores busy there.
@@ -52,6 +54,15 @@ def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
     padded[:out] = weight
     blocks = padded.reshape(-1, CHANNEL_BLOCK, channels, taps)
     return np.ascontiguousarray(blocks.transpose(0, 2, 3, 1))
+
+
+def pack_int8(numbers: Int8, scales: Half) -> tuple[Int8, Half]:
+    """Packs what `int8_weights.quantise` returns, as [out/32, in, taps, 32] and [out/32, groups, 32]."""
+    packed = pack_weight(numbers.astype(np.float32)).astype(np.int8)
+    # Channels that are only there to fill a block have zeros times 1.
+    full = np.ones((padded_channels(len(scales)), scales.shape[1]), np.float16)
+    full[: len(scales)] = scales
+    return packed, np.ascontiguousarray(full.reshape(-1, CHANNEL_BLOCK, scales.shape[1]).transpose(0, 2, 1))
 
 
 def table_row(spec: Convolution) -> str:
@@ -116,18 +127,9 @@ def _fill_rows_of_channels(spec: Convolution) -> Any:
     return fill
 
 
-def _summed_together(taps: int) -> int:
-    """Returns how many input channels are summed before the sum is added to the total: about 64 products.
-
-    A sum of n products in one register loses about sqrt(n/2) units of rounding, and there are up to 3270.
-    With 64, F0 and N are half as far from float64 as PyTorch's; shorter sums gain nothing more.
-    """
-    return 1 << int(math.log2(64 / taps))
-
-
 def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
     """Returns a TIR macro that computes `shape.columns` output channels at `shape.rows` time steps."""
-    chunk = _summed_together(spec.taps)
+    chunk = summed_together(spec.taps)
 
     def sum_products(partial: Any, weight: Any, tile: Any, place: Any, channels: Any) -> None:
         block, first_lane, first_channel, step = place
@@ -146,6 +148,15 @@ def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
         # samples for the next tap in registers that the sums need.
         with T.serial(1, channels * spec.taps) as number, shape.each() as index:
             T.buffer_store(partial, partial[index] + product(index, number), list(index))
+
+    def add_part(total: Any, partial: Any, buffers: Buffers, block: Any, part: Any, first_lane: Any) -> None:
+        if buffers.scales is None:
+            shape.add(total, partial)
+            return
+        with shape.each() as (row, vector, lane):
+            scale = T.cast(buffers.scales[block, part, first_lane + vector * shape.lanes + lane], "float32")
+            index = [row, vector, lane]
+            T.buffer_store(total, total[*index] + partial[*index] * scale, index)
 
     def add_bias(total: Any, buffers: Buffers, channel: Any) -> None:
         with shape.each() as (row, vector, lane):
@@ -166,7 +177,7 @@ def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
                 partial, buffers.weight, tile, (block, first_lane, part * chunk, step),
                 T.min(chunk, spec.in_channels - part * chunk),
             )  # fmt: skip
-            shape.add(total, partial)
+            add_part(total, partial, buffers, block, part, first_lane)
         add_bias(total, buffers, channel)
         if spec.writes_channels_last:
             for row, vector in T.grid(rows, shape.vectors):
@@ -203,7 +214,10 @@ def _step_of_tiles(spec: Convolution, tiles: Tiles) -> Any:
 
 
 def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
-    """Returns the kernel of `spec`: `convolution_function` has its arguments, `pack_weight` its weight."""
+    """Returns the kernel of `spec`: `convolution_function` has its arguments, `pack_weight` its weight.
+
+    A weight of int8 has scales [out/32, groups, 32]; see `int8_weights`.
+    """
     span = -(-sizes(spec, tiles)["span"] // tiles.steps) * tiles.steps
     blocks = spec.out_channels // CHANNEL_BLOCK
     groups, last = math.gcd(blocks, _GROUPS[spec.width]), spec.reads_channels_last
@@ -234,4 +248,6 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                     n + spec.growth,
                 )  # fmt: skip
 
-    return convolution_function(spec, (blocks, spec.in_channels, spec.taps, CHANNEL_BLOCK), convolve)
+    weight = blocks, spec.in_channels, spec.taps, CHANNEL_BLOCK
+    scales = blocks, -(-spec.in_channels // summed_together(spec.taps)), CHANNEL_BLOCK
+    return convolution_function(spec, weight, convolve, scales if spec.weight_dtype == "int8" else None)

@@ -91,19 +91,23 @@ class Buffers(NamedTuple):
     alpha: Any
     residual: Any
     other: Any
+    scales: Any
     y: Any
 
 
 def convolution_function(
-    spec: Convolution, weight_shape: tuple[int, ...], body: Callable[[Buffers, Any], None]
+    spec: Convolution,
+    weight_shape: tuple[int, ...],
+    body: Callable[[Buffers, Any], None],
+    scales_shape: tuple[int, ...] | None = None,
 ) -> PrimFunc:
     """Returns a kernel that declares the arguments of a convolution and runs the macro `body(buffers, n)`.
 
     Arguments, float32 but the weight: x [1, in, n]; weight `weight_shape`; bias [out]; affine [3, in]
     (mean, scale, shift) with AdaIN, else [1]; alpha [2, in] (alpha, 1/alpha) with Snake, else [1]; residual
-    and other [1, out, n + growth] where used, else [1]; the output [1, out, n + growth]. Where `spec` has
-    the channels last, the last two axes change places. With `spec.in_place` the argument residual is left
-    out.
+    and other [1, out, n + growth] where used, else [1]; scales `scales_shape`, float16, if there is one; the
+    output [1, out, n + growth]. Where `spec` has the channels last, the last two axes change places. With
+    `spec.in_place` the argument residual is left out.
     """
     n = length()
     output = spec.output_shape(n + spec.growth)
@@ -115,14 +119,17 @@ def convolution_function(
         alpha=spec.alpha_shape,
         residual=output if spec.residuals > 0 else (1,),
         other=output if spec.residuals > 1 else (1,),
+        scales=scales_shape,
         y=output,
     )._asdict()
     if spec.in_place:
         del shapes["residual"]
+    if scales_shape is None:
+        del shapes["scales"]
     return kernel_function(
-        lambda **buffers: body(Buffers(**{"residual": buffers["y"], **buffers}), n),
+        lambda **buffers: body(Buffers(**{"residual": buffers["y"], "scales": None, **buffers}), n),
         shapes,
-        {"weight": spec.weight_dtype},
+        {"weight": spec.weight_dtype, "scales": "float16"},
     )
 
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from exporter.compiler.precision import rounded
 from exporter.compiler.stages.audio import F0N, Decoder, HarmonicSource, SpectrumDecoder
-from exporter.compiler.stages.layers import is_large
+from exporter.compiler.stages.layers import Conv, is_large
 from exporter.compiler.stages.text import Bert, Duration, TextEncoder
 
 STAGE_MODULES: dict[str, Callable[[Any], nn.Module]] = {
@@ -25,6 +25,9 @@ _SOURCE_APART: dict[str, Callable[[Any], nn.Module]] = {
     "source": lambda model: HarmonicSource(model.decoder.generator),
     "decoder": SpectrumDecoder,
 }
+
+_BEAR_INT8 = "body.decode."
+"""Begins the paths, in the stage `decoder`, of the convolutions that `precision.bear_int8` finds in kokoro."""
 
 
 def make_stage(
@@ -43,6 +46,11 @@ def make_stage(
     """
     modules = STAGE_MODULES | _SOURCE_APART if source_apart else STAGE_MODULES
     stage = modules[name](model).eval()
+    for path, module in stage.named_modules():
+        if precision == "int8" and path.startswith(_BEAR_INT8) and isinstance(module, Conv):
+            # A weight that float16 can hold has scales that it can hold.
+            rounded(module.weight.data, precision, path)
+            module.store_in_int8()
     for name, value in stage.named_parameters():
         if is_large(value):
             value.data = rounded(value.data, precision, name)

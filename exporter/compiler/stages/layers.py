@@ -10,29 +10,36 @@ from torch import Tensor, nn
 
 from exporter.compiler import operators
 from exporter.compiler.kernels import conv1d, lstm, winograd
+from exporter.compiler.kernels.int8_weights import quantise
 from exporter.compiler.operators import HALF_POWER
 
 ROW_MAJOR = "row-major"
 LSTM_LAYOUT = f"lstm[direction,hidden/{lstm.UNITS},hidden,4*{lstm.UNITS}]"
 
 
-def parameter(value: Tensor, layout: str = ROW_MAJOR, *, large: bool = False) -> nn.Parameter:
-    """Returns a contiguous float32 copy of `value`, marked with the name of its layout for the manifest.
+def parameter(
+    value: Tensor, layout: str = ROW_MAJOR, *, large: bool = False, dtype: torch.dtype = torch.float32
+) -> nn.Parameter:
+    """Returns a contiguous copy of `value`, marked with the name of its layout for the manifest.
 
     A large one is stored in the bundle's precision.
     """
-    made = nn.Parameter(value.detach().to(torch.float32).contiguous().clone(), requires_grad=False)
+    made = nn.Parameter(value.detach().to(dtype).contiguous().clone(), requires_grad=False)
     made.weight_layout, made.large = layout, large  # type: ignore[attr-defined]
     return made
 
 
 def packed(pack: Callable[..., NDArray[np.float32]], layout: str, *weights: Tensor) -> nn.Parameter:
     """Returns large weights in a kernel's layout; weights on the device ``meta`` give a parameter there."""
-    arrays = [
-        (torch.zeros_like(weight, device="cpu") if weight.is_meta else weight.detach()).numpy()
-        for weight in weights
-    ]
-    return parameter(torch.from_numpy(pack(*arrays)).to(weights[0].device), layout, large=True)
+    return parameter(torch.from_numpy(pack(*map(_array, weights))).to(weights[0].device), layout, large=True)
+
+
+def _array(weight: Tensor) -> NDArray[np.float32]:
+    """Returns a weight as an array; zeros for one on the device ``meta``."""
+    array: NDArray[np.float32] = (
+        torch.zeros_like(weight, device="cpu") if weight.is_meta else weight.detach()
+    ).numpy()
+    return array
 
 
 def layout_of(value: nn.Parameter) -> str:
@@ -75,6 +82,7 @@ class Conv(nn.Module):
             full_bias[: weight.shape[0]] = bias.detach()
         self.weight = packed(conv1d.pack_weight, conv1d.LAYOUT, weight)
         self.bias = parameter(full_bias)
+        self.weight_scales: nn.Parameter | None = None
         self.padding, self.dilation = padding, dilation
         self.reads_channels_last, self.writes_channels_last = reads_channels_last, writes_channels_last
 
@@ -87,6 +95,16 @@ class Conv(nn.Module):
             raise TypeError(f"expected Linear or a dense Conv1d of stride 1, found {module}")
         padding, dilation = int(module.padding[0]), module.dilation[0]
         return cls(effective_weight(module), module.bias, padding, dilation, **axes)
+
+    def store_in_int8(self) -> None:
+        """Replaces the weight by one of int8 with its scales."""
+        rows = operators.unpacked(self.weight)
+        numbers, scales = conv1d.pack_int8(*quantise(_array(rows)))
+        place = self.weight.device
+        self.weight = parameter(torch.from_numpy(numbers).to(place), conv1d.LAYOUT, dtype=torch.int8)
+        self.weight_scales = parameter(
+            torch.from_numpy(scales).to(place), conv1d.SCALES_LAYOUT, dtype=torch.float16
+        )
 
     def forward(
         self,
@@ -102,7 +120,7 @@ class Conv(nn.Module):
         """Maps [1, in, n] to [1, out rounded up, n + growth]; each with the channels last where they are."""
         return operators.fused_conv1d(
             x, self.weight, self.bias, self.padding, self.dilation,
-            affine, alpha, slope, gelu, residual, other, scale,
+            affine, alpha, slope, gelu, residual, other, scale, self.weight_scales,
             reads_channels_last=self.reads_channels_last, writes_channels_last=self.writes_channels_last,
         )  # fmt: skip
 

@@ -55,7 +55,7 @@ def test_weights_that_rounding_leaves_change_nothing() -> None:
     found = measured(Kokoro())
     assert not found.cents.any() and not found.moved.any()
     assert (found.decibels, found.log_mel) == (np.inf, 0)
-    assert all(figure.holds for figure in rounding_figures([found]))
+    assert all(figure.holds for figure in rounding_figures([found], "float16"))
 
 
 def test_each_distance_is_that_of_its_own_part() -> None:
@@ -80,8 +80,15 @@ def test_each_distance_is_that_of_its_own_part() -> None:
     ],
 )
 def test_too_much_of_one_of_them_misses_its_limit(rounded: Kokoro, missed: str) -> None:
-    figures = rounding_figures([measured(Kokoro()), measured(rounded), measured(rounded)])
+    found = [measured(Kokoro()), measured(rounded), measured(rounded)]
+    figures = rounding_figures(found, "float16")
     assert next(figure.name for figure in figures if not figure.holds) == missed
+
+
+def test_int8_may_be_heard_as_half_of_other_noise() -> None:
+    found = measured(Kokoro(gain=1.04))
+    assert not rounding_figures([found], "float16")[0].holds
+    assert all(figure.holds for figure in rounding_figures([found], "int8"))
 
 
 @given(decibels=st.lists(st.floats(0, 200), min_size=1), log_mel=st.floats(0, 10))
@@ -90,7 +97,7 @@ def test_of_the_decoders_figures_the_worst_counts(decibels: list[float], log_mel
     found = [Rounding(empty, np.zeros(3, bool), each, log_mel / 2) for each in decibels]
     figures = {
         each.name: each.value
-        for each in rounding_figures([*found, Rounding(empty, np.ones(3, bool), 200, log_mel)])
+        for each in rounding_figures([*found, Rounding(empty, np.ones(3, bool), 200, log_mel)], "int8")
     }
     assert figures["decoder, dB"] == min(decibels)
     assert figures["decoder, log-mel over another seed's"] == log_mel

@@ -1,5 +1,6 @@
 """The convolution kernel against torch's in float64, on each CPU level of this machine."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from types import ModuleType
@@ -15,6 +16,7 @@ from torch.nn import functional
 
 from exporter.compiler.kernels import conv1d
 from exporter.compiler.kernels.convolution import Convolution
+from exporter.compiler.kernels.int8_weights import expand, quantise
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK
 from tests.support import kernel_testing
 from tests.support.kernel_testing import (
@@ -56,6 +58,10 @@ SPECS |= {
         "many products",
     )
 }
+SPECS |= {
+    f"{name} of int8": replace(SPECS[name], weight_dtype="int8")
+    for name in ("residual block", "linear layer", "many products")
+}
 # Measured are 6e-7 to 1.2e-6: the rounding (6e-8) of 256 products at a time, at a sample that is 4 to 5 times
 # the RMS and the greatest error among thousands.
 LIMIT = 2e-6
@@ -74,7 +80,8 @@ def random_arguments(spec: Convolution, length: int, seed: int = 0) -> tuple[Arr
     random = np.random.default_rng([seed, length])
     x = random.standard_normal((1, spec.in_channels, length), np.float32)
     weight = random.standard_normal((spec.out_channels, spec.in_channels, spec.taps), np.float32)
-    weight = (weight / np.float32((spec.in_channels * spec.taps) ** 0.5)).astype(spec.weight_dtype)
+    weight /= np.float32((spec.in_channels * spec.taps) ** 0.5)
+    weight = expand(*quantise(weight)) if spec.weight_dtype == "int8" else weight.astype(spec.weight_dtype)
     bias = random.standard_normal(spec.out_channels, np.float32)
     affine = alpha = np.zeros(1, np.float32)
     if spec.activation.startswith("adain"):
@@ -92,10 +99,11 @@ def swapped(value: Array) -> Array:
     return np.ascontiguousarray(value.swapaxes(1, 2)) if value.ndim == 3 else value
 
 
-def packed(kernels: ModuleType, spec: Convolution, weight: Array) -> NDArray[Any]:
-    """A weight as `spec` stores it."""
-    layout: NDArray[Any] = kernels.pack_weight(weight.astype(np.float32)).astype(spec.weight_dtype)
-    return layout
+def packed(kernels: ModuleType, spec: Convolution, weight: Array) -> list[NDArray[Any]]:
+    """A weight as `spec` stores it, and its scales if it has some."""
+    if spec.weight_dtype == "int8":
+        return list(conv1d.pack_int8(*quantise(weight)))
+    return [kernels.pack_weight(weight.astype(np.float32)).astype(spec.weight_dtype)]
 
 
 def run(spec: Convolution, *arguments: Array, kernels: ModuleType = conv1d) -> Array:
@@ -103,10 +111,11 @@ def run(spec: Convolution, *arguments: Array, kernels: ModuleType = conv1d) -> A
     x, weight, bias, affine, alpha, *addends = arguments
     if spec.writes_channels_last:
         addends = [swapped(addend) for addend in addends]
+    stored, *scales = packed(kernels, spec, weight)
     y = kernel_testing.run(
         kernels.convolution, (spec,), spec.output_shape(x.shape[2] + spec.growth),
-        swapped(x) if spec.reads_channels_last else x, packed(kernels, spec, weight), bias, affine, alpha,
-        *addends, tiled=True,
+        swapped(x) if spec.reads_channels_last else x, stored, bias, affine, alpha, *addends, *scales,
+        tiled=True,
     )  # fmt: skip
     return swapped(y) if spec.writes_channels_last else y
 
@@ -150,7 +159,7 @@ def test_result_is_that_of_torch_at_any_length(name: str, length: int, seed: int
 
 
 @st.composite
-def specs(draw: st.DrawFn) -> Convolution:
+def specs(draw: st.DrawFn, weights: Sequence[str] = ("float32", "float16", "int8")) -> Convolution:
     """Any convolution of few channels whose output has a sample where the input has two."""
     taps, dilation = draw(st.integers(1, 6)), draw(st.integers(1, 4))
     reach = dilation * (taps - 1)
@@ -166,7 +175,7 @@ def specs(draw: st.DrawFn) -> Convolution:
         scale=draw(st.sampled_from([1.0, 0.5])),
         reads_channels_last=draw(st.booleans()),
         writes_channels_last=draw(st.booleans()),
-        weight_dtype=draw(st.sampled_from(["float32", "float16"])),
+        weight_dtype=draw(st.sampled_from(weights)),
     )
 
 
