@@ -404,6 +404,16 @@ class OldSignatureError(WrongSignatureError):
     """The signature is over the manifest without the context, as early versions made it."""
 
 
+class ScalesError(BundleError):
+    """The scales of a weight are no positive numbers."""
+
+    def __init__(self, name: str, found: float) -> None:
+        super().__init__(
+            f"The parameters {name} are scales: expected positive finite numbers, found {found:g}. "
+            "Export the bundle again."
+        )
+
+
 class ModelOutputError(BundleError):
     """A stage computed values that are not finite."""
 

@@ -2,7 +2,7 @@
 
 The large weights are stored in the bundle's precision: those of convolutions, linear layers and LSTMs.
 Biases, norms, embeddings and the harmonic source stay float32. The stages mark their large parameters
-(`stages.layers`). Of these, int8 is only for the ones that bear it (`bear_int8`); all others are float16 then.
+(`stages.layers`). Of these, int8 is only for the ones that bear it (`bear_int8`), and the others are float16.
 `round_as_stored` rounds the same weights in kokoro's own modules, so that a reference computes with the
 numbers that a bundle has. Nothing here imports TVM.
 """

@@ -26,11 +26,12 @@ from ..errors import (
     KokoroError,
     LibraryLoadError,
     ResourceError,
+    ScalesError,
     TvmMissingError,
     TvmVersionError,
 )
 from ..format.bundle_files import BundleFiles
-from ..format.manifest import ALIGNMENT, Manifest, Parameters
+from ..format.manifest import ALIGNMENT, SCALES, Manifest, Parameters
 from ..threads import check_threads, leave_thread, take_thread, usable_cores
 from .native import library_file
 from .tvm_ffi_package import import_tvm_ffi
@@ -138,16 +139,25 @@ def map_parameters(tvm_ffi: Any, files: BundleFiles, parameters: Parameters) -> 
 
     All processes that map the file share its memory. The mapping is copy-on-write because TVM takes no
     read-only arrays; nothing writes to it.
+
+    Raises:
+        ScalesError: a scale of weights is not a positive finite number.
     """
     if not parameters.tensors:
         return {}
     data = files.map(parameters.file)
-    return {
-        tensor.name: to_tvm(
-            tvm_ffi, np.ndarray(tensor.shape, tensor.dtype, buffer=data, offset=tensor.offset)
-        )
+    arrays = {
+        tensor.name: np.ndarray(tensor.shape, tensor.dtype, buffer=data, offset=tensor.offset)
         for tensor in parameters.tensors
     }
+    for name in arrays.keys() & {
+        weight + SCALES for weight, array in arrays.items() if array.dtype == "int8"
+    }:
+        scales = arrays[name]
+        wrong = scales[~((scales > 0) & (scales < np.inf))]
+        if wrong.size:
+            raise ScalesError(name, float(wrong[0]))
+    return {name: to_tvm(tvm_ffi, array) for name, array in arrays.items()}
 
 
 def to_tvm(tvm_ffi: Any, array: NDArray[Any]) -> Any:

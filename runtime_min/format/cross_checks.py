@@ -15,6 +15,8 @@ from .manifest import (
     MANIFEST_NAME,
     PARAMETER_SIZES,
     PRECISION_REQUIRED,
+    SCALED_LAYOUT,
+    SCALES,
     TOKEN_IDS,
     AudioFormat,
     FileEntry,
@@ -27,6 +29,8 @@ from .signatures import SOURCE, signatures, stage_names
 
 _MOST_BYTES = 1 << 34
 """A reader hashes all files, and a bundle of this model has half a gigabyte."""
+_PRODUCTS = 64
+"""Most weights that share a scale."""
 _ALWAYS_ON_CPU = ("f0n", SOURCE)
 """The phase is as good as chaotic in F0, so what decides it rounds as PyTorch does."""
 
@@ -46,6 +50,7 @@ def check_consistency(manifest: Manifest) -> None:
     _check_unique("target.levels", (level.name for level in manifest.target.levels))
     _check_precision(manifest)
     _check_parameters(manifest.parameters, sizes)
+    _check_scales({tensor.name: tensor for tensor in manifest.parameters.tensors})
     _check_stages(manifest, sizes)
     _check_devices(manifest)
     _check_voices(manifest, sizes)
@@ -163,6 +168,21 @@ def _check_precision(manifest: Manifest) -> None:
     expected = f"one of {', '.join(ITEM_SIZES)} without the requirement {PRECISION_REQUIRED!r}"
     for index, tensor in enumerate(manifest.parameters.tensors):
         _expect(tensor.dtype in ITEM_SIZES, f"parameters.tensors[{index}].dtype", expected, tensor.dtype)
+
+
+def _check_scales(tensors: Mapping[str, Tensor]) -> None:
+    """Checks that every weight of int8 in a convolution's layout has the scales of its groups."""
+    for name, weight in tensors.items():
+        if weight.dtype != "int8" or not weight.layout.startswith(SCALED_LAYOUT):
+            continue
+        _expect(len(weight.shape) == 4, "parameters.tensors", f"{name} with four dimensions", weight.shape)
+        blocks, channels, taps, lanes = weight.shape
+        group = 1 << max(_PRODUCTS // taps, 1).bit_length() - 1
+        expected = "float16", (blocks, -(-channels // group), lanes)
+        scales = tensors.get(name + SCALES)
+        found = scales and (scales.dtype, scales.shape)
+        described = f"a tensor {name}{SCALES} of {expected[0]} {expected[1]}"
+        _expect(found == expected, "parameters.tensors", described, found)
 
 
 def _check_voices(manifest: Manifest, sizes: Mapping[str, int]) -> None:

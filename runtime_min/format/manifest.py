@@ -50,6 +50,10 @@ ITEM_SIZES = {"float32": 4, "int64": 8, "int32": 4}
 STORED_SIZES = {"float16": 2, "int8": 1}
 """Bytes of one element of the types that only parameters may have, and only with `PRECISION_REQUIRED`."""
 PARAMETER_SIZES = {**ITEM_SIZES, **STORED_SIZES}
+SCALED_LAYOUT = "conv["
+"""Begins the layout of convolutions' weights, which have scales if their type is int8."""
+SCALES = "_scales"
+"""Ends the name of the tensor of scales, after the name of the weight."""
 
 
 _Rate = Annotated[int, integer(1, 1 << 20)]

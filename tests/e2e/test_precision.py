@@ -1,7 +1,8 @@
-"""A bundle in float16 speaks as kokoro does with the same rounded weights, on any threads, in any bucket."""
+"""A bundle of rounded weights speaks as kokoro does with the same, on any threads, in any bucket."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,62 +36,69 @@ def tokens_of(said: Utterance) -> str:
     return f"{len(said.phonemes) + 2} tokens"
 
 
+@pytest.fixture(scope="module", params=["float16", pytest.param("int8", marks=pytest.mark.slow)])
+def stored(request: pytest.FixtureRequest) -> StoredWeights:
+    """The weights of the bundle."""
+    return StoredWeights(request.param)
+
+
 @pytest.fixture(scope="module")
-def place(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle in float16 with synthetic voices, on the disk."""
-    output = tmp_path_factory.mktemp("float16") / "bundle"
-    done = export(output, "--precision", "float16")
+def place(export: Export, stored: StoredWeights, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of them with synthetic voices, on the disk."""
+    output = tmp_path_factory.mktemp(stored.precision) / "bundle"
+    done = export(output, "--precision", stored.precision)
     assert done.returncode == 0, done.stderr
     return output
 
 
 @pytest.fixture(scope="module")
-def float16(place: Path) -> Iterator[Bundle]:
-    """The bundle in float16, loaded."""
+def bundle(place: Path) -> Iterator[Bundle]:
+    """The bundle, loaded."""
     with Bundle.load(place, threads=2) as loaded:
         yield loaded
 
 
 @pytest.fixture(scope="module")
-def rounded(checkpoint_file: Path) -> Iterator[Kokoro]:
+def rounded(checkpoint_file: Path, stored: StoredWeights) -> Iterator[Kokoro]:
     """Kokoro's answers with weights as that bundle stores them."""
-    files, stored = (checkpoint_file, OFFICIAL_CONFIG), StoredWeights("float16")
-    with Kokoro(files, threads=2, store=ANSWERS, stored=stored) as answering:
+    with Kokoro((checkpoint_file, OFFICIAL_CONFIG), threads=2, store=ANSWERS, stored=stored) as answering:
         yield answering
 
 
-def test_nearly_all_weights_are_stored_in_half_the_bytes(float16: Bundle) -> None:
-    sizes = {"float16": 0, "float32": 0}
-    for tensor in float16.manifest.parameters.tensors:
+def test_nearly_all_weights_are_stored_in_half_the_bytes(bundle: Bundle, stored: StoredWeights) -> None:
+    sizes = Counter[str]()
+    for tensor in bundle.manifest.parameters.tensors:
         sizes[tensor.dtype] += tensor.bytes
-    assert float16.manifest.precision == "float16"
+    assert bundle.manifest.precision == stored.precision
     assert sizes["float32"] < 0.03 * sizes["float16"]
 
 
 @pytest.mark.parametrize("said", [*SAID, pytest.param(LONGER, marks=pytest.mark.slow)], ids=tokens_of)
 def test_an_utterance_is_spoken_as_kokoro_speaks_it_with_rounded_weights(
-    float16: Bundle, rounded: Kokoro, said: Utterance
+    bundle: Bundle, rounded: Kokoro, said: Utterance
 ) -> None:
-    assert_all_hold(compare(float16, rounded, said), "float16")
+    assert_all_hold(compare(bundle, rounded, said), bundle.manifest.precision)
 
 
-def test_every_block_does_what_kokoros_does_with_rounded_weights(float16: Bundle, rounded: Kokoro) -> None:
-    executions = Executions(float16, rounded, stage_calls(OFFICIAL_CONFIG, "float16"))
+def test_every_block_does_what_kokoros_does_with_rounded_weights(bundle: Bundle, rounded: Kokoro) -> None:
+    executions = Executions(bundle, rounded, stage_calls(OFFICIAL_CONFIG, rounded.stored.precision))
     runs = run_utterance(executions, SAID[0])
     for stage in STAGE_NAMES:
         table = probe(runs, stage)
         assert table.holds, table.conclusion
-    assert "decoder.generator." in rounding_table(runs).conclusion
+    worst = {"float16": "decoder.generator.", "int8": "decoder.decode."}[rounded.stored.precision]
+    assert worst in rounding_table(runs).conclusion
 
 
-def test_rounding_changes_little(rounded: Kokoro, float16: Bundle) -> None:
-    figures = rounding_figures([rounded.rounding(request_for(float16, SAID[1]))])
+def test_rounding_changes_little(rounded: Kokoro, bundle: Bundle) -> None:
+    found = rounded.rounding(request_for(bundle, SAID[1]))
+    figures = rounding_figures([found], rounded.stored.precision)
     assert [str(figure) for figure in figures if not figure.holds] == []
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_threads_and_buckets_change_no_bit(place: Path, float16: Bundle, threads: int) -> None:
-    expected = arrays_of(float16.trace(HELLO))
+def test_threads_and_buckets_change_no_bit(place: Path, bundle: Bundle, threads: int) -> None:
+    expected = arrays_of(bundle.trace(HELLO))
     with Bundle.load(place, threads=threads, verify=False) as other:
         for position in range(len(FRAME_BUCKETS)):
             buckets = {name: other.stage(name).buckets[position] for name in STAGE_NAMES}

@@ -153,10 +153,10 @@ def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
         if buffers.scales is None:
             shape.add(total, partial)
             return
-        with shape.each() as (row, vector, lane):
+        with shape.each() as index:
+            _, vector, lane = index
             scale = T.cast(buffers.scales[block, part, first_lane + vector * shape.lanes + lane], "float32")
-            index = [row, vector, lane]
-            T.buffer_store(total, total[*index] + partial[*index] * scale, index)
+            T.buffer_store(total, total[index] + partial[index] * scale, list(index))
 
     def add_bias(total: Any, buffers: Buffers, channel: Any) -> None:
         with shape.each() as (row, vector, lane):

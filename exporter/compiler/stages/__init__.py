@@ -27,7 +27,7 @@ _SOURCE_APART: dict[str, Callable[[Any], nn.Module]] = {
 }
 
 _BEAR_INT8 = "body.decode."
-"""Begins the paths, in the stage `decoder`, of the convolutions that `precision.bear_int8` finds in kokoro."""
+"""Begins the paths in the decoder's stage of the convolutions that `precision.bear_int8` finds in kokoro."""
 
 
 def make_stage(

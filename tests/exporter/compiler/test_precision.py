@@ -10,12 +10,21 @@ from hypothesis import strategies as st
 from torch import nn
 
 from exporter.compiler.kernels import winograd
+from exporter.compiler.kernels.int8_weights import expand, quantise, summed_together
 from exporter.compiler.kernels.toom_cook import SCHEMES
 from exporter.compiler.kokoro_model import build_model, model_without_weights
-from exporter.compiler.precision import PRECISIONS, PrecisionError, check_device, round_as_stored, rounded
+from exporter.compiler.operators import unpacked
+from exporter.compiler.precision import (
+    PRECISIONS,
+    PrecisionError,
+    bear_int8,
+    check_device,
+    round_as_stored,
+    rounded,
+)
 from exporter.compiler.stages import make_stage
 from exporter.compiler.stages.audio import Upsampler
-from exporter.compiler.stages.layers import WinogradConv, is_large
+from exporter.compiler.stages.layers import Conv, WinogradConv, is_large
 from exporter.compiler.toom_cook_convolution import (
     ToomCookConv1d,
     ToomCookConvTranspose1d,
@@ -60,6 +69,40 @@ def test_a_stage_stores_what_rounded_kokoro_computes_with(model: Any) -> None:
             torch.testing.assert_close(value.float(), expected[name].data, rtol=0, atol=0, msg=name)
 
 
+def test_a_convolution_in_int8_is_that_of_rounded_kokoro(model: Any) -> None:
+    reference, stage = rounded_kokoro(model, "int8", True), make_stage("decoder", model, True, "int8")
+    stored = {path: module for path, module in stage.named_modules() if isinstance(module, Conv)}
+    exact = dict(make_stage("decoder", reference, True).named_modules())
+    small = {path for path, module in stored.items() if module.weight_scales is not None}
+    assert {int(path.split(".")[2]) for path in small} == {0, 1, 2, 3}
+    assert len(small) == len(bear_int8(reference)) == 12
+    for path, module in stored.items():
+        assert module.weight.dtype == (torch.int8 if path in small else torch.float16), path
+        assert unpacked(module.weight, module.weight_scales).equal(unpacked(exact[path].weight)), path
+    for name in set(STAGE_NAMES) - {"decoder"}:
+        dtypes = {value.dtype for value in make_stage(name, model, precision="int8").parameters()}
+        assert dtypes <= {torch.float16, torch.float32}, name
+
+
+@settings(max_examples=60)
+@given(
+    shape=st.tuples(st.integers(1, 4), st.integers(1, 40), st.integers(1, 7)),
+    exponent=st.integers(-40, 14), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_a_weight_in_int8_is_half_a_scale_off_and_exact_to_compute_with(
+    shape: tuple[int, int, int], exponent: int, seed: int
+) -> None:
+    weight = np.random.default_rng(seed).standard_normal(shape, np.float32) * np.float32(2.0**exponent)
+    weight[0, ::2] = 0
+    numbers, scales = quantise(weight)
+    each = np.repeat(scales, summed_together(shape[2]), axis=1)[:, : shape[1], None].astype(np.float64)
+    assert (np.isfinite(scales) & (scales > 0)).all()
+    assert np.abs(numbers).max() <= 127
+    assert (np.abs(numbers * each - weight) <= 0.5001 * each).all()
+    assert (each <= np.abs(weight).max() / 127 * 1.001 + 2.0**-24).all()
+    np.testing.assert_array_equal(expand(numbers, scales), numbers * each)
+
+
 def test_transformed_weights_are_those_of_kokoros_replaced_modules(model: Any) -> None:
     reference = rounded_kokoro(model, "float16")
     stage = make_stage("decoder", model, precision="float16")
@@ -80,7 +123,7 @@ def test_transformed_weights_are_those_of_kokoros_replaced_modules(model: Any) -
 
 def test_nearly_all_bytes_are_stored_small() -> None:
     shapes = model_without_weights(OFFICIAL_CONFIG.read_text(encoding="utf-8"))
-    single, half = (
+    single, half, byte = (
         sum(
             value.nbytes
             for stage in STAGE_NAMES
@@ -89,6 +132,7 @@ def test_nearly_all_bytes_are_stored_small() -> None:
         for precision in PRECISIONS
     )
     assert half <= 0.503 * single
+    assert byte <= 0.442 * single
 
 
 def test_float32_leaves_kokoro_as_it_is(model: Any) -> None:
@@ -97,18 +141,22 @@ def test_float32_leaves_kokoro_as_it_is(model: Any) -> None:
         assert value.equal(expected[name]), name
 
 
-def test_float16_is_refused_for_cuda() -> None:
+def test_devices_refuse_what_their_kernels_do_not_read() -> None:
     check_device("float16", "metal")
     check_device("float32", "cuda")
-    with pytest.raises(PrecisionError, match="CUDA read float32 weights only"):
-        check_device("float16", "cuda")
+    for precision in ("float16", "int8"):
+        with pytest.raises(PrecisionError, match=f"CUDA read float32 weights only, found {precision}"):
+            check_device(precision, "cuda")
+    with pytest.raises(PrecisionError, match="Metal read float32 and float16 weights, found int8"):
+        check_device("int8", "metal")
 
 
 def test_weights_too_large_for_a_precision_are_refused() -> None:
     weight = torch.tensor([1.0, -7e4])
     assert rounded(weight, "float32", "x").equal(weight)
-    with pytest.raises(PrecisionError, match=r"weights x reach 70000: float16 stores at most 65504"):
-        rounded(weight, "float16", "x")
+    for precision in ("float16", "int8"):
+        with pytest.raises(PrecisionError, match=r"weights x reach 70000: float16 stores at most 65504"):
+            rounded(weight, precision, "x")
 
 
 @settings(max_examples=30)

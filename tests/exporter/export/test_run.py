@@ -285,7 +285,7 @@ class TestFailure:
         *(
             (
                 {"precision": name},
-                rf"--precision: expected one of float32, float16, found '{re.escape(name)}'",
+                rf"--precision: expected one of float32, float16, int8, found '{re.escape(name)}'",
             )
             for name in ("", "Float16", "float16,float32", "bfloat16", "float64", "../float16")
         ),
