@@ -74,7 +74,7 @@ class UtteranceRuns:
             token_ids=self.request.token_ids[None],
             style=self.request.style,
             hidden=dynamic.hidden,
-            aligned_encoding=dynamic.aligned_encoding,
+            encoding=dynamic.encoding,
             asr=dynamic.asr,
             f0=dynamic.f0,
             energy=dynamic.energy,

@@ -37,8 +37,6 @@ class Trace:
     """``[tokens]``, frames of each token."""
     text: Floats
     """``[1, hidden, tokens]``, output of `text_encoder`."""
-    aligned_encoding: Floats
-    """``[1, hidden + style, frames]``."""
     asr: Floats
     """``[1, hidden, frames]``, `text` aligned."""
     f0: Floats
@@ -51,6 +49,11 @@ class Trace:
     """``[1, 600 * frames]``, output of `decoder`."""
     spectrum: Floats | None = None
     """``[1, 22, 120 * frames + 1]``, output of `source` where that is a stage of its own."""
+
+    @property
+    def aligned_encoding(self) -> Floats:
+        """`encoding` aligned, ``[1, hidden + style, frames]``."""
+        return align(self.encoding, self.durations)
 
 
 @dataclass(frozen=True)
@@ -101,8 +104,8 @@ def run_chain(
         durations = round_durations(predicted, speed)
     frames = _check_frames(stages, durations, token_ids.shape[1])
     (text,) = run("text_encoder", token_ids=token_ids)
-    aligned_encoding = align(encoding, durations)
-    f0, energy = run("f0n", aligned_encoding=aligned_encoding, prosody_style=style.prosody)
+    # It is large, and nothing else needs it.
+    f0, energy = run("f0n", aligned_encoding=align(encoding, durations), prosody_style=style.prosody)
     asr = align(text, durations)
     noise = choices.noise
     if noise is None:
@@ -117,7 +120,6 @@ def run_chain(
         predicted,
         durations,
         text,
-        aligned_encoding,
         asr,
         f0,
         energy,
