@@ -7,22 +7,15 @@
 
 #include "kokoro.h"
 
-typedef struct wav_header {
-    char riff[4];
-    uint32_t size;
-    char wave_format[8];
-    uint32_t format_size;
-    uint16_t pcm, channels;
-    uint32_t sample_rate, bytes_per_second;
-    uint16_t bytes_per_sample, bits;
-    char data[4];
-    uint32_t data_size;
-} wav_header;
+enum { HEADER = 44 };
 
+/* For processors whose numbers begin with their lowest byte, as files of WAV do. */
 static int write_header(FILE *file, uint32_t bytes) {
-    const wav_header header = {"RIFF", 36 + bytes, "WAVEfmt ", 16, 1, 1, 24000, 48000, 2, 16, "data", bytes};
+    const uint32_t mono_pcm = 0x00010001, rate = 24000, sixteen_bits = 0x00100002;
+    const uint32_t format[] = {16, mono_pcm, rate, 2 * rate, sixteen_bits}, size = HEADER - 8 + bytes;
     rewind(file);
-    return fwrite(&header, sizeof header, 1, file) == 1;
+    return fwrite("RIFF", 4, 1, file) && fwrite(&size, 4, 1, file) && fwrite("WAVEfmt ", 8, 1, file) &&
+           fwrite(format, sizeof format, 1, file) && fwrite("data", 4, 1, file) && fwrite(&bytes, 4, 1, file);
 }
 
 static int write_piece(const kokoro_audio *piece, void *user) {
@@ -46,7 +39,7 @@ int main(int count, char **arguments) {
     kokoro_error error = kokoro_load(arguments[1], NULL, &bundle);
     if (!error) error = kokoro_stream(bundle, &request, write_piece, file);
     if (error) fprintf(stderr, "%s\n", kokoro_last_error());
-    long bytes = ftell(file) - (long)sizeof(wav_header);
+    long bytes = ftell(file) - HEADER;
     int written = write_header(file, (uint32_t)bytes) && fclose(file) == 0;
     kokoro_free(bundle);
     return error || !written;

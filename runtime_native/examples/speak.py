@@ -45,8 +45,9 @@ def main(path: str, directory: str, phonemes: str, output: str) -> None:
         @ctypes.CFUNCTYPE(c_int, POINTER(Audio), c_void_p)
         def write_piece(piece, _user):  # type: ignore[no-untyped-def]
             audio = piece.contents
-            samples = (max(-1.0, min(1.0, sample)) for sample in audio.samples[: audio.sample_count])
-            file.writeframes(array("h", [round(32767 * sample) for sample in samples]).tobytes())
+            samples = audio.samples[: audio.sample_count]
+            scaled = array("f", [32767 * max(-1.0, min(1.0, sample)) for sample in samples])
+            file.writeframes(array("h", map(round, scaled)).tobytes())
             print(f"from {audio.start:.2f} s on: {audio.phonemes.decode()}")
             return 0
 
