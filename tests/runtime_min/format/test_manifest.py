@@ -5,6 +5,7 @@ What is damaged at random is in `test_fuzz`."""
 from __future__ import annotations
 
 import gc
+import math
 import re
 import sys
 from collections.abc import Callable
@@ -18,7 +19,7 @@ import pytest
 
 from exporter.bundle.write import encode_manifest, write_bundle
 from runtime_min.errors import ManifestError, MsgpackError
-from runtime_min.format.manifest import MANIFEST_NAME, CpuLevel, Manifest
+from runtime_min.format.manifest import MANIFEST_NAME, PARAMETER_SIZES, CpuLevel, Manifest
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.signatures import STAGE_NAMES, signatures
 from runtime_min.format.verify import read_manifest
@@ -171,6 +172,23 @@ def test_every_wrong_value_is_refused_by_place(
     keys = [int(key) if key.isdigit() else key for key in re.findall(r"[a-z_0-9]+", place)]
     with pytest.raises(ManifestError, match=f"{re.escape(place)}: expected {expected}"):
         parse_manifest(changed(raw, assign(*keys, value)))
+
+
+@pytest.mark.parametrize("dtype", PARAMETER_SIZES)
+@pytest.mark.parametrize("shape", [(1 << 31, 1 << 31, 4), (1 << 31,) * 8, (1 << 31, 1 << 31, 2, 20)])
+def test_sizes_that_overflow_are_refused_for_every_stored_type(
+    raw: dict[str, Any], dtype: str, shape: tuple[int, ...]
+) -> None:
+    """In 64 bits the tensor would have as many bytes as it states."""
+    size = math.prod(shape) * PARAMETER_SIZES[dtype]
+
+    def change(entries: dict[str, Any]) -> None:
+        entries.update(requires=["precision"], voice_ranks={})
+        wrapped = size % (1 << 64) % (1 << 63) or 80
+        entries["parameters"]["tensors"][0].update(dtype=dtype, shape=[*shape], bytes=wrapped)
+
+    with pytest.raises(ManifestError, match=rf"parameters.tensors\[0\].bytes: expected {size} for {dtype}"):
+        parse_manifest(changed(raw, change))
 
 
 def of_libraries(change: Callable[[dict[str, Any]], object]) -> Change:
