@@ -7,6 +7,7 @@ input of some blocks of time and transforms it. Then, for one block of output ch
 multiplies by the weights and transforms the products back.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -58,6 +59,12 @@ def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
     broadcasts to these instructions, so that widening float16 weights takes no time beside them.
     """
     return tiles.sizes(table_row(spec), columns=COLUMNS, rows=tiles.channels, vectors=tiles.vectors)
+
+
+def blocks_of_job(spec: Convolution, chosen: Sizes) -> int:
+    """Returns the most blocks of time of a job: about the chosen columns, in whole register tiles."""
+    whole = chosen["rows"] // math.gcd(chosen["rows"], spec.dilation)
+    return max(1, round(chosen["columns"] / (whole * spec.dilation))) * whole
 
 
 def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -288,8 +295,9 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     products, blocks = scheme.products, spec.out_channels // BLOCK
     stride, reach = scheme.outputs * dilation, (spec.taps - 1) * dilation
     chosen, lanes = sizes(spec, tiles), tiles.lanes
-    rows, most = chosen["rows"], max(1, chosen["columns"] // dilation)
-    padded = -(-most * dilation // rows) * rows
+    rows, most = chosen["rows"], blocks_of_job(spec, chosen)
+    # One more than there are: a stride of a power of two would map all products to one set of a cache.
+    padded = most * dilation + 1
     activate_step = _activated_step(spec, lanes)
     multiply = _multiply(spec, RegisterTile(rows, chosen["vectors"], lanes))
     transform, restore = _emit_columns_in(scheme, dilation, lanes), _emit_columns_out(spec, scheme, lanes)

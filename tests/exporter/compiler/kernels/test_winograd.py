@@ -1,5 +1,6 @@
 """The Toom-Cook convolution kernel against torch's in float64, on each CPU level of this machine."""
 
+import math
 from dataclasses import replace
 from functools import partial
 
@@ -60,8 +61,8 @@ def block_of(spec: Convolution) -> int:
 
 
 def span_of(spec: Convolution) -> int:
-    """Time steps of the longest job."""
-    return block_of(spec) * (winograd.COLUMNS // spec.dilation)
+    """Time steps of the longest job on the highest CPU level."""
+    return block_of(spec) * winograd.blocks_of_job(spec, winograd.sizes(spec, TILES[LEVELS[-1]]))
 
 
 def boundaries(spec: Convolution) -> list[int]:
@@ -145,6 +146,16 @@ def test_nothing_is_left_in_workspaces(name: str) -> None:
 def test_number_of_threads_changes_no_bit(name: str, spans: int) -> None:
     arguments = random_arguments(SPECS[name], spans * span_of(SPECS[name]))
     assert_threads_change_no_bit(lambda: run(SPECS[name], *arguments))
+
+
+@given(rows=st.integers(1, 24), columns=st.integers(1, 64), dilation=st.sampled_from([1, 3, 5]))
+def test_a_job_is_of_about_the_chosen_columns_in_whole_register_tiles(
+    rows: int, columns: int, dilation: int
+) -> None:
+    blocks = winograd.blocks_of_job(convolution(3, dilation), {"rows": rows, "columns": columns})
+    smallest = math.lcm(rows, dilation)
+    assert blocks * dilation % smallest == 0
+    assert blocks * dilation == smallest or abs(blocks * dilation - columns) <= smallest / 2
 
 
 @given(blocks=st.integers(1, 3), channels=st.integers(1, 5), taps=st.sampled_from(list(SCHEMES)))
