@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).parents[2] / "runtime_native/text/tables.h"
+FORMS = FILE.parent / "written_forms/forms.inc"
 _WIDTH = 100
 _NAMES = {
     "speech.abbreviations": "BEFORE_NAMES BEFORE_NUMBERS AT_ENDS BEFORE_CAPITALS FIRST_WORDS",
@@ -48,7 +49,7 @@ _NAMES = {
     ),
     "text.italian_numbers": (
         "_BELOW_20 _TENS _ORDINALS _MONTHS _LETTERS _CURRENCIES _SIGNS ABBREVIATIONS _UNITS _DATE _TIME "
-        "_MONEY _ORDINAL _ROMAN _ROMAN_DIGITS _PARTS"
+        "_MONEY _ORDINAL _ROMAN _PARTS"
     ),
     "text.italian_rules": (
         "_ENDINGS _NUCLEUS _VOICED_Z _SOUNDS _IRREGULAR _LENGTHENED _UNSTRESSED _WEAKLY_STRESSED"
@@ -143,4 +144,4 @@ def _escaped(character: str) -> str:
 
 if __name__ == "__main__":
     FILE.write_text(header(), "utf-8")
-    FILE.with_name("written_forms").joinpath("forms.inc").write_text(forms(), "utf-8")
+    FORMS.write_text(forms(), "utf-8")

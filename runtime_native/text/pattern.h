@@ -121,6 +121,9 @@ public:
         }
     }
 
+    // Returns the number of groups.
+    int groups() const { return static_cast<int>(program_.names.size()) - 1; }
+
     // Returns what the pattern matches, from left to right.
     std::vector<View> find_all(View text) const;
 

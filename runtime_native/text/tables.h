@@ -1558,17 +1558,6 @@ inline constexpr char ORDINAL[] =
     R"~((\d{1,6})([°ºª]))~";
 inline constexpr char ROMAN[] =
     "(?=[IVX]{2})(X{0,3})(IX|IV|V?I{0,3})";
-inline constexpr char ROMAN_DIGITS[] =
-    "\t\000\n"
-    "I\t\001\n"
-    "II\t\002\n"
-    "III\t\003\n"
-    "IV\t\004\n"
-    "V\t\005\n"
-    "VI\t\006\n"
-    "VII\t\007\n"
-    "VIII\t\010\n"
-    "IX\t\t\n";
 inline constexpr char PARTS[] =
     R"~(\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|°[cf]|[^\W\d_]+(?:'[^\W\d_]+)*'?|\S)~";
 }

@@ -32,10 +32,15 @@ class Probe:
             made = list(pool.map(lambda each: build._compile(compiler, each), (own, *objects)))
         build._run([*compiler, *map(str, made), "-o", str(self._program)])
 
-    def ask(self, questions: Sequence[str]) -> list[str]:
-        """Returns the answer to each question, which may have several lines."""
+    def ask(
+        self, questions: Sequence[str], arguments: Sequence[str] = (), timeout: float | None = None
+    ) -> list[str]:
+        """Returns the answer to each question, a line."""
         content = "".join(f"{question}\n" for question in questions)
-        done = subprocess.run([self._program], input=content, capture_output=True, text=True, check=True)
+        command = [self._program, *arguments]
+        done = subprocess.run(
+            command, input=content, capture_output=True, text=True, check=True, timeout=timeout
+        )
         found = done.stdout.splitlines()
         assert len(found) == len(questions)
         return found

@@ -1,0 +1,202 @@
+#include "bundled.h"
+
+#include <algorithm>
+
+#include "../errors.h"
+#include "../speech/sentences.h"
+#include "../utf8.h"
+#include "pattern.h"
+#include "pauses.h"
+#include "spanish_rules.h"
+#include "ssml.h"
+#include "strings.h"
+#include "tables.h"
+
+namespace kokoro {
+
+using namespace text;
+
+namespace {
+
+// Characters of a text that are read together: at least, for the first part and the others, and at most.
+constexpr size_t FIRST_PART = 300, PART = 1000, WINDOW = 3000;
+constexpr size_t ENGLISH_FILES = 4;  // keys of a dialect
+
+// Returns where to cut what has no end of a sentence: between words, and not within a control.
+size_t cut(View window) {
+    static const Pattern closed(tables::bundled::CLOSED);
+    size_t end = window.rfind(U' ') + 1;
+    if (!end) end = window.size();
+    size_t opened = window.substr(0, end).rfind(U'[');
+    Match found;
+    bool inside = opened != View::npos && opened > 0 && !closed.search(window, opened, end, found);
+    return inside ? opened : end;
+}
+
+// Returns where the next part of a text ends, which ends with a sentence.
+size_t part_end(View text, size_t wanted) {
+    if (text.size() <= WINDOW) return text.size();
+    View window = text.substr(0, WINDOW);
+    // The last sentence may go on after the window.
+    std::vector<std::pair<size_t, size_t>> sentences = find_sentences(window);
+    for (size_t index = 1; index < sentences.size(); index++) {
+        if (sentences[index].first >= wanted) return sentences[index].first;
+    }
+    return cut(window);
+}
+
+// Returns the language of a voice, of a blend that of its first voice, such as "en-gb".
+std::string voice_language(const std::string &voice) {
+    static const std::map<char, std::string> LANGUAGES = {{'a', "en-us"}, {'b', "en-gb"}, {'e', "es"},
+                                                          {'f', "fr-fr"}, {'h', "hi"},    {'i', "it"},
+                                                          {'j', "ja"},    {'p', "pt-br"}, {'z', "zh"}};
+    std::string first = voice.substr(0, voice.find_first_of("+,*"));
+    size_t start = std::min(first.find_first_not_of(" \t\n\r\f\v"), first.size());
+    auto found = LANGUAGES.find(start < first.size() ? first[start] : '\0');
+    if (found != LANGUAGES.end() && first.compare(start + 2 < first.size() ? start + 2 : 0, 1, "_") == 0) {
+        return found->second;
+    }
+    throw Error(KOKORO_VOICE_LANGUAGE_ERROR,
+                "The text's language is not known from the voice '" + voice + "': name it, such as en-US.");
+}
+
+// Returns "en-us" for "a", "en" or "en-US", and so on; others in lower case.
+std::string language_code(std::string language) {
+    static const std::map<std::string, std::string> CODES = {
+        {"a", "en-us"},  {"b", "en-gb"},  {"e", "es"},    {"f", "fr-fr"}, {"h", "hi"},
+        {"i", "it"},     {"j", "ja"},     {"p", "pt-br"}, {"z", "zh"},    {"en", "en-us"},
+        {"fr", "fr-fr"}, {"pt", "pt-br"}, {"cmn", "zh"}};
+    language = encode_utf8(lower(decode_utf8(language)));
+    auto found = CODES.find(language);
+    return found == CODES.end() ? language : found->second;
+}
+
+// Returns the value under a key, null if there is none.
+const Value *entry(const Value *map, std::string_view key) {
+    if (!map || !map->map()) return nullptr;
+    for (const auto &[own, value] : *map->map()) {
+        if (own == key) return &value;
+    }
+    return nullptr;
+}
+
+// Gives the parts of segments of text one by one.
+class Parts {
+public:
+    using G2p = std::function<std::vector<Word>(View)>;
+
+    Parts(Request request, std::vector<std::pair<Segment, G2p>> segments)
+        : request_(std::move(request)), segments_(std::move(segments)) {}
+
+    std::optional<Request> next() {
+        if (number_ == segments_.size()) return std::nullopt;
+        const auto &[segment, g2p] = segments_[number_];
+        View rest = View(segment.phonemes).substr(position_);
+        size_t end = part_end(rest, position_ ? PART : FIRST_PART);
+        View part = rest.substr(0, end);
+        bool last = end == rest.size();
+        Segment spoken = segment;
+        spoken.phonemes.clear();
+        spoken.words = g2p(part);
+        if (spoken.words.empty()) spoken.words.push_back({Text(part), std::nullopt, {}});
+        spoken.pause = last ? segment.pause : 0;
+        position_ = last ? 0 : position_ + end;
+        number_ += last;
+        Request made = request_;
+        made.segments = {std::move(spoken)};
+        made.ends_segment = last && number_ < segments_.size();
+        return made;
+    }
+
+private:
+    Request request_;
+    std::vector<std::pair<Segment, G2p>> segments_;
+    size_t number_ = 0, position_ = 0;
+};
+
+}  // namespace
+
+NextRequest BundledText::parts(const TextInput &input, const Request &request,
+                               const Capabilities &capabilities) {
+    std::vector<Segment> given;
+    if (input.ssml) {
+        given = read_ssml(input.text, request.speed);
+    } else {
+        given.emplace_back();
+        given[0].phonemes = input.text;
+    }
+    std::vector<std::pair<Segment, G2p>> segments;
+    for (const Segment &each : given) {
+        for (Segment &segment : read_pauses(each)) segments.emplace_back(std::move(segment), G2p());
+    }
+    for (const auto &[segment, g2p] : segments) {
+        check_pause(segment.pause);
+        if (segment.speed) check_speed(*segment.speed);
+        if (segment.voice) capabilities.style(*segment.voice, 1);
+    }
+    for (auto &[segment, g2p] : segments) {
+        std::string voice = segment.voice.value_or(request.voice);
+        std::string language = language_code(input.language ? *input.language : voice_language(voice));
+        g2p = find_g2p(language);
+        if (input.skip_emoji && language.compare(0, 3, "en-") == 0) {
+            g2p = [spoken = g2p](View text) { return spoken(silence_emoji(text)); };
+        }
+    }
+    auto parts = std::make_shared<Parts>(request, std::move(segments));
+    return [parts] { return parts->next(); };
+}
+
+BundledText::G2p BundledText::find_g2p(const std::string &language) {
+    auto known = g2ps_.find(language);
+    if (known != g2ps_.end()) return known->second;
+    G2p found;
+    bool accents = entry(entry(&extensions_, "accents"), language);
+    bool data = entry(entry(&extensions_, "text"), language);
+    if (language == "es") {
+        found = spanish::words;
+    } else if (language == "it" && accents) {
+        auto words = std::make_shared<italian::Accents>(
+            italian::read_accents(read_(path("accents", language, nullptr))));
+        found = [words](View text) { return italian::words(text, *words); };
+    } else if (language == "it") {
+        found = [](View text) { return italian::words(text, {}); };
+    } else if (data && (language == "en-us" || language == "en-gb")) {
+        found = english(language);
+    } else {
+        throw Error(KOKORO_NO_TEXT_ERROR, "This bundle has no data for text in '" + language +
+                                              "': export it with --languages " + language +
+                                              ", or give phonemes.");
+    }
+    return g2ps_.emplace(language, std::move(found)).first->second;
+}
+
+BundledText::G2p BundledText::english(const std::string &language) {
+    auto own = [&](const char *key) { return path("text", language, key); };
+    EnglishData data{std::make_shared<Lexicon>(read_(own("lexicon"))), shared(taggers_, own("tagger")),
+                     shared(homographs_, own("homographs")), shared(spellings_, own("letter_to_sound"))};
+    auto dialect = std::make_shared<English>(std::move(data), language == "en-gb");
+    return [dialect](View text) { return dialect->words(text); };
+}
+
+// Returns a path of an extension of the manifest. Throws MANIFEST_ERROR if it is none, or not that of a
+// listed file.
+std::string BundledText::path(const char *extension, const std::string &language, const char *key) const {
+    const Value *found = entry(entry(&extensions_, extension), language);
+    if (key) found = found->map() && found->map()->size() == ENGLISH_FILES ? entry(found, key) : nullptr;
+    const std::string *written = found ? found->string() : nullptr;
+    if (written && listed_.count(*written)) return *written;
+    throw Error(KOKORO_MANIFEST_ERROR,
+                "manifest.msgpack: extensions." + std::string(extension) + "." + language +
+                    " must name files of the bundle. Copy the bundle again, or export it again.");
+}
+
+// Returns what a file has; one that both dialects name is read once.
+template <typename Data>
+std::shared_ptr<Data> BundledText::shared(std::map<std::string, std::shared_ptr<Data>> &known,
+                                          const std::string &path) {
+    auto found = known.find(path);
+    if (found != known.end()) return found->second;
+    return known.emplace(path, std::make_shared<Data>(read_(path))).first->second;
+}
+
+}  // namespace kokoro

@@ -1,0 +1,61 @@
+// Text to phonemes with the data of a bundle, which bundles/FORMAT.md specifies.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "../format/msgpack.h"
+#include "../speech/request.h"
+#include "english.h"
+#include "italian_rules.h"
+
+namespace kokoro {
+
+// An input that is text, and how it is to be read.
+struct TextInput {
+    std::u32string text;
+    bool ssml = false;
+    bool skip_emoji = false;              // leave emoji out, of which English says the names
+    std::optional<std::string> language;  // none: that of the voice
+};
+
+// The G2Ps of a bundle, each made when it is first needed. Not for several threads at once.
+class BundledText {
+public:
+    // Returns the content of a file of the bundle.
+    using ReadFile = std::function<std::string(const std::string &path)>;
+
+    // Takes the manifest's extensions and the paths of all files that it lists.
+    BundledText(const Value &extensions, std::set<std::string> listed, ReadFile read)
+        : extensions_(extensions), listed_(std::move(listed)), read_(std::move(read)) {}
+
+    // Returns the parts of a request for a text. A long text comes in parts, so that its beginning can be
+    // spoken before its end is read. What is wrong with a later segment is told before all. The parts must
+    // not outlive this object. Throws VOICE_LANGUAGE_ERROR, NO_TEXT_ERROR, LANGUAGE_ERROR, errors of the
+    // input and of the bundle.
+    NextRequest parts(const TextInput &input, const Request &request, const Capabilities &capabilities);
+
+private:
+    using G2p = std::function<std::vector<Word>(text::View)>;
+
+    G2p find_g2p(const std::string &language);
+    G2p english(const std::string &language);
+    std::string path(const char *extension, const std::string &language, const char *key) const;
+    template <typename Data>
+    std::shared_ptr<Data> shared(std::map<std::string, std::shared_ptr<Data>> &known,
+                                 const std::string &path);
+
+    const Value &extensions_;
+    std::set<std::string> listed_;
+    ReadFile read_;
+    std::map<std::string, G2p> g2ps_;
+    std::map<std::string, std::shared_ptr<text::Tagger>> taggers_;
+    std::map<std::string, std::shared_ptr<text::Homographs>> homographs_;
+    std::map<std::string, std::shared_ptr<text::LetterToSound>> spellings_;
+};
+
+}  // namespace kokoro

@@ -1,0 +1,37 @@
+// A text divided into clauses of words, and the marks between them.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "../speech/words.h"
+#include "strings.h"
+
+namespace kokoro::text {
+
+// A mark or a word, and the white space after it.
+struct ClauseToken {
+    Text mark;  // empty for a word
+    Text word, space;
+    std::optional<Text> phonemes = {};  // those that the text gives
+};
+
+using Clause = std::vector<ClauseToken>;
+
+// Returns the words of a clause with their phonemes.
+using SpeakClause = std::function<std::vector<Word>(const Clause &clause)>;
+
+// Returns the words and marks of a text with their phonemes, none for a word that has none. The full stop of
+// one of the abbreviations, which are in lower case, is a part of it if another word follows.
+std::vector<Word> read_clauses(View text, const SpeakClause &speak, const Table &abbreviations);
+
+// Returns the words of a clause: of the `spoken` words, as many for each token as it has `written` ones.
+std::vector<Word> words_of(const Clause &clause, const std::vector<std::vector<Text>> &written,
+                           const std::vector<Text> &spoken);
+
+// Returns a number in digits, with full stops between thousands and with or without a decimal comma, in
+// words; digit by digit where it is long or begins with a zero. `comma` is the name of the comma.
+Text number_in_words(View written, const std::function<Text(long long)> &cardinal, View comma);
+
+}  // namespace kokoro::text

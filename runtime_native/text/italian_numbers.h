@@ -1,0 +1,16 @@
+// Italian numbers, dates, times, signs and abbreviations in words.
+#pragma once
+
+#include "strings.h"
+
+namespace kokoro::text::italian {
+
+// Returns the words by abbreviations, without the last full stop.
+const Table &abbreviations();
+
+// Returns what is between two spaces in words of lower-case letters. Numbers, dates, times and signs become
+// words, and letters without a vowel their names. A word keeps the apostrophes within it. Nothing remains of
+// a sign that has no name, and of letters of another script.
+std::vector<Text> in_letters(View written);
+
+}  // namespace kokoro::text::italian

@@ -1,0 +1,23 @@
+#include "replacements.h"
+
+#include "../utf8.h"
+#include "strings.h"
+
+namespace kokoro::text {
+
+Replacements::Replacements(const char *written) {
+    for (Row &row : rows(written)) rules_.emplace_back(Pattern(encode_utf8(row[0])), row[1]);
+}
+
+Text Replacements::apply(View text) const {
+    Text result(text);
+    for (const auto &rule : rules_) {
+        const Text &by = rule.second;
+        bool grouped = contains(by, U"\\1");
+        result = rule.first.replace(
+            result, [&](const Match &found) { return grouped ? replaced(by, U"\\1", found[1]) : by; });
+    }
+    return result;
+}
+
+}  // namespace kokoro::text
