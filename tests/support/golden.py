@@ -47,6 +47,7 @@ def write(name: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "devices": devices,
         "devices-of-app": devices_of_app,
         "rounded": rounded,
+        "scaled": scaled,
     }[name]
     if made is rounded:
         # Small enough for several blocks.
@@ -115,3 +116,12 @@ def rounded(work: Path) -> BundleContents:
         Weight("bytes", np.arange(-70, 70, dtype=np.int8)),
     )
     return replace(made, tensors=(*made.tensors, *small), voices={**made.voices, "zm_yunxi": full})
+
+
+def scaled(work: Path) -> BundleContents:
+    """A convolution's weight of int8 for 20 input channels in two groups, and its scales."""
+    made, layout = whole(work), "conv[out/32,in,taps,32]"
+    numbers = (np.arange(20 * 3 * 32) % 255 - 127).astype(np.int8).reshape(1, 20, 3, 32)
+    scales = np.arange(1, 65, dtype=np.float16).reshape(1, 2, 32) / 64
+    small = Weight("weight", numbers, layout), Weight("weight_scales", scales, f"{layout} scales")
+    return replace(made, tensors=(*made.tensors, *small))

@@ -50,7 +50,7 @@ def within_64_mb() -> Iterator[None]:
 
 
 def manifests() -> list[bytes]:
-    return [(golden.GOLDEN / name / MANIFEST).read_bytes() for name in ("whole", "part", "rounded")]
+    return [(golden.GOLDEN / name / MANIFEST).read_bytes() for name in ("whole", "part", "rounded", "scaled")]
 
 
 def damaged_manifest(seed: int, sound: list[bytes]) -> bytes:
