@@ -10,8 +10,10 @@
 
 #include "engine/vm.h"
 #include "format/bundle_files.h"
+#include "model/blend.h"
 #include "model/synthesiser.h"
 #include "model/voices.h"
+#include "text/bundled.h"
 
 namespace kokoro {
 
@@ -22,38 +24,46 @@ struct LoadOptions {
     bool verify = true;
 };
 
+// Any number of threads may use it.
 class Bundle {
 public:
     // Verifies and loads the bundle in a directory. Throws errors of the bundle, the machine and of usage.
     static std::unique_ptr<Bundle> load(const std::string &directory, const LoadOptions &options);
     ~Bundle();
 
+    const Manifest &manifest() const { return manifest_; }
+    const std::string &level() const { return level_; }
     // Most phonemes of one utterance: the model's limit or that of the largest bucket.
     size_t max_phonemes() const;
+    Capabilities capabilities();
+    // Returns the parts of a request for a text, as `BundledText::parts` does, for any thread.
+    NextRequest text_parts(const TextInput &input, const Request &request, const Capabilities &capabilities);
 
+    // Speaks an utterance. Throws what `Synthesiser::synthesise` does, and MISSING_STAGES_ERROR of a partial bundle.
+    Spoken synthesise(const Utterance &utterance, const CancelCheck &check);
     // Throws MISSING_STAGES_ERROR if this is a partial bundle.
     void require_all_stages() const;
 
-    // A number that `cancel` changes: a call that began with another one is cancelled.
-    uint64_t epoch() const { return epoch_; }
-    void cancel() { epoch_++; }
-
-    BundleFiles files;
-    Manifest manifest;
-    CpuLevel level;
-    std::mutex mutex;  // held by whoever reads voices or speaks
+    // Returns a check that throws CANCELLED once `cancel` was called after this.
+    CancelCheck cancel_check() const;
+    void cancel() { cancellations_++; }
 
 private:
-    Bundle(const std::string &directory) : files(directory) {}
+    explicit Bundle(const std::string &directory) : files_(directory) {}
+    void verify(const LoadOptions &options, int threads);
+    void start(int threads);
 
-    std::atomic<uint64_t> epoch_{0};
-    std::unique_ptr<Mapping> parameters_;
+    BundleFiles files_;
+    Manifest manifest_;
+    std::string level_;
+    std::atomic<uint64_t> cancellations_{0};
+    std::unique_ptr<VoiceTables> voice_tables_;
+    std::mutex text_mutex_;
+    std::unique_ptr<BundledText> text_;
+    std::unique_ptr<Mapping> mapping_;
     std::unique_ptr<Worker> worker_;
+    std::map<std::string, Any> parameters_;
     std::map<std::string, StageRunner> stages_;
-
-public:
-    std::unique_ptr<VoiceTables> voices;
-    std::unique_ptr<Synthesiser> synthesiser;
 };
 
 }  // namespace kokoro

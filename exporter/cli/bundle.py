@@ -52,6 +52,9 @@ def bundle(
     languages: Annotated[
         str, typer.Option(help="Languages whose text the bundle can speak, joined by commas, or none.")
     ] = "en-us,en-gb,it",
+    native: Annotated[
+        bool, typer.Option("--native", help="Add libkokoro and its header, for apps without Python.")
+    ] = False,
     runtime_library: Annotated[
         Path | None,
         typer.Option(
@@ -100,6 +103,7 @@ def bundle(
         text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
         frame_buckets=lengths("--frame-buckets", frame_buckets) or None,
         languages=() if languages == "none" else tuple(parts(languages)),
+        native=native,
         runtime_library=runtime_library,
         jobs=jobs or default_workers(),
         cache=None if no_cache else cache_dir or directories.libraries(),

@@ -73,6 +73,8 @@ class ExportOptions:
     """None takes `FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` for a decoder on a GPU."""
     languages: tuple[str, ...] = LANGUAGES
     """Languages whose text the bundle turns into phonemes."""
+    native: bool = False
+    """Put the native runtime into the bundle, for apps without Python."""
     runtime_library: Path | None = None
     """TVM's runtime for the target, or the wheel that holds it; None takes this machine's, or fetches it."""
     jobs: int = 1

@@ -23,9 +23,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from filelock import FileLock
+
 from exporter import directories
 from exporter.compiler.link import LinkerMissingError, LinkError
 from exporter.compiler.targets import Target, find_target
+from runtime_min import __version__
 from runtime_min.threads import usable_cores
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,7 +70,7 @@ _FLAGS = (
 _OPTIMISED = ("-Os",)
 _SANITISED = ("-O1", "-g", "-fno-omit-frame-pointer")
 _OWN_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers")
-_LINKED = ("-shared", "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,now", "-Wl,-z,relro")
+_LINKED = ("-shared", "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,now", "-Wl,-z,nodelete")
 
 
 class _Object(NamedTuple):
@@ -91,14 +94,18 @@ def build_library(target: Target, output: Path, sanitisers: Sequence[str] = ()) 
         LinkerMissingError: zig is not installed, or links no such library.
         LinkError: the compiler or the linker failed.
     """
+    if not HEADER.is_file():
+        raise LinkerMissingError(
+            f"The sources of the native runtime are not at {SOURCES}: run the exporter from a checkout."
+        )
     if target.name not in TARGETS:
         raise LinkerMissingError(
             f"There is no native runtime for {target.name}: expected one of {', '.join(TARGETS)}."
         )
     if importlib.util.find_spec("ziglang") is None:
         raise LinkerMissingError(
-            "The native runtime needs zig: install it with pip install 'kokoro-export[cross]', or leave it "
-            "out with --no-native."
+            "The native runtime needs zig: install it with pip install 'kokoro-export[cross]', or leave "
+            "out --native."
         )
     compiler = [*_ZIG, "c++", "-target", target.zig_target]
     flags = (
@@ -108,14 +115,15 @@ def build_library(target: Target, output: Path, sanitisers: Sequence[str] = ()) 
     )
     if not sanitisers:
         flags = (*flags, "-fno-sanitize=all")
-    with ThreadPoolExecutor(len(usable_cores())) as pool:
+    # Two processes that build at once would compile everything twice.
+    directories.make_private(_cache())
+    with FileLock(_cache() / "lock"), ThreadPoolExecutor(len(usable_cores())) as pool:
         objects = list(pool.map(lambda each: _compile(compiler, each), _objects(flags)))
     strip = () if sanitisers else ("-s",)
     sanitised = [flag for flag in flags if "sanitize" in flag]
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
         made = Path(place, LIBRARY)
         arguments = [*_LINKED, *strip, *sanitised, f"-Wl,--version-script={_EXPORTED}", "-o", str(made)]
-        # The name is in the library, so the one of the file in the cache must not be.
         _run([*compiler, *arguments, f"-Wl,-soname,{LIBRARY}", *map(str, objects), "-ldl", "-lm"])
         shutil.copyfile(made, output)
 
@@ -130,6 +138,8 @@ def _objects(flags: tuple[str, ...]) -> Iterable[_Object]:
     included = sorted(path for path in SOURCES.rglob("*") if path.suffix in (".h", ".inc", ".bin"))
     include = (ffi / "include", ffi / "3rdparty" / "dlpack" / "include")
     own = (*_OWN_WARNINGS, *(f"-isystem{path}" for path in include))
+    named = {"KOKORO_TVM_VERSION": importlib.metadata.version("apache-tvm"), "KOKORO_VERSION": __version__}
+    own += tuple(f'-D{name}="{version}"' for name, version in named.items())
     facts = json.dumps([versions, _hashed(included)])
     yield from (_Object(path, (*flags, *own), facts) for path in sorted(SOURCES.rglob("*.cpp")))
     # TVM includes the missing headers from folders one and two above its own.
@@ -161,13 +171,18 @@ def _compile(compiler: list[str], wanted: _Object) -> Path:
     flags = [_without(flag, places) for flag in wanted.flags]
     content = hashlib.sha256(wanted.source.read_bytes()).hexdigest()
     key = json.dumps([compiler[-1], source, flags, wanted.facts, content])
-    stored = directories.cache() / "native" / f"{hashlib.sha256(key.encode()).hexdigest()}.o"
+    stored = _cache() / f"{hashlib.sha256(key.encode()).hexdigest()}.o"
     if directories.read_stored(stored) is None:
         with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
             made = Path(place, "made.o")
             _run([*compiler, *wanted.flags, *mapped, "-c", str(wanted.source), "-o", str(made)])
             directories.store(stored, made.read_bytes())
     return stored
+
+
+def _cache() -> Path:
+    """Returns the directory of object files."""
+    return directories.cache() / "native"
 
 
 def _without(flag: str, places: Iterable[str]) -> str:

@@ -4,53 +4,40 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "blocks.h"
+#include "file_content.h"
 #include "manifest.h"
 
 namespace kokoro {
 
-// The memory of a whole file, mapped copy-on-write.
-class Mapping {
-public:
-    Mapping(int descriptor, size_t size);
-    ~Mapping();
-    Mapping(const Mapping &) = delete;
-    Mapping &operator=(const Mapping &) = delete;
-
-    char *data() const { return data_; }
-
-private:
-    char *data_ = nullptr;
-    size_t size_;
-};
-
 class BundleFiles {
 public:
-    // Opens the directory. Throws MISSING_FILE_ERROR or UNREADABLE_FILE_ERROR.
+    // Opens the directory; a link to it is followed, this once. Throws MISSING_FILE_ERROR or UNREADABLE_FILE_ERROR.
     explicit BundleFiles(const std::string &directory);
-    ~BundleFiles();
 
-    // Returns the manifest's bytes. Throws MISSING_FILE_ERROR and other bundle errors.
-    std::string read_manifest();
+    // Returns the manifest's bytes, and of a file that is too large its beginning. Throws bundle errors.
+    std::string read_manifest() const;
 
     // Takes the manifest's list of files, which all that follows goes by.
     void expect(const Manifest &manifest);
 
-    // Compares every listed file's kind, size and SHA-256 on several threads. The files `hold` are kept in memory
-    // until they are read, and the file `keep` stays open.
+    // Compares every listed file's kind, size and SHA-256 on several threads. The files `hold` stay in memory until
+    // they are read, and the file `keep` stays open. Throws bundle errors.
     void verify(int threads, const std::string &keep, const std::set<std::string> &hold);
 
-    // Returns a whole file, whose digest was compared with that of the bytes that are returned.
+    // Returns a whole file, whose digest was compared with that of the bytes that are returned. Throws
+    // CHANGED_FILE_ERROR if it was verified before and differs now, and other bundle errors.
     std::string read(const std::string &path);
 
-    // Returns the memory of a whole file; it stays open.
+    // Returns the memory of a whole file; it stays open. Throws bundle errors.
     std::unique_ptr<Mapping> map(const std::string &path);
 
-    // Throws CHANGED_FILE_ERROR if somebody has written to the mapped file.
+    // Throws CHANGED_FILE_ERROR if somebody has written to the mapped file: touching a page that it no longer has
+    // would end the process.
     void check_unchanged();
 
     // Returns true if the path leads to another directory than when this one was opened.
@@ -60,23 +47,38 @@ public:
     void release_directory();
 
     // Returns the path of a file for messages.
-    std::string place(const std::string &path) const;
+    std::string place(const std::string &path) const { return directory_ + "/" + path; }
 
 private:
-    struct Opened;
+    struct Opened {
+        Descriptor descriptor;
+        int64_t size;
+        int64_t changed;  // time in nanoseconds
+    };
 
-    Opened open_regular(const std::string &path) const;
-    std::string content(const std::string &path) const;
-    void check_contents() const;
-    void compare_block(const FileEntry &entry, const Block &block) const;
+    template <class Function>
+    auto typed(const std::string &path, Function function) const;
+    [[noreturn]] void fail(const std::string &path, const SystemError &failure) const;
     [[noreturn]] void changed(const std::string &path) const;
 
+    Opened open_regular(const std::string &path) const;
+    Opened state_of(Descriptor descriptor, const std::string &path) const;
+    std::string content(const std::string &path) const;
+    void check_contents() const;
+    void check_size(const FileEntry &entry, int64_t found) const;
+    void compare_block(const FileEntry &entry, const Block &block, const Opened &opened) const;
+    void compare(const std::string &name, const std::string &expected, const std::string &found) const;
+    int directory() const;
+    std::string path_in_directory(const std::string &path) const;
+
     std::string directory_;  // as the caller gave it
-    std::string place_;      // without links
-    int root_ = -1;          // the directory until it is released
+    std::string place_;      // leads to the directory even if a link to it changes
+    Descriptor root_;        // the directory until it is released
     std::map<std::string, FileEntry> entries_;
     Blocks blocks_;
-    std::map<std::string, std::unique_ptr<Opened>> opened_;
+    std::string mapped_;  // the path of the file that stays open
+    Opened opened_;
+    std::mutex mutex_;  // of what is held
     std::map<std::string, std::string> held_;
     bool verified_ = false;
 };

@@ -15,6 +15,9 @@ namespace kokoro {
 
 constexpr char MANIFEST_NAME[] = "manifest.msgpack";
 constexpr int64_t ALIGNMENT = 64;  // generated code assumes that every tensor starts at a multiple of it
+constexpr char SCALES[] = "_scales";  // ends the name of the tensor of scales, after the name of the weight
+constexpr char DEVICES_REQUIRED[] = "devices";      // required by bundles with stages on other devices than the CPU
+constexpr char PRECISION_REQUIRED[] = "precision";  // by those with parameters or voices in smaller forms
 
 struct Library {
     std::string level;
@@ -32,12 +35,16 @@ struct Stage : StageSignature {
     std::vector<Library> buckets(const std::string &of_level) const;
 };
 
+// Returns the bytes of one element of a type.
+int64_t item_size(const std::string &dtype);
+
 struct Tensor {
     std::string name;
     std::string dtype;
     std::vector<int64_t> shape;
     int64_t offset;
     int64_t bytes;
+    std::string layout;
 };
 
 struct Voice {
@@ -88,8 +95,8 @@ struct Manifest {
     std::map<std::string, int64_t> voice_ranks;
 
     bool requires_of_reader(const std::string &name) const;
-    // Returns the paths of all code that is loaded for a CPU level.
-    std::set<std::string> loaded_files(const std::string &level) const;
+    // Returns the paths of all libraries that are loaded for a CPU level.
+    std::set<std::string> stage_files(const std::string &level) const;
 };
 
 }  // namespace kokoro

@@ -68,6 +68,7 @@ typedef enum kokoro_error {
     KOKORO_MANIFEST_DIGEST_ERROR = 410,
     KOKORO_MODEL_OUTPUT_ERROR = 411,
     KOKORO_TEXT_DATA_ERROR = 412,
+    KOKORO_SCALES_ERROR = 413, /* a scale of weights is not a positive number */
 
     KOKORO_MACHINE_ERROR = 500, /* 5xx: the bundle is for another machine, or this one lacks something */
     KOKORO_PLATFORM_ERROR = 501,

@@ -5,12 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "../format/signatures.h"
 #include "words.h"
 
 namespace kokoro {
-
-constexpr int SAMPLE_RATE = 24'000;
-constexpr int64_t SAMPLES_PER_FRAME = 600;
 
 // A phoneme or word and its time, in seconds from the beginning of the whole speech.
 struct Timing {

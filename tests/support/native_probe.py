@@ -12,7 +12,10 @@ from exporter.native import build
 from tests.support.paths import ROOT
 
 SOURCES = ROOT / "tests" / "runtime_native"
-_PARTS = ("speech", "text", "output", "utf8.cpp", "model/blend.cpp")
+_PARTS = (
+    *("speech", "text", "output", "utf8.cpp", "model/blend.cpp", "model/noise.cpp", "engine/machine.cpp"),
+    "format/sha256.cpp",
+)
 
 
 class Probe:

@@ -165,13 +165,16 @@ REPLACED: list[tuple[str, Any, str]] = [
 ]
 
 
+def keys_of(place: str) -> list[str | int]:
+    return [int(key) if key.isdigit() else key for key in re.findall(r"[a-z_0-9]+", place)]
+
+
 @pytest.mark.parametrize(("place", "value", "expected"), REPLACED)
 def test_every_wrong_value_is_refused_by_place(
     raw: dict[str, Any], place: str, value: Any, expected: str
 ) -> None:
-    keys = [int(key) if key.isdigit() else key for key in re.findall(r"[a-z_0-9]+", place)]
     with pytest.raises(ManifestError, match=f"{re.escape(place)}: expected {expected}"):
-        parse_manifest(changed(raw, assign(*keys, value)))
+        parse_manifest(changed(raw, assign(*keys_of(place), value)))
 
 
 @pytest.mark.parametrize("dtype", PARAMETER_SIZES)

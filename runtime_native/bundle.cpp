@@ -1,0 +1,177 @@
+#include "bundle.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "engine/machine.h"
+#include "errors.h"
+#include "format/parse.h"
+#include "format/sha256.h"
+#include "model/tokens.h"
+#include "threads.h"
+#include "utf8.h"
+
+namespace kokoro {
+
+namespace {
+
+void check_pin(const std::string &manifest, const std::string &pinned) {
+    std::string expected = pinned, found = sha256_of(manifest);
+    for (char &each : expected) each |= each >= 'A' && each <= 'F' ? 0x20 : 0;
+    if (found != expected) {
+        throw Error(KOKORO_MANIFEST_DIGEST_ERROR,
+                    "manifest.msgpack has SHA-256 " + found + ", pinned is " + pinned + ": this is another bundle than "
+                    "the one you trust; fetch that one again or pin this one.");
+    }
+}
+
+// This library has no part of TVM's runtime for devices.
+void check_devices(const Manifest &manifest) {
+    for (const Stage &stage : manifest.stages) {
+        if (stage.device == "cpu") continue;
+        throw Error(KOKORO_DEVICE_ERROR, "The stage '" + stage.name + "' of this bundle computes on " + stage.device +
+                                             ", and this library computes on the CPU only: use a bundle that was "
+                                             "exported for the CPU.");
+    }
+}
+
+// Returns true if every value is a positive finite number.
+bool all_positive(const Tensor &tensor, const char *data) {
+    for (int64_t at = 0, size = item_size(tensor.dtype); at < tensor.bytes; at += size) {
+        uint64_t bits = 0;
+        std::memcpy(&bits, data + at, size);
+        bool negative = bits >> (8 * size - 1);
+        uint64_t infinity = tensor.dtype == "float16" ? 0x7C00 : tensor.dtype == "float32" ? 0x7F800000 : UINT64_MAX;
+        if (negative || bits == 0 || bits >= infinity) return false;
+    }
+    return true;
+}
+
+// Checks the scales of weights of int8: another one would be heard, at best.
+void check_scales(const std::vector<Tensor> &tensors, const char *data) {
+    std::set<std::string> scales;
+    for (const Tensor &tensor : tensors) {
+        if (tensor.dtype == "int8") scales.insert(tensor.name + SCALES);
+    }
+    for (const Tensor &tensor : tensors) {
+        if (!scales.count(tensor.name) || all_positive(tensor, data + tensor.offset)) continue;
+        throw Error(KOKORO_SCALES_ERROR, "The scales '" + tensor.name + "' should be positive finite numbers and are "
+                                         "not: export the bundle again.");
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<Bundle> Bundle::load(const std::string &directory, const LoadOptions &options) {
+    const int threads = choose_threads(options.threads);
+    for (;;) {
+        std::unique_ptr<Bundle> bundle(new Bundle(directory));
+        try {
+            bundle->verify(options, threads);
+            bundle->start(threads);
+            return bundle;
+        } catch (const Error &failure) {
+            // The files of a bundle vanish while another one takes its place, and then that one is loaded.
+            if (failure.code / 100 != KOKORO_BUNDLE_ERROR / 100 || !bundle->files_.replaced()) throw;
+        }
+    }
+}
+
+// Checks everything before anything is loaded.
+void Bundle::verify(const LoadOptions &options, int threads) {
+    std::string data = files_.read_manifest();
+    if (options.manifest_sha256) check_pin(data, *options.manifest_sha256);
+    manifest_ = parse_manifest(data);
+    files_.expect(manifest_);
+    Machine machine = this_machine();
+    check_target(manifest_.target, machine);
+    level_ = choose_level(manifest_.target.levels, machine.features, options.level).name;
+    if (options.verify) files_.verify(threads, manifest_.parameter_file, manifest_.stage_files(level_));
+    check_devices(manifest_);
+    check_tvm(manifest_);
+}
+
+// Maps the parameters and loads the libraries.
+void Bundle::start(int threads) {
+    int64_t bytes = 0;
+    for (const Tensor &tensor : manifest_.tensors) bytes += tensor.bytes;
+    check_memory(bytes, threads);
+    voice_tables_ = std::make_unique<VoiceTables>(files_, manifest_);
+    if (bytes) {
+        mapping_ = files_.map(manifest_.parameter_file);
+        check_scales(manifest_.tensors, mapping_->data());
+    }
+    for (const Tensor &tensor : manifest_.tensors) {
+        parameters_.emplace(tensor.name, wrap_memory(mapping_->data() + tensor.offset, tensor.dtype, tensor.shape));
+    }
+    worker_ = std::make_unique<Worker>(threads);
+    for (const Stage &stage : manifest_.stages) {
+        stages_.emplace(std::piecewise_construct, std::forward_as_tuple(stage.name),
+                        std::forward_as_tuple(stage, level_, files_, parameters_, *worker_));
+    }
+    files_.release_directory();
+}
+
+Bundle::~Bundle() {
+    // What the worker is computing ends before its libraries are gone.
+    stages_.clear();
+    worker_.reset();
+}
+
+size_t Bundle::max_phonemes() const {
+    int64_t most = manifest_.max_phonemes;
+    for (const auto &entry : stages_) {
+        if (entry.second.axis() == "tokens") most = std::min(most, entry.second.capacity() - BOUNDARIES);
+    }
+    return most;
+}
+
+Capabilities Bundle::capabilities() {
+    std::set<char32_t> vocabulary;
+    for (const auto &entry : manifest_.vocabulary) {
+        std::u32string phoneme = decode_utf8(entry.first);
+        if (phoneme.size() == 1) vocabulary.insert(phoneme[0]);
+    }
+    auto table = [this](const std::string &name) -> const std::vector<float> & { return voice_tables_->table(name); };
+    Voices voices{voice_tables_->names(), static_cast<size_t>(2 * manifest_.style), table};
+    auto style = [voices](const std::string &voice, size_t phonemes) { return style_row(voices, voice, phonemes); };
+    return {style, vocabulary, max_phonemes()};
+}
+
+NextRequest Bundle::text_parts(const TextInput &input, const Request &request, const Capabilities &capabilities) {
+    std::lock_guard<std::mutex> lock(text_mutex_);
+    if (!text_) {
+        std::set<std::string> listed;
+        for (const FileEntry &entry : manifest_.files) listed.insert(entry.path);
+        auto read = [this](const std::string &path) { return files_.read(path); };
+        text_ = std::make_unique<BundledText>(manifest_.extensions, std::move(listed), read);
+    }
+    return [this, parts = text_->parts(input, request, capabilities)] {
+        std::lock_guard<std::mutex> next(text_mutex_);
+        return parts();
+    };
+}
+
+Spoken Bundle::synthesise(const Utterance &utterance, const CancelCheck &check) {
+    require_all_stages();
+    return Synthesiser(stages_, manifest_).synthesise(utterance, check);
+}
+
+void Bundle::require_all_stages() const {
+    size_t all = signatures(1, 1, manifest_.requires_of_reader(DEVICES_REQUIRED)).size();
+    if (stages_.size() == all) return;
+    throw Error(KOKORO_MISSING_STAGES_ERROR, "This is a partial bundle with " + std::to_string(stages_.size()) +
+                                                 " of " + std::to_string(all) + " stages. Export without --stages "
+                                                 "to get a complete bundle.");
+}
+
+CancelCheck Bundle::cancel_check() const {
+    return [this, before = cancellations_.load()] {
+        if (cancellations_ != before) {
+            throw Error(KOKORO_CANCELLED, "The speech was cancelled before its end: ask again to hear the rest.");
+        }
+    };
+}
+
+}  // namespace kokoro

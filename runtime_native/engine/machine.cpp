@@ -1,0 +1,155 @@
+#include "machine.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "../errors.h"
+
+namespace kokoro {
+
+namespace {
+
+constexpr int64_t LIBRARIES = 64 << 20;  // bytes of address space that TVM takes at most, without parameters
+constexpr int64_t STACK = 8 << 20;       // of a thread, as most systems have it
+
+std::string lower(std::string text) {
+    for (char &each : text) each |= each >= 'A' && each <= 'Z' ? 0x20 : 0;
+    return text;
+}
+
+std::string os_version() {
+#if defined(_CS_GNU_LIBC_VERSION)
+    char version[64] = "";
+    // Another C library, such as musl, does not have the name.
+    return confstr(_CS_GNU_LIBC_VERSION, version, sizeof version) ? version : "";
+#else
+    return "";
+#endif
+}
+
+// Returns the numbers of a version; parts that are no numbers do not count.
+std::vector<uint64_t> numbers(const std::string &version) {
+    std::vector<uint64_t> found;
+    std::istringstream parts(version);
+    for (std::string part; std::getline(parts, part, '.');) {
+        if (part.empty() || part.find_first_not_of("0123456789") != part.npos) continue;
+        uint64_t number = 0;
+        for (char digit : part) number = std::min<uint64_t>(number * 10 + (digit - '0'), 1 << 30);
+        found.push_back(number);
+    }
+    return found;
+}
+
+std::string joined(const std::vector<std::string> &names) {
+    std::string all;
+    for (const std::string &name : names) all += (all.empty() ? "" : ", ") + name;
+    return all;
+}
+
+std::vector<std::string> lacking(const CpuLevel &level, const std::set<std::string> &features) {
+    std::vector<std::string> found;
+    for (const std::string &feature : level.features) {
+        if (!features.count(feature)) found.push_back(feature);
+    }
+    return found;
+}
+
+}  // namespace
+
+Machine this_machine() {
+    utsname name;
+    uname(&name);
+    std::string system = lower(name.sysname), machine = lower(name.machine);
+    std::ifstream cpuinfo("/proc/cpuinfo");
+    std::string text{std::istreambuf_iterator<char>(cpuinfo), {}};
+    if (text.empty()) {
+        throw Error(KOKORO_UNKNOWN_PROCESSOR_ERROR,
+                    "The processor's features cannot be read from /proc/cpuinfo: mount /proc, which containers and "
+                    "chroots may lack.");
+    }
+    return {system, machine == "amd64" ? "x86_64" : machine, os_version(), parse_cpuinfo(text)};
+}
+
+std::set<std::string> parse_cpuinfo(const std::string &text) {
+    std::set<std::string> common;
+    bool first = true;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        size_t colon = line.find(':');
+        std::string key = line.substr(0, colon);
+        key.erase(key.find_last_not_of(" \t") + 1);
+        if (colon == line.npos || (key != "flags" && key != "Features")) continue;
+        std::istringstream words(line.substr(colon + 1));
+        std::set<std::string> core{std::istream_iterator<std::string>(words), {}}, both;
+        std::set_intersection(core.begin(), core.end(), common.begin(), common.end(),
+                              std::inserter(both, both.end()));
+        // Big and little cores may differ.
+        common = first ? core : both;
+        first = false;
+    }
+    return common;
+}
+
+bool at_least(const std::string &found, const std::string &required) {
+    auto name = [](const std::string &version) { return version.substr(0, version.find(' ')); };
+    auto rest = [](const std::string &version) {
+        size_t space = version.find(' ');
+        return space == version.npos ? "" : version.substr(space + 1);
+    };
+    return name(found) == name(required) && numbers(rest(found)) >= numbers(rest(required));
+}
+
+void check_target(const Target &target, const Machine &machine) {
+    if (target.system != machine.system || target.machine != machine.machine) {
+        throw Error(KOKORO_PLATFORM_ERROR, "This bundle is for " + target.name + " (" + target.system + " on " +
+                                               target.machine + ") and this machine is " + machine.system + " on " +
+                                               machine.machine + ": export a bundle with a --target for this machine.");
+    }
+    if (!at_least(machine.os_version, target.minimum_os)) {
+        std::string found = machine.os_version.empty() ? "another C library" : machine.os_version;
+        throw Error(KOKORO_PLATFORM_ERROR, "This bundle is for " + target.name + " with " + target.minimum_os +
+                                               " or newer and this machine has " + found +
+                                               ": use a newer system or export for this one.");
+    }
+}
+
+CpuLevel choose_level(const std::vector<CpuLevel> &levels, const std::set<std::string> &features,
+                      const std::optional<std::string> &forced) {
+    std::string reasons;
+    std::vector<std::string> names;
+    for (const CpuLevel &level : levels) {
+        names.push_back(level.name);
+        if (forced && *forced != level.name) continue;
+        std::vector<std::string> missing = lacking(level, features);
+        if (missing.empty()) return level;
+        reasons += (reasons.empty() ? "" : "; ") + level.name + " needs " + joined(missing);
+    }
+    if (reasons.empty()) {
+        throw Error(KOKORO_USAGE_ERROR,
+                    "The bundle has no CPU level '" + *forced + "': it has " + joined(names) + ".");
+    }
+    throw Error(KOKORO_CPU_LEVEL_ERROR, "This processor lacks features that the bundle's libraries use: " + reasons +
+                                            ". Export with a lower --cpu-level where the target has one, or speak "
+                                            "on a newer processor.");
+}
+
+void check_memory(int64_t parameters, int threads) {
+    size_t size = parameters + threads * STACK + LIBRARIES;
+    void *memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        throw Error(KOKORO_RESOURCE_ERROR, "Mapping " + std::to_string(size) + " bytes failed (" +
+                                               std::strerror(errno) + "): free memory or raise the limits of this "
+                                               "process (ulimit), and try again.");
+    }
+    munmap(memory, size);
+}
+
+}  // namespace kokoro

@@ -1,0 +1,80 @@
+#include "native.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "../errors.h"
+
+namespace kokoro {
+
+namespace {
+
+[[noreturn]] void fail(const std::string &name) {
+    throw Error(KOKORO_RESOURCE_ERROR, "Copying " + name + " for the system's loader failed (" + std::strerror(errno) +
+                                           "): free memory or close files, and try again.");
+}
+
+void write_all(int descriptor, const std::string &content, const std::string &name) {
+    for (size_t written = 0; written < content.size();) {
+        ssize_t count = write(descriptor, content.data() + written, content.size() - written);
+        if (count < 0 && errno != EINTR) fail(name);
+        written += count < 0 ? 0 : count;
+    }
+}
+
+#if defined(__linux__)
+
+// Returns an empty file in memory, or none where the system allows none or where no path leads to it.
+Descriptor make_memory(const std::string &name) {
+    Descriptor memory(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    std::string path = "/proc/self/fd/" + std::to_string(memory.number());
+    if (memory && access(path.c_str(), F_OK)) return Descriptor();
+    return memory;
+}
+
+// Returns a path to a file in memory that is another one each time. The loader takes a path that it has loaded before
+// for the same library, and descriptors are used again.
+std::string unused_path(const Descriptor &memory) {
+    static std::atomic<uint64_t> numbers{1};
+    std::string path = "/proc/self/fd/";
+    for (uint64_t number = numbers++; number; number >>= 1) path += number & 1 ? "./" : "/";
+    return path + std::to_string(memory.number());
+}
+
+#endif
+
+}  // namespace
+
+LibraryFile::LibraryFile(const std::string &name, const std::string &content) {
+#if defined(__linux__)
+    memory_ = make_memory(name);
+    if (memory_) {
+        write_all(memory_.number(), content, name);
+        int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+        if (fcntl(memory_.number(), F_ADD_SEALS, seals)) fail(name);
+        path_ = unused_path(memory_);
+        return;
+    }
+#endif
+    const char *temporary = getenv("TMPDIR");
+    directory_ = std::string(temporary && *temporary ? temporary : "/tmp") + "/kokoro-library-XXXXXX";
+    if (!mkdtemp(directory_.data())) fail(name);
+    path_ = directory_ + "/library.so";
+    Descriptor file(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file) fail(name);
+    write_all(file.number(), content, name);
+}
+
+LibraryFile::~LibraryFile() {
+    if (directory_.empty()) return;
+    unlink(path_.c_str());
+    rmdir(directory_.c_str());
+}
+
+}  // namespace kokoro

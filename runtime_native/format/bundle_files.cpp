@@ -1,0 +1,264 @@
+#include "bundle_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <functional>
+#include <vector>
+
+#include "../errors.h"
+#include "../threads.h"
+#include "sha256.h"
+
+namespace kokoro {
+
+namespace {
+
+constexpr char ADVICE[] = "copy or export the bundle again.";
+constexpr int FILE_FLAGS = O_RDONLY | O_NONBLOCK;  // opening a pipe must not wait for its writer
+constexpr int64_t MANIFEST_BYTES = (8 << 20) + 1;  // one byte more than there may be
+
+int64_t change_time(const struct stat &status) {
+#if defined(__APPLE__)
+    return status.st_mtimespec.tv_sec * int64_t{1000000000} + status.st_mtimespec.tv_nsec;
+#else
+    return status.st_mtim.tv_sec * int64_t{1000000000} + status.st_mtim.tv_nsec;
+#endif
+}
+
+// Errors of the system of which the file is not the cause.
+bool is_shortage(int number) {
+    return number == EMFILE || number == ENFILE || number == ENOMEM || number == EAGAIN || number == EIO;
+}
+
+bool is_absent(int number) { return number == ENOENT || number == ENOTDIR || number == ENAMETOOLONG; }
+
+void check_regular(const struct stat &status, const std::string &place) {
+    if (!S_ISREG(status.st_mode)) {
+        throw Error(KOKORO_NOT_REGULAR_FILE_ERROR, place + " is a pipe, socket, device or directory; expected a "
+                                                           "regular file: " + ADVICE);
+    }
+}
+
+}  // namespace
+
+// Calls a function, and turns errors of the system into what they mean for the file.
+template <class Function>
+auto BundleFiles::typed(const std::string &path, Function function) const {
+    try {
+        return function();
+    } catch (const SystemError &failure) {
+        fail(path, failure);
+    }
+}
+
+BundleFiles::BundleFiles(const std::string &directory) : directory_(directory) {
+    try {
+        std::unique_ptr<char, void (*)(void *)> resolved(realpath(directory.c_str(), nullptr), free);
+        if (!resolved) throw SystemError{errno};
+        place_ = resolved.get();
+        root_ = Descriptor(AT_FDCWD, directory, O_RDONLY | O_DIRECTORY);
+    } catch (const SystemError &failure) {
+        if (!is_absent(failure.number)) fail("", failure);
+        throw Error(KOKORO_MISSING_FILE_ERROR,
+                    directory + " is not a bundle: expected a directory with manifest.msgpack.");
+    }
+}
+
+std::string BundleFiles::read_manifest() const {
+    Opened opened = open_regular(MANIFEST_NAME);
+    return typed(MANIFEST_NAME, [&] {
+        std::string data;
+        read_pieces(opened.descriptor, 0, MANIFEST_BYTES, [&](std::string_view piece) { data += piece; });
+        return data;
+    });
+}
+
+void BundleFiles::expect(const Manifest &manifest) {
+    for (const FileEntry &entry : manifest.files) entries_[entry.path] = entry;
+    blocks_ = Blocks::read(manifest.extensions, entries_);
+    mapped_ = manifest.parameter_file;
+}
+
+void BundleFiles::verify(int threads, const std::string &keep, const std::set<std::string> &hold) {
+    check_contents();
+    mapped_ = keep;
+    opened_ = open_regular(keep);
+    std::vector<std::function<void()>> tasks;
+    for (const auto &[path, entry] : entries_) {
+        const FileEntry &file = entry;
+        if (hold.count(path)) {
+            tasks.push_back([this, &file] {
+                std::string bytes = content(file.path);
+                std::lock_guard<std::mutex> lock(mutex_);
+                held_[file.path] = std::move(bytes);
+            });
+            continue;
+        }
+        for (const Block &block : blocks_.of(entry)) {
+            tasks.push_back([this, &file, block] {
+                if (file.path == mapped_) return compare_block(file, block, opened_);
+                compare_block(file, block, open_regular(file.path));
+            });
+        }
+    }
+    run_tasks(tasks, threads);
+    verified_ = true;
+}
+
+std::string BundleFiles::read(const std::string &path) {
+    {
+        std::lock_guard<std::mutex> lock(mutex_);
+        if (auto held = held_.extract(path)) return std::move(held.mapped());
+    }
+    try {
+        return content(path);
+    } catch (const Error &failure) {
+        bool differs = failure.code == KOKORO_DAMAGED_FILE_ERROR || failure.code == KOKORO_MISSING_FILE_ERROR ||
+                       failure.code == KOKORO_NOT_REGULAR_FILE_ERROR;
+        if (verified_ && differs) changed(path);
+        throw;
+    }
+}
+
+std::string BundleFiles::content(const std::string &path) const {
+    const FileEntry &entry = entries_.at(path);
+    Opened opened = open_regular(path);
+    std::string bytes;
+    typed(path, [&] {
+        // One byte more than there should be shows that the file grew.
+        read_pieces(opened.descriptor, 0, entry.bytes + 1, [&](std::string_view piece) { bytes += piece; });
+    });
+    compare(path, entry.sha256, sha256_of(bytes));
+    return bytes;
+}
+
+std::unique_ptr<Mapping> BundleFiles::map(const std::string &path) {
+    const FileEntry &entry = entries_.at(path);
+    if (!opened_.descriptor) opened_ = open_regular(path);
+    return typed(path, [&] {
+        check_size(entry, state_of(Descriptor(), path).size);
+        return std::make_unique<Mapping>(opened_.descriptor, entry.bytes);
+    });
+}
+
+void BundleFiles::check_unchanged() {
+    if (!opened_.descriptor) return;
+    // Before the content: what is written while that is read is noticed next time.
+    Opened state = state_of(Descriptor(), mapped_);
+    if (state.size == opened_.size && state.changed == opened_.changed) return;
+    const FileEntry &entry = entries_.at(mapped_);
+    try {
+        check_size(entry, state.size);
+        for (const Block &block : blocks_.of(entry)) compare_block(entry, block, opened_);
+    } catch (const Error &failure) {
+        if (failure.code == KOKORO_DAMAGED_FILE_ERROR) changed(mapped_);
+        throw;
+    }
+    opened_.changed = state.changed;
+}
+
+bool BundleFiles::replaced() const {
+    struct stat now, before;
+    return root_ && !stat(directory_.c_str(), &now) && !fstat(root_.number(), &before) &&
+           (now.st_dev != before.st_dev || now.st_ino != before.st_ino);
+}
+
+void BundleFiles::release_directory() {
+    root_ = Descriptor();
+    held_.clear();
+}
+
+void BundleFiles::check_contents() const {
+    std::string missing;
+    std::vector<std::pair<const FileEntry *, struct stat>> found;
+    for (const auto &[path, entry] : entries_) {
+        struct stat status;
+        if (!fstatat(directory(), path_in_directory(path).c_str(), &status, 0)) {
+            found.emplace_back(&entry, status);
+        } else if (is_absent(errno)) {
+            missing += (missing.empty() ? "" : ", ") + path;
+        } else {
+            fail(path, {errno});
+        }
+    }
+    if (!missing.empty()) {
+        throw Error(KOKORO_MISSING_FILE_ERROR, "The bundle " + directory_ + " lacks " + missing + ": " + ADVICE);
+    }
+    for (const auto &[entry, status] : found) {
+        check_regular(status, place(entry->path));
+        check_size(*entry, status.st_size);
+    }
+}
+
+BundleFiles::Opened BundleFiles::open_regular(const std::string &path) const {
+    struct stat status;
+    // Opening a device may have effects; a pipe may have come since.
+    if (!fstatat(directory(), path_in_directory(path).c_str(), &status, 0)) check_regular(status, place(path));
+    return state_of(typed(path, [&] { return Descriptor(directory(), path_in_directory(path), FILE_FLAGS); }), path);
+}
+
+// Returns the state of a file that was just opened, or without one of that which stays open.
+BundleFiles::Opened BundleFiles::state_of(Descriptor descriptor, const std::string &path) const {
+    struct stat status;
+    if (fstat((descriptor ? descriptor : opened_.descriptor).number(), &status)) fail(path, {errno});
+    check_regular(status, place(path));
+    return {std::move(descriptor), status.st_size, change_time(status)};
+}
+
+int BundleFiles::directory() const { return root_ ? root_.number() : AT_FDCWD; }
+
+std::string BundleFiles::path_in_directory(const std::string &path) const {
+    return root_ ? path : place_ + "/" + path;
+}
+
+void BundleFiles::check_size(const FileEntry &entry, int64_t found) const {
+    if (found != entry.bytes) {
+        throw Error(KOKORO_DAMAGED_FILE_ERROR, place(entry.path) + " should have " + std::to_string(entry.bytes) +
+                                                   " bytes and has " + std::to_string(found) + ": " + ADVICE);
+    }
+}
+
+void BundleFiles::compare_block(const FileEntry &entry, const Block &block, const Opened &opened) const {
+    // One byte more than there should be shows that the file grew.
+    int64_t most = block.bytes + (block.number == block.last);
+    std::string found = typed(entry.path, [&] { return sha256_of_file(opened.descriptor, block.start, most); });
+    std::string part;
+    if (block.last > 1) part = ", block " + std::to_string(block.number) + " of " + std::to_string(block.last) + ",";
+    compare(entry.path + part, block.sha256, found);
+}
+
+void BundleFiles::compare(const std::string &name, const std::string &expected, const std::string &found) const {
+    if (found != expected) {
+        throw Error(KOKORO_DAMAGED_FILE_ERROR,
+                    place(name) + " should have SHA-256 " + expected + ", has " + found + ": " + ADVICE);
+    }
+}
+
+void BundleFiles::fail(const std::string &path, const SystemError &failure) const {
+    if (is_shortage(failure.number)) {
+        throw Error(KOKORO_RESOURCE_ERROR,
+                    "Reading " + place(path) + " failed (" + failure.reason() +
+                        "). The cause is this machine, not the bundle: free memory, close files, raise the limits "
+                        "of this process (ulimit) or check the disk, and try again.");
+    }
+    if (!is_absent(failure.number)) {
+        throw Error(KOKORO_UNREADABLE_FILE_ERROR,
+                    place(path) + " cannot be read (" + failure.reason() + "): correct that, or " + ADVICE);
+    }
+    if (path == MANIFEST_NAME) {
+        throw Error(KOKORO_MISSING_FILE_ERROR, "There is no " + place(path) + ": " + directory_ + " is not a bundle.");
+    }
+    throw Error(KOKORO_MISSING_FILE_ERROR, "The bundle " + directory_ + " lacks " + path + ": " + ADVICE);
+}
+
+void BundleFiles::changed(const std::string &path) const {
+    throw Error(KOKORO_CHANGED_FILE_ERROR,
+                place(path) + " was removed, replaced or written to while the bundle was open: expected the file that "
+                              "was checked. Load the bundle again, and replace bundles by renaming directories.");
+}
+
+}  // namespace kokoro

@@ -1,0 +1,236 @@
+// The C interface. No exception leaves it.
+#include "include/kokoro.h"
+
+#include <atomic>
+#include <exception>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "bundle.h"
+#include "engine/floating_point.h"
+#include "errors.h"
+#include "output/audio_file.h"
+#include "speech/stream.h"
+#include "utf8.h"
+
+using kokoro::Error;
+
+struct kokoro_bundle {
+    std::unique_ptr<kokoro::Bundle> bundle;
+};
+
+namespace {
+
+thread_local std::string last_error;
+
+kokoro_error fail(kokoro_error code, const char *message) {
+    try {
+        last_error = message;
+    } catch (const std::bad_alloc &) {
+        last_error.clear();
+    }
+    return code;
+}
+
+// Calls a function and returns what it threw as a code.
+template <class Function>
+kokoro_error guarded(Function function) noexcept {
+    try {
+        kokoro::FloatingPointMode mode;
+        function();
+        return KOKORO_OK;
+    } catch (const Error &failure) {
+        return fail(failure.code, failure.what());
+    } catch (const std::bad_alloc &) {
+        return fail(KOKORO_RESOURCE_ERROR, "This machine is out of memory: free some, and try again.");
+    } catch (const std::system_error &failure) {
+        return fail(KOKORO_RESOURCE_ERROR, failure.what());
+    } catch (const std::exception &failure) {
+        return fail(KOKORO_INTERNAL_ERROR, failure.what());
+    } catch (...) {
+        return fail(KOKORO_INTERNAL_ERROR, "An unknown error occurred: please report this.");
+    }
+}
+
+void require(bool given, const char *argument) {
+    if (given) return;
+    throw Error(KOKORO_ARGUMENT_TYPE_ERROR, std::string("The argument '") + argument + "' must not be NULL.");
+}
+
+// Refuses a struct that another version of the header describes, or whose size was not set.
+template <class Struct>
+void check_size(const Struct *given, const char *argument) {
+    require(given, argument);
+    if (given->size == sizeof(Struct)) return;
+    throw Error(KOKORO_ARGUMENT_TYPE_ERROR,
+                std::string("The field 'size' of '") + argument + "' must be " + std::to_string(sizeof(Struct)) +
+                    ", found " + std::to_string(given->size) + ": set it to the sizeof of the struct.");
+}
+
+kokoro::Plans plans_of(kokoro::Bundle &bundle, const kokoro_request *given, bool whole) {
+    check_size(given, "request");
+    require(given->input, "input");
+    bundle.require_all_stages();
+    kokoro::Request request;
+    request.voice = given->voice ? given->voice : "af_heart";
+    request.speed = given->speed == 0 ? 1 : given->speed;
+    request.seed = given->seed;
+    request.sentence_pause = given->sentence_pause;
+    request.clause_pause = given->clause_pause;
+    request.trim = given->trim;
+    kokoro::Capabilities capabilities = bundle.capabilities();
+    std::u32string input = kokoro::decode_utf8(given->input);
+    if (given->text || given->ssml) {
+        kokoro::TextInput text{input, given->ssml != 0, given->skip_emoji != 0, {}};
+        if (given->language) text.language = given->language;
+        return kokoro::Plans(capabilities, bundle.text_parts(text, request, capabilities), whole);
+    }
+    request.segments.emplace_back();
+    request.segments[0].phonemes = input;
+    auto once = [next = std::optional(request)]() mutable { return std::exchange(next, std::nullopt); };
+    return kokoro::Plans(capabilities, once, whole);
+}
+
+// What a kokoro_audio points to.
+class OwnedAudio : public kokoro_audio {
+public:
+    explicit OwnedAudio(kokoro::Audio audio) : kokoro_audio{}, audio_(std::move(audio)) {
+        text_ = kokoro::encode_utf8(audio_.phonemes);
+        texts_.reserve(audio_.tokens.size() + audio_.words.size());
+        samples = audio_.samples.data();
+        sample_count = audio_.samples.size();
+        sample_rate = kokoro::SAMPLE_RATE;
+        start = audio_.start;
+        phonemes = text_.c_str();
+        tokens = timings(audio_.tokens, tokens_);
+        token_count = tokens_.size();
+        words = timings(audio_.words, words_);
+        word_count = words_.size();
+        durations = audio_.durations.data();
+        duration_count = audio_.durations.size();
+    }
+
+private:
+    const kokoro_timing *timings(const std::vector<kokoro::Timing> &from, std::vector<kokoro_timing> &to) {
+        for (const kokoro::Timing &each : from) {
+            texts_.push_back(kokoro::encode_utf8(each.text));
+            to.push_back({texts_.back().c_str(), each.start, each.end});
+        }
+        return to.data();
+    }
+
+    kokoro::Audio audio_;
+    std::string text_;
+    std::vector<std::string> texts_;
+    std::vector<kokoro_timing> tokens_, words_;
+};
+
+}  // namespace
+
+extern "C" {
+
+const char *kokoro_version(void) { return KOKORO_VERSION; }
+
+const char *kokoro_last_error(void) { return last_error.c_str(); }
+
+kokoro_error kokoro_load(const char *directory, const kokoro_options *options, kokoro_bundle **bundle) {
+    return guarded([&] {
+        require(directory, "directory");
+        require(bundle, "bundle");
+        *bundle = nullptr;
+        kokoro::LoadOptions chosen;
+        if (options) {
+            check_size(options, "options");
+            chosen.threads = options->threads;
+            if (options->level) chosen.level = options->level;
+            if (options->manifest_sha256) chosen.manifest_sha256 = options->manifest_sha256;
+            chosen.verify = !options->skip_verify;
+        }
+        *bundle = new kokoro_bundle{kokoro::Bundle::load(directory, chosen)};
+    });
+}
+
+void kokoro_free(kokoro_bundle *bundle) {
+    if (!bundle) return;
+    bundle->bundle->cancel();
+    guarded([&] { delete bundle; });
+}
+
+const char *kokoro_model_name(const kokoro_bundle *bundle) { return bundle->bundle->manifest().model.c_str(); }
+
+int kokoro_is_synthetic(const kokoro_bundle *bundle) { return bundle->bundle->manifest().synthetic; }
+
+const char *kokoro_level(const kokoro_bundle *bundle) { return bundle->bundle->level().c_str(); }
+
+size_t kokoro_max_phonemes(const kokoro_bundle *bundle) { return bundle->bundle->max_phonemes(); }
+
+size_t kokoro_voice_count(const kokoro_bundle *bundle) { return bundle->bundle->manifest().voices.size(); }
+
+const char *kokoro_voice_name(const kokoro_bundle *bundle, size_t index) {
+    const auto &voices = bundle->bundle->manifest().voices;
+    return index < voices.size() ? voices[index].name.c_str() : nullptr;
+}
+
+kokoro_error kokoro_check(kokoro_bundle *bundle, const kokoro_request *request) {
+    return guarded([&] {
+        require(bundle, "bundle");
+        kokoro::Plans plans = plans_of(*bundle->bundle, request, true);
+        while (plans.next()) {
+        }
+    });
+}
+
+kokoro_error kokoro_synthesize(kokoro_bundle *bundle, const kokoro_request *request, kokoro_audio **audio) {
+    return guarded([&] {
+        require(bundle, "bundle");
+        require(audio, "audio");
+        *audio = nullptr;
+        kokoro::Bundle &speaker = *bundle->bundle;
+        auto check = speaker.cancel_check();
+        auto synthesise = [&](const kokoro::Utterance &utterance) { return speaker.synthesise(utterance, check); };
+        kokoro::Speech speech(plans_of(speaker, request, true), synthesise);
+        kokoro::Audio whole = *speech.next();
+        while (auto piece = speech.next()) whole.append(std::move(*piece));
+        *audio = new OwnedAudio(std::move(whole));
+    });
+}
+
+kokoro_error kokoro_stream(kokoro_bundle *bundle, const kokoro_request *request, kokoro_callback callback, void *user) {
+    return guarded([&] {
+        require(bundle, "bundle");
+        require(callback != nullptr, "callback");
+        kokoro::Bundle &speaker = *bundle->bundle;
+        std::atomic<bool> stopped{false};
+        auto check = [&, cancelled = speaker.cancel_check()] {
+            cancelled();
+            if (stopped) throw Error(KOKORO_CANCELLED, "The callback stopped the stream before its end.");
+        };
+        auto synthesise = [&](const kokoro::Utterance &utterance) { return speaker.synthesise(utterance, check); };
+        kokoro::Speech speech(plans_of(speaker, request, false), synthesise);
+        auto take = [&](const kokoro::Audio &piece) {
+            OwnedAudio given(piece);
+            return callback(&given, user) == 0;
+        };
+        kokoro::stream(speech, take, [&] { stopped = true; });
+        check();
+    });
+}
+
+void kokoro_cancel(kokoro_bundle *bundle) {
+    if (bundle) bundle->bundle->cancel();
+}
+
+void kokoro_audio_free(kokoro_audio *audio) { delete static_cast<OwnedAudio *>(audio); }
+
+kokoro_error kokoro_write_wav(const kokoro_audio *audio, const char *path) {
+    return guarded([&] {
+        require(audio, "audio");
+        require(path, "path");
+        kokoro::write_wav(path, audio->samples, audio->sample_count, audio->sample_rate);
+    });
+}
+
+}  // extern "C"

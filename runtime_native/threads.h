@@ -1,0 +1,23 @@
+// The number of threads, and work that several of them share.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+namespace kokoro {
+
+// Returns the numbers of the cores on which this process may run.
+std::vector<int> usable_cores();
+
+// Returns the number of threads: the argument, or if that is 0 `TVM_NUM_THREADS`, else all cores of this process.
+// Throws THREADS_ERROR.
+int choose_threads(int threads);
+
+// Runs tasks in their order on whichever of `threads` threads is free; none is begun after one has failed. Throws
+// what the first task in the order that failed threw.
+void run_tasks(const std::vector<std::function<void()>> &tasks, int threads);
+
+// Makes sure that the system starts so many threads: TVM ends the process if it does not. Throws RESOURCE_ERROR.
+void check_threads(int count);
+
+}  // namespace kokoro

@@ -1,0 +1,61 @@
+"""Parts of the native runtime beside those of the Python runtime: digests, noise, and machines."""
+
+from __future__ import annotations
+
+import hashlib
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runtime_min.engine import machine
+from runtime_min.model.noise import gaussian_noise
+from tests.support.native_probe import Probe, field
+
+
+@pytest.fixture(scope="module")
+def probe(tmp_path_factory: pytest.TempPathFactory) -> Probe:
+    return Probe("core_probe", tmp_path_factory.mktemp("probe"))
+
+
+@pytest.mark.parametrize("path", ["scalar", "best"])
+def test_digests_are_those_of_hashlib(probe: Probe, path: str) -> None:
+    random = Random(0)
+    inputs = [(random.randrange(1, 300), random.randbytes(size)) for size in [*range(260), 4096, 100_000]]
+    found = probe.ask([f"{path} {size} {data.hex() or '-'}" for size, data in inputs])
+    assert found == [hashlib.sha256(data).hexdigest() for _, data in inputs]
+
+
+@pytest.mark.parametrize("count", [20_000, pytest.param(20_000_000, marks=pytest.mark.slow)])
+def test_noise_is_that_of_numpy_to_the_bit(probe: Probe, count: int) -> None:
+    seeds = [0, 1, 2**64 - 1, 0x9E3779B97F4A7C15]
+    found = probe.ask([f"noise {seed} {count + odd}" for odd, seed in enumerate(seeds)])
+    assert found == [
+        hashlib.sha256(gaussian_noise(seed, count + odd).tobytes()).hexdigest()
+        for odd, seed in enumerate(seeds)
+    ]
+
+
+NAMES = st.sampled_from(["glibc", "macos", "windows", "", "glibc2"])
+NUMBERS = st.lists(st.integers(0, 40).map(str) | st.sampled_from(["", "x", "1a"]), max_size=4).map(".".join)
+VERSIONS = st.lists(st.tuples(NAMES, NUMBERS).map(" ".join) | NAMES, min_size=2, max_size=2)
+
+
+@settings(max_examples=10)
+@given(st.lists(VERSIONS, min_size=40, max_size=40))
+def test_versions_are_compared_as_in_python(probe: Probe, pairs: list[list[str]]) -> None:
+    found = probe.ask([f"version {field(one)} {field(other)}" for one, other in pairs])
+    assert found == [str(int(machine._at_least(one, other))) for one, other in pairs]
+
+
+def test_the_features_of_all_cores_are_found(probe: Probe) -> None:
+    texts = [
+        "processor\t: 0\nflags\t\t: fpu avx avx2\n\nprocessor\t: 1\nflags\t\t: avx2 fpu sse\n",
+        "Features\t: fp asimd\nother flags: x\nCPU part: 0xd0c\n",
+        "flags:\nflags: avx\n",
+        "",
+        "no colon\nflags : a  b\tc\n",
+    ]
+    found = probe.ask([f"cpuinfo {field(text)}" for text in texts])
+    assert [set(answer.split()) for answer in found] == [set(machine._parse_cpuinfo(text)) for text in texts]

@@ -1,0 +1,42 @@
+"""The native runtime in a bundle: listed, able to speak, and the same bytes of the same sources."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from exporter.bundle.write import write_bundle
+from exporter.compiler.link import LinkerMissingError
+from exporter.compiler.targets import find_target
+from exporter.export.native_files import native_files
+from exporter.native.build import HEADER, build_library
+from runtime_min.format.verify import verify_bundle
+from tests.support.native_library import NativeLibrary
+from tests.support.tiny_bundle import contents
+
+
+def test_a_bundle_serves_c_as_well(libraries: dict[str, Path], runtime_library: Path, tmp_path: Path) -> None:
+    made = contents(libraries, runtime_library).extended(native_files(find_target("host")))
+    bundle = write_bundle(tmp_path / "bundle", made)
+    listed = {entry.path: entry.sha256 for entry in verify_bundle(bundle).files}
+    header = (bundle / "native" / "kokoro.h").read_bytes()
+    assert header == HEADER.read_bytes()
+    assert listed["native/kokoro.h"] == hashlib.sha256(header).hexdigest()
+    library = NativeLibrary(bundle / "native" / "libkokoro.so")
+    with library.loaded(bundle) as loaded:
+        assert len(library.synthesize(loaded, "abc").samples)
+
+
+def test_linking_again_gives_the_same_bytes(tmp_path: Path) -> None:
+    places = [tmp_path / "one", tmp_path / "other"]
+    for place in places:
+        build_library(find_target("host"), place)
+    assert places[0].read_bytes() == places[1].read_bytes()
+    assert str(Path.home()).encode() not in places[0].read_bytes()
+
+
+def test_a_target_without_a_native_runtime_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LinkerMissingError, match="no native runtime for metal-ios"):
+        build_library(find_target("metal-ios"), tmp_path / "library")

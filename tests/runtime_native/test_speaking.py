@@ -1,0 +1,323 @@
+"""The native runtime speaks as the Python runtime does, to the bit, and fails as it does."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import byref, c_void_p
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from runtime_min import Bundle, KokoroError
+from runtime_min.format.verify import sha256_of
+from tests.support.native_library import (
+    CALLBACK,
+    NativeError,
+    NativeLibrary,
+    Options,
+    Spoken,
+    native_library,
+    request,
+)
+from tests.support.tiny_bundle import MAX_PHONEMES
+
+
+@pytest.fixture(scope="module")
+def library() -> NativeLibrary:
+    return native_library()
+
+
+@pytest.fixture(scope="module")
+def native(library: NativeLibrary, speaking_bundle: Path) -> Iterator[c_void_p]:
+    with library.loaded(speaking_bundle) as bundle:
+        yield bundle
+
+
+@pytest.fixture(scope="module")
+def python(speaking_bundle: Path) -> Iterator[Bundle]:
+    with Bundle.load(speaking_bundle) as bundle:
+        yield bundle
+
+
+VOICES = ("af_heart", "am_adam", "af_bella*0.3+am_adam*0.9", "af_heart,am_adam,af_bella")
+
+
+def utterances(count: int, most: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields phonemes with everything that a request may choose."""
+    random = Random(count)
+    for _ in range(count):
+        phonemes = "".join(random.choice("abc abcabc") for _ in range(random.randint(1, most))).strip() or "a"
+        voice = random.choice(
+            ["af_heart", "am_adam", "af_bella*0.3+am_adam*0.9", "af_heart,am_adam,af_bella"]
+        )
+        yield (
+            phonemes,
+            {
+                "voice": voice,
+                "speed": random.choice([0.25, 0.9, 1.0, 1.7, 4.0, random.uniform(0.25, 4)]),
+                "seed": random.choice([0, 1, 2**64 - 1, random.randrange(2**64)]),
+                "sentence_pause": random.choice([0.0, 0.31]),
+                "clause_pause": random.choice([0.0, 0.17]),
+                "trim": random.random() < 0.3,
+            },
+        )
+
+
+def assert_equal(found: Spoken, expected: Any) -> None:
+    assert found.samples.tobytes() == expected.samples.tobytes()
+    assert found.durations == expected.durations.tolist()
+    assert (found.phonemes, found.start) == (expected.phonemes, expected.start)
+    assert found.tokens == [tuple(timing) for timing in expected.tokens]
+    assert found.words == [tuple(timing) for timing in expected.words]
+
+
+def test_utterances_are_equal_to_the_bit(library: NativeLibrary, native: c_void_p, python: Bundle) -> None:
+    for phonemes, options in utterances(200, MAX_PHONEMES):
+        found = library.synthesize(native, phonemes, **{**options, "trim": int(options["trim"])})
+        assert_equal(found, python.synthesize(phonemes, **options))
+
+
+def test_streams_are_equal_to_the_bit(library: NativeLibrary, native: c_void_p, python: Bundle) -> None:
+    for phonemes, options in utterances(20, 8 * MAX_PHONEMES):
+        found = library.stream(native, phonemes, **{**options, "trim": int(options["trim"])})
+        for piece, expected in zip(found, python.stream(phonemes, **options), strict=True):
+            assert_equal(piece, expected)
+
+
+def test_the_default_of_every_field_is_zero(library: NativeLibrary, native: c_void_p, python: Bundle) -> None:
+    assert_equal(library.synthesize(native, "abc"), python.synthesize("abc"))
+
+
+def test_what_a_bundle_says_about_itself(
+    library: NativeLibrary, native: c_void_p, python: Bundle, speaking_bundle: Path
+) -> None:
+    functions = library.functions
+    voices = [functions.kokoro_voice_name(native, number) for number in range(4)]
+    assert voices == [*(name.encode() for name in python.voices), None]
+    assert functions.kokoro_voice_count(native) == 3
+    assert functions.kokoro_max_phonemes(native) == python.max_phonemes
+    assert functions.kokoro_level(native) == python.level.name.encode()
+    assert functions.kokoro_model_name(native) == b"tiny"
+    assert functions.kokoro_is_synthetic(native) == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"phonemes": ""},
+        {"phonemes": "abXc"},
+        {"phonemes": "a", "voice": "nobody"},
+        {"phonemes": "a", "voice": "af_heart*x"},
+        {"phonemes": "a", "voice": "af_heart*0"},
+        {"phonemes": "a", "voice": "af_heart+"},
+        {"phonemes": "a", "speed": 0.1},
+        {"phonemes": "a", "speed": float("nan")},
+        {"phonemes": "a", "clause_pause": -1.0},
+        {"phonemes": "a", "sentence_pause": 61.0},
+    ],
+    ids=str,
+)
+def test_wrong_input_is_refused_for_the_same_reason(
+    library: NativeLibrary, native: c_void_p, python: Bundle, wrong: dict[str, Any]
+) -> None:
+    with pytest.raises(KokoroError) as expected:
+        python.synthesize(**wrong)
+    for function in (library.synthesize, library.stream):
+        with pytest.raises(NativeError) as found:
+            function(native, **wrong)
+        assert found.value.name == type(expected.value).__name__
+    with pytest.raises(NativeError, match=type(expected.value).__name__):
+        phonemes = wrong["phonemes"]
+        fields = {key: value for key, value in wrong.items() if key != "phonemes"}
+        library.call("kokoro_check", native, byref(request(phonemes, **fields)))
+
+
+def test_misuse_of_the_interface_is_an_error(
+    library: NativeLibrary, native: c_void_p, speaking_bundle: Path
+) -> None:
+    sound, other, audio = request("abc"), request("abc"), c_void_p()
+    other.size -= 8
+    missing = request("abc")
+    missing.input = None
+    place = str(speaking_bundle).encode()
+    for function, arguments in [
+        ("kokoro_load", (None, None, byref(audio))),
+        ("kokoro_load", (place, None, None)),
+        ("kokoro_load", (place, byref(Options()), byref(audio))),
+        ("kokoro_synthesize", (None, byref(sound), byref(audio))),
+        ("kokoro_synthesize", (native, None, byref(audio))),
+        ("kokoro_synthesize", (native, byref(sound), None)),
+        ("kokoro_synthesize", (native, byref(other), byref(audio))),
+        ("kokoro_synthesize", (native, byref(missing), byref(audio))),
+        ("kokoro_stream", (native, byref(sound), None, None)),
+        ("kokoro_check", (native, None)),
+        ("kokoro_write_wav", (None, b"x.wav")),
+    ]:
+        with pytest.raises(NativeError, match=r"^ArgumentTypeError: .*(NULL|sizeof)"):
+            library.call(function, *arguments)
+    sound.input = b"a\xff"
+    with pytest.raises(NativeError, match=r"TextEncodingError: .* byte 1"):
+        library.call("kokoro_check", native, byref(sound))
+    library.functions.kokoro_free(None)
+    library.functions.kokoro_audio_free(None)
+
+
+def flip(name: str) -> Callable[[Path], object]:
+    def change(bundle: Path) -> None:
+        content = bytearray((bundle / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (bundle / name).write_bytes(content)
+
+    return change
+
+
+def replace_by_pipe(bundle: Path) -> None:
+    (bundle / "parameters.bin").unlink()
+    os.mkfifo(bundle / "parameters.bin")
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "no manifest": lambda bundle: (bundle / "manifest.msgpack").unlink(),
+    "a flipped bit in a library": flip("lib/baseline/decoder-100.so"),
+    "a flipped bit in the parameters": flip("parameters.bin"),
+    "a flipped bit in a voice": flip("voices/am_adam.bin"),
+    "a flipped bit in a text": flip("LICENSE"),
+    "a longer file": lambda bundle: (bundle / "NOTICE").write_bytes(b"x" + (bundle / "NOTICE").read_bytes()),
+    "a missing file": lambda bundle: (bundle / "voices/am_adam.bin").unlink(),
+    "a pipe": replace_by_pipe,
+    "a link that leads nowhere": lambda bundle: (
+        (bundle / "NOTICE").unlink(),
+        (bundle / "NOTICE").symlink_to("x"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damaged_bundles_are_refused_for_the_same_reason(
+    library: NativeLibrary, speaking_bundle: Path, tmp_path: Path, name: str
+) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(speaking_bundle, bundle)
+    DAMAGES[name](bundle)
+    with pytest.raises(KokoroError) as expected:
+        Bundle.load(bundle)
+    with pytest.raises(NativeError) as found:
+        library.load(bundle)
+    assert found.value.name == type(expected.value).__name__
+
+
+def test_options(library: NativeLibrary, speaking_bundle: Path, tmp_path: Path) -> None:
+    pin = sha256_of(speaking_bundle / "manifest.msgpack")
+    with library.loaded(speaking_bundle, manifest_sha256=pin.upper().encode(), threads=1, level=b"baseline"):
+        pass
+    for options, name in [
+        ({"manifest_sha256": b"0" * 64}, "ManifestDigestError"),
+        ({"threads": -1}, "ThreadsError"),
+        ({"threads": 1025}, "ThreadsError"),
+        ({"level": b"x86-64-v9"}, "UsageError"),
+    ]:
+        with pytest.raises(NativeError, match=f"^{name}: "):
+            library.load(speaking_bundle, **options)
+    with pytest.raises(NativeError, match=r"^MissingFileError: .* is not a bundle"):
+        library.load(tmp_path / "nothing")
+
+
+def test_what_changes_while_a_bundle_is_loaded_is_noticed(
+    library: NativeLibrary, speaking_bundle: Path, tmp_path: Path
+) -> None:
+    bundle = tmp_path / "bundle"
+    shutil.copytree(speaking_bundle, bundle)
+    with library.loaded(bundle) as loaded:
+        expected = library.synthesize(loaded, "abc").samples
+        flip("voices/am_adam.bin")(bundle)
+        with pytest.raises(NativeError, match=r"^ChangedFileError: "):
+            library.synthesize(loaded, "abc", voice="am_adam")
+        os.utime(bundle / "parameters.bin", (1, 1))
+        assert (library.synthesize(loaded, "abc").samples == expected).all()
+        flip("parameters.bin")(bundle)
+        with pytest.raises(NativeError, match=r"^ChangedFileError: "):
+            library.synthesize(loaded, "abc")
+
+
+def test_a_callback_stops_its_stream_and_cancelling_stops_all(
+    library: NativeLibrary, native: c_void_p
+) -> None:
+    phonemes = "abc abc " * 30
+    pieces: list[Spoken] = []
+    with pytest.raises(NativeError, match=r"^Cancelled: "):
+        library.stream(native, phonemes, lambda piece: bool(pieces.append(piece)))
+    assert len(pieces) == 1
+
+    def cancel(piece: Spoken) -> bool:
+        library.functions.kokoro_cancel(native)
+        return True
+
+    with pytest.raises(NativeError, match=r"^Cancelled: "):
+        library.stream(native, phonemes, cancel)
+    assert len(library.stream(native, phonemes)) > 2
+
+
+def test_threads_share_a_bundle(library: NativeLibrary, native: c_void_p) -> None:
+    inputs = [(phonemes, {**each, "trim": 0}) for phonemes, each in utterances(24, 3 * MAX_PHONEMES)]
+
+    def speak(number: int) -> Spoken:
+        phonemes, options = inputs[number]
+        return library.synthesize(native, phonemes, **options)
+
+    expected = [*map(speak, range(24))]
+    with ThreadPoolExecutor(8) as pool:
+        found = [*pool.map(speak, range(24))]
+    for one, other in zip(found, expected, strict=True):
+        assert one.samples.tobytes() == other.samples.tobytes()
+
+
+@pytest.mark.parametrize("count", [10, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_loading_and_freeing_keeps_nothing(library: NativeLibrary, speaking_bundle: Path, count: int) -> None:
+    def held() -> tuple[int, int]:
+        with open("/proc/self/maps") as maps:
+            return len(os.listdir("/proc/self/fd")), sum(
+                "kokoro" in line or "baseline" in line for line in maps
+            )
+
+    def cycle() -> None:
+        with library.loaded(speaking_bundle, threads=1) as bundle:
+            library.synthesize(bundle, "abc")
+
+    cycle()
+    before = held()
+    for _ in range(count):
+        cycle()
+    assert held() == before
+
+
+def test_the_mode_of_floating_point_decides_nothing(library: NativeLibrary, native: c_void_p) -> None:
+    """Apps that play audio flush subnormal numbers to zero, or round in another direction."""
+    system = ctypes.CDLL("libm.so.6")
+    upward, nearest = (0x800, 0) if os.uname().machine == "x86_64" else (0x400000, 0)
+    expected = library.synthesize(native, "abc abc", speed=1.7)
+    system.fesetround(upward)
+    try:
+        found = library.synthesize(native, "abc abc", speed=1.7)
+        assert system.fegetround() == upward
+    finally:
+        system.fesetround(nearest)
+    assert found.samples.tobytes() == expected.samples.tobytes()
+
+
+def test_a_wav_file_holds_the_samples(
+    library: NativeLibrary, native: c_void_p, python: Bundle, tmp_path: Path
+) -> None:
+    python.synthesize("abc").save(tmp_path / "python.wav")
+
+    def save(piece: Any, _: Any) -> int:
+        library.call("kokoro_write_wav", piece, str(tmp_path / "native.wav").encode())
+        return 0
+
+    library.call("kokoro_stream", native, byref(request("abc")), CALLBACK(save), None)
+    assert (tmp_path / "native.wav").read_bytes() == (tmp_path / "python.wav").read_bytes()

@@ -1,0 +1,186 @@
+"""The native runtime's C interface, called with ctypes."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from ctypes import POINTER, byref, c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint64, c_void_p
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exporter.compiler.targets import find_target
+from exporter.native.build import HEADER, LIBRARY, build_library
+
+
+def _names() -> dict[int, str]:
+    """The class of Python's errors by the code of `kokoro.h`."""
+    found = re.findall(r"KOKORO_(\w+) = (\d+)", HEADER.read_text(encoding="utf-8"))
+    return {int(code): "".join(part.title() for part in name.split("_")) for name, code in found}
+
+
+NAMES = _names()
+
+
+class NativeError(Exception):
+    """What a function of the library returned, under the name of Python's error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        self.name = NAMES[code]
+        super().__init__(f"{self.name}: {message}")
+
+
+class Options(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("threads", c_int),
+        ("level", c_char_p),
+        ("manifest_sha256", c_char_p),
+        ("skip_verify", c_int),
+    ]
+
+
+class Request(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("input", c_char_p),
+        ("voice", c_char_p),
+        ("speed", c_double),
+        ("seed", c_uint64),
+        ("text", c_int),
+        ("ssml", c_int),
+        ("skip_emoji", c_int),
+        ("language", c_char_p),
+        ("sentence_pause", c_double),
+        ("clause_pause", c_double),
+        ("trim", c_int),
+    ]
+
+
+class _Timing(ctypes.Structure):
+    _fields_ = [("text", c_char_p), ("start", c_double), ("end", c_double)]
+
+
+class _Audio(ctypes.Structure):
+    _fields_ = [
+        ("samples", POINTER(c_float)),
+        ("sample_count", c_size_t),
+        ("sample_rate", c_int),
+        ("start", c_double),
+        ("phonemes", c_char_p),
+        ("tokens", POINTER(_Timing)),
+        ("token_count", c_size_t),
+        ("words", POINTER(_Timing)),
+        ("word_count", c_size_t),
+        ("durations", POINTER(c_int64)),
+        ("duration_count", c_size_t),
+    ]
+
+
+CALLBACK = ctypes.CFUNCTYPE(c_int, POINTER(_Audio), c_void_p)
+
+
+class Spoken(NamedTuple):
+    """A copy of an audio."""
+
+    samples: NDArray[np.float32]
+    start: float
+    phonemes: str
+    tokens: list[tuple[str, float, float]]
+    words: list[tuple[str, float, float]]
+    durations: list[int]
+
+
+_NONE = np.zeros(0, np.float32)
+
+
+def _copied(audio: _Audio) -> Spoken:
+    def timings(first: Any, count: int) -> list[tuple[str, float, float]]:
+        return [(each.text.decode(), each.start, each.end) for each in first[:count]]
+
+    return Spoken(
+        # No samples are a null pointer.
+        np.ctypeslib.as_array(audio.samples, (audio.sample_count,)).copy() if audio.sample_count else _NONE,
+        audio.start,
+        audio.phonemes.decode(),
+        timings(audio.tokens, audio.token_count),
+        timings(audio.words, audio.word_count),
+        audio.durations[: audio.duration_count],
+    )
+
+
+def request(phonemes: str, **fields: Any) -> Request:
+    """A request with the defaults of the fields that are not given."""
+    values = {name: value.encode() if isinstance(value, str) else value for name, value in fields.items()}
+    return Request(size=ctypes.sizeof(Request), input=phonemes.encode(), **values)
+
+
+class NativeLibrary:
+    """The functions of a libkokoro."""
+
+    def __init__(self, path: Path) -> None:
+        # ctypes loads it with RTLD_LOCAL, as most apps do.
+        self.functions = ctypes.CDLL(str(path))
+        self.functions.kokoro_last_error.restype = c_char_p
+        self.functions.kokoro_voice_name.restype = self.functions.kokoro_level.restype = c_char_p
+        self.functions.kokoro_version.restype = self.functions.kokoro_model_name.restype = c_char_p
+        self.functions.kokoro_voice_count.restype = self.functions.kokoro_max_phonemes.restype = c_size_t
+
+    def call(self, name: str, *arguments: Any) -> None:
+        """Calls a function that may fail; raises `NativeError`."""
+        if code := getattr(self.functions, name)(*arguments):
+            raise NativeError(code, self.functions.kokoro_last_error().decode())
+
+    def load(self, directory: Path, **options: Any) -> c_void_p:
+        bundle = c_void_p()
+        chosen = Options(size=ctypes.sizeof(Options), **options)
+        self.call("kokoro_load", str(directory).encode(), byref(chosen), byref(bundle))
+        return bundle
+
+    @contextmanager
+    def loaded(self, directory: Path, **options: Any) -> Iterator[c_void_p]:
+        bundle = self.load(directory, **options)
+        try:
+            yield bundle
+        finally:
+            self.functions.kokoro_free(bundle)
+
+    def synthesize(self, bundle: c_void_p, phonemes: str, **fields: Any) -> Spoken:
+        audio = POINTER(_Audio)()
+        self.call("kokoro_synthesize", bundle, byref(request(phonemes, **fields)), byref(audio))
+        try:
+            return _copied(audio.contents)
+        finally:
+            self.functions.kokoro_audio_free(audio)
+
+    def stream(
+        self,
+        bundle: c_void_p,
+        phonemes: str,
+        take: Callable[[Spoken], bool] = lambda piece: True,
+        **fields: Any,
+    ) -> list[Spoken]:
+        """Returns the pieces of a stream, which ends when `take` returns False."""
+        pieces: list[Spoken] = []
+
+        def receive(piece: Any, _: Any) -> int:
+            pieces.append(_copied(piece.contents))
+            return not take(pieces[-1])
+
+        self.call("kokoro_stream", bundle, byref(request(phonemes, **fields)), CALLBACK(receive), None)
+        return pieces
+
+
+@cache
+def native_library(*sanitisers: str) -> NativeLibrary:
+    """The library for this machine; what did not change since the last time comes from the user's cache."""
+    with TemporaryDirectory() as place:
+        build_library(find_target("host"), Path(place, LIBRARY), sanitisers)
+        # The loaded library needs no file.
+        return NativeLibrary(Path(place, LIBRARY))
