@@ -17,6 +17,8 @@ struct Choice {
 
 thread_local std::vector<Choice> choices;
 
+constexpr uint32_t UNSET = 0xFFFFFFFF;  // a slot of a group that took no part
+
 bool is_word(char32_t letter) { return is_alnum(letter) || letter == '_'; }
 
 bool in_category(char32_t letter, char category) {
@@ -40,6 +42,140 @@ bool is_boundary(View text, size_t end, size_t position) {
     bool before = position > 0 && is_word(text[position - 1]);
     return before != (position < end && is_word(text[position]));
 }
+
+// Runs a program from a step and a place on.
+class Runner {
+public:
+    Runner(const Program &program, View text, size_t end, std::vector<uint32_t> &slots)
+        : program_(program), text_(text), end_(end), slots_(slots) {}
+
+    // Returns true if there is a match, which ends at `position` then; with `whole` it ends with the text.
+    bool run(uint32_t number, bool whole) {
+        number_ = number;
+        while (true) {
+            const Step &step = program_.steps[number_];
+            if (step.kind == Step::MATCH && (!whole || position == end_)) {
+                choices.resize(base_);
+                return true;
+            }
+            if (!advance(step) && !go_back()) return false;
+        }
+    }
+
+    size_t position = 0;
+
+private:
+    // Takes a step; returns false if it does not fit.
+    bool advance(const Step &step) {
+        number_++;
+        switch (step.kind) {
+            case Step::LETTER: return position < end_ && text_[position++] == step.first;
+            case Step::LETTER_IGNORING_CASE:
+                return position < end_ && without_case(text_[position++]) == step.first;
+            case Step::SET: return position < end_ && program_.sets[step.first].has(text_[position++]);
+            case Step::REPEAT: return repeat(step);
+            case Step::LAZY_REPEAT: return repeat_lazily(step);
+            case Step::SPLIT: choices.push_back({Choice::STEP, step.second, place(), 0, 0}); [[fallthrough]];
+            case Step::JUMP: number_ = step.first; return true;
+            case Step::SAVE:
+                choices.push_back({Choice::SLOT, step.first, slots_[step.first], 0, 0});
+                slots_[step.first] = place();
+                return true;
+            case Step::BEGIN: return position == 0;
+            case Step::END_OR_LINE_FEED:
+                return position == end_ || (position + 1 == end_ && text_[position] == '\n');
+            case Step::END: return position == end_;
+            case Step::BOUNDARY: return is_boundary(text_, end_, position);
+            case Step::SAME:
+            case Step::SAME_IGNORING_CASE: return same(step);
+            case Step::MATCH: return false;
+            default: return look(step);
+        }
+    }
+
+    bool repeat(const Step &step) {
+        const Letters &set = program_.sets[step.first];
+        size_t most = std::min<size_t>(end_ - position, step.most), count = 0;
+        while (count < most && set.has(text_[position + count])) count++;
+        if (count < step.least) return false;
+        uint32_t shortest = place() + step.least;
+        position += count;
+        if (count > step.least) choices.push_back({Choice::SHORTER, number_, place(), shortest, 0});
+        return true;
+    }
+
+    bool repeat_lazily(const Step &step) {
+        const Letters &set = program_.sets[step.first];
+        uint32_t count = 0;
+        while (count < step.least && position < end_ && set.has(text_[position])) count++, position++;
+        if (count < step.least) return false;
+        choices.push_back({Choice::LONGER, number_, place(), step.most - step.least, step.first});
+        return true;
+    }
+
+    // Reads what a group has matched once more.
+    bool same(const Step &step) {
+        uint32_t first = slots_[2 * step.first], end = slots_[2 * step.first + 1];
+        if (end == UNSET || end - first > end_ - position) return false;
+        for (; first < end; first++) {
+            char32_t one = text_[first], other = text_[position++];
+            bool alike = step.kind == Step::SAME_IGNORING_CASE && simple_lower(one) == simple_lower(other);
+            if (one != other && !alike) return false;
+        }
+        return true;
+    }
+
+    // Looks at what lies ahead or behind, without moving on.
+    bool look(const Step &step) {
+        bool behind = step.kind == Step::BEHIND || step.kind == Step::NOT_BEHIND;
+        bool negative = step.kind == Step::NOT_AHEAD || step.kind == Step::NOT_BEHIND;
+        if (behind && position < step.second) {
+            number_ = step.first;
+            return negative;
+        }
+        std::vector<uint32_t> own;
+        if (negative && program_.names.size() > 1) own = slots_;
+        Runner inner(program_, text_, end_, negative ? own : slots_);
+        inner.position = behind ? position - step.second : position;
+        bool found = inner.run(number_, false);
+        number_ = step.first;
+        return found != negative;
+    }
+
+    // Goes back to the last way that is left to try; returns false if there is none.
+    bool go_back() {
+        for (; choices.size() > base_; choices.pop_back()) {
+            Choice &choice = choices.back();
+            number_ = choice.step;
+            if (choice.kind == Choice::SLOT) {
+                slots_[choice.step] = choice.position;
+            } else if (choice.kind == Choice::STEP) {
+                position = choice.position;
+                choices.pop_back();
+                return true;
+            } else if (choice.kind == Choice::SHORTER) {
+                position = --choice.position;
+                if (choice.position == choice.limit) choices.pop_back();
+                return true;
+            } else if (choice.limit && choice.position < end_ &&
+                       program_.sets[choice.set].has(text_[choice.position])) {
+                choice.limit--;
+                position = ++choice.position;
+                return true;
+            }
+        }
+        return false;
+    }
+
+    uint32_t place() const { return static_cast<uint32_t>(position); }
+
+    const Program &program_;
+    View text_;
+    size_t end_;
+    std::vector<uint32_t> &slots_;
+    uint32_t number_ = 0;
+    const size_t base_ = choices.size();
+};
 
 }  // namespace
 
@@ -88,6 +224,12 @@ void Pattern::find_first_letters(uint32_t number, std::vector<bool> &seen) {
         seen[number] = true;
         const Step &step = program_.steps[number];
         switch (step.kind) {
+            case Step::LETTER_IGNORING_CASE:
+                for (char32_t letter = 0; letter < 128; letter++) {
+                    if (without_case(letter) == step.first) first_[letter / 64] |= uint64_t{1} << letter % 64;
+                }
+                first_beyond_ascii_ = true;
+                return;
             case Step::LETTER:
                 if (step.first < 128) first_[step.first / 64] |= uint64_t{1} << step.first % 64;
                 first_beyond_ascii_ = first_beyond_ascii_ || step.first >= 128;
@@ -105,25 +247,25 @@ void Pattern::find_first_letters(uint32_t number, std::vector<bool> &seen) {
             case Step::NOT_AHEAD:
             case Step::BEHIND:
             case Step::NOT_BEHIND: number = step.first - 1; break;
-            case Step::LETTER_IGNORING_CASE:
             case Step::SAME:
             case Step::SAME_IGNORING_CASE:
             case Step::MATCH:
                 first_[0] = first_[1] = ~uint64_t{0};
                 first_beyond_ascii_ = true;
-                first_nothing_ = first_nothing_ || step.kind != Step::LETTER_IGNORING_CASE;
+                first_nothing_ = true;
                 return;
             default: break;
         }
     }
 }
 
-bool Pattern::match(View text, size_t start, size_t end, Match &found) const {
+bool Pattern::match_from(View text, size_t start, size_t end, bool whole, Match &found) const {
     found.pattern_ = this, found.text_ = text;
-    found.slots_.assign(2 * program_.names.size(), Match::NOWHERE);
-    size_t last = 0;
-    if (!run(text, end, 0, start, false, found.slots_, last)) return false;
-    found.slots_[0] = static_cast<uint32_t>(start), found.slots_[1] = static_cast<uint32_t>(last);
+    found.slots_.assign(2 * program_.names.size(), UNSET);
+    Runner runner(program_, text, end, found.slots_);
+    runner.position = start;
+    if (!runner.run(0, whole)) return false;
+    found.slots_[0] = static_cast<uint32_t>(start), found.slots_[1] = static_cast<uint32_t>(runner.position);
     return true;
 }
 
@@ -133,15 +275,6 @@ bool Pattern::search(View text, size_t start, size_t end, Match &found) const {
         if (match(text, place, end, found)) return true;
     }
     return false;
-}
-
-bool Pattern::full_match(View text, Match &found) const {
-    found.pattern_ = this, found.text_ = text;
-    found.slots_.assign(2 * program_.names.size(), Match::NOWHERE);
-    size_t last = 0;
-    if (!run(text, text.size(), 0, 0, true, found.slots_, last)) return false;
-    found.slots_[0] = 0, found.slots_[1] = static_cast<uint32_t>(last);
-    return true;
 }
 
 bool Pattern::search(View text) const {
@@ -158,132 +291,6 @@ std::vector<View> Pattern::find_all(View text) const {
     std::vector<View> all;
     for_each(text, 0, text.size(), [&](const Match &found) { all.push_back(found[0]); });
     return all;
-}
-
-bool Pattern::look(const Step &step, View text, size_t end, uint32_t number, size_t position,
-                   std::vector<uint32_t> &slots) const {
-    bool behind = step.kind == Step::BEHIND || step.kind == Step::NOT_BEHIND;
-    bool negative = step.kind == Step::NOT_AHEAD || step.kind == Step::NOT_BEHIND;
-    size_t start = position, last = 0;
-    if (behind) {
-        if (position < step.second) return negative;
-        start -= step.second;
-    }
-    if (!negative) return run(text, end, number + 1, start, false, slots, last);
-    std::vector<uint32_t> own;
-    if (program_.names.size() > 1) own = slots;
-    return !run(text, end, number + 1, start, false, own, last);
-}
-
-bool Pattern::run(View text, size_t end, uint32_t number, size_t position, bool whole,
-                  std::vector<uint32_t> &slots, size_t &last) const {
-    const size_t base = choices.size();
-    const auto place = [&] { return static_cast<uint32_t>(position); };
-    while (true) {
-        const Step &step = program_.steps[number];
-        bool goes_on = false;
-        switch (step.kind) {
-            case Step::LETTER: goes_on = position < end && text[position++] == step.first; break;
-            case Step::LETTER_IGNORING_CASE:
-                goes_on = position < end && without_case(text[position++]) == step.first;
-                break;
-            case Step::SET:
-                goes_on = position < end && program_.sets[step.first].has(text[position++]);
-                break;
-            case Step::REPEAT: {
-                const Letters &set = program_.sets[step.first];
-                size_t most = std::min<size_t>(end - position, step.most), count = 0;
-                while (count < most && set.has(text[position + count])) count++;
-                goes_on = count >= step.least;
-                if (goes_on && count > step.least) {
-                    uint32_t longest = place() + static_cast<uint32_t>(count);
-                    choices.push_back({Choice::SHORTER, number + 1, longest, place() + step.least, 0});
-                }
-                position += count;
-                break;
-            }
-            case Step::LAZY_REPEAT: {
-                const Letters &set = program_.sets[step.first];
-                size_t count = 0;
-                while (count < step.least && position < end && set.has(text[position])) count++, position++;
-                goes_on = count == step.least;
-                if (goes_on && step.most > step.least) {
-                    choices.push_back(
-                        {Choice::LONGER, number + 1, place(), step.most - step.least, step.first});
-                }
-                break;
-            }
-            case Step::SPLIT:
-                choices.push_back({Choice::STEP, step.second, place(), 0, 0});
-                number = step.first;
-                continue;
-            case Step::JUMP: number = step.first; continue;
-            case Step::SAVE:
-                choices.push_back({Choice::SLOT, step.first, slots[step.first], 0, 0});
-                slots[step.first] = place();
-                goes_on = true;
-                break;
-            case Step::BEGIN: goes_on = position == 0; break;
-            case Step::END_OR_LINE_FEED:
-                goes_on = position == end || (position + 1 == end && text[position] == '\n');
-                break;
-            case Step::END: goes_on = position == end; break;
-            case Step::BOUNDARY: goes_on = is_boundary(text, end, position); break;
-            case Step::SAME:
-            case Step::SAME_IGNORING_CASE: {
-                uint32_t first = slots[2 * step.first], size = slots[2 * step.first + 1] - first;
-                goes_on = slots[2 * step.first + 1] != Match::NOWHERE && size <= end - position;
-                for (uint32_t index = 0; goes_on && index < size; index++) {
-                    char32_t one = text[first + index], other = text[position + index];
-                    goes_on = one == other || (step.kind == Step::SAME_IGNORING_CASE &&
-                                               simple_lower(one) == simple_lower(other));
-                }
-                if (goes_on) position += size;
-                break;
-            }
-            case Step::MATCH:
-                if (whole && position != end) break;
-                last = position;
-                choices.resize(base);
-                return true;
-            default:
-                if (look(step, text, end, number, position, slots)) {
-                    number = step.first;
-                    continue;
-                }
-        }
-        if (goes_on) {
-            number++;
-            continue;
-        }
-        // Back to the last way that is left.
-        for (;; choices.pop_back()) {
-            if (choices.size() == base) return false;
-            Choice &choice = choices.back();
-            if (choice.kind == Choice::SLOT) {
-                slots[choice.step] = choice.position;
-                continue;
-            }
-            if (choice.kind == Choice::LONGER) {
-                bool more = choice.limit > 0 && choice.position < end &&
-                            program_.sets[choice.set].has(text[choice.position]);
-                if (!more) continue;
-                choice.limit--;
-                position = ++choice.position;
-                number = choice.step;
-                break;
-            }
-            number = choice.step;
-            if (choice.kind == Choice::SHORTER) {
-                position = --choice.position;
-                if (choice.position == choice.limit) choices.pop_back();
-            } else {
-                position = choice.position;
-                choices.pop_back();
-            }
-            break;
-        }
-    }
 }
 
 }  // namespace kokoro::text

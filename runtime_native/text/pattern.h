@@ -20,7 +20,7 @@ public:
     View text() const { return text_; }
     size_t start(int group = 0) const { return slots_[2 * group]; }
     size_t end(int group = 0) const { return slots_[2 * group + 1]; }
-    bool has(int group) const { return slots_[2 * group + 1] != NOWHERE; }
+    bool has(int group) const { return slots_[2 * group + 1] != 0xFFFFFFFF; }
     // Returns what a group matched, empty if it took no part.
     View operator[](int group) const;
     View operator[](const char *name) const { return has(name) ? (*this)[group(name)] : View(); }
@@ -30,7 +30,6 @@ public:
 
 private:
     friend class Pattern;
-    static constexpr uint32_t NOWHERE = 0xFFFFFFFF;
     int group(const char *name) const;
 
     const Pattern *pattern_ = nullptr;
@@ -103,9 +102,11 @@ public:
 
     // Each of these takes the part of a text that ends at `end` for all of it, but sees what lies before
     // `start`.
-    bool match(View text, size_t start, size_t end, Match &found) const;
+    bool match(View text, size_t start, size_t end, Match &found) const {
+        return match_from(text, start, end, false, found);
+    }
     bool search(View text, size_t start, size_t end, Match &found) const;
-    bool full_match(View text, Match &found) const;
+    bool full_match(View text, Match &found) const { return match_from(text, 0, text.size(), true, found); }
 
     bool search(View text, Match &found) const { return search(text, 0, text.size(), found); }
     bool search(View text) const;
@@ -144,10 +145,7 @@ public:
 
 private:
     friend class Match;
-    bool run(View text, size_t end, uint32_t step, size_t position, bool whole, std::vector<uint32_t> &slots,
-             size_t &last) const;
-    bool look(const Step &step, View text, size_t end, uint32_t number, size_t position,
-              std::vector<uint32_t> &slots) const;
+    bool match_from(View text, size_t start, size_t end, bool whole, Match &found) const;
     void find_first_letters(uint32_t step, std::vector<bool> &seen);
     bool may_begin(char32_t letter) const {
         return letter < 128 ? first_[letter / 64] >> letter % 64 & 1 : first_beyond_ascii_;
