@@ -2,7 +2,7 @@
 
 Every row is an operator of `operators` that stands for a TIR kernel, because TVM 0.27 has none of its own
 that is fast or exact enough (docs/upstream.md has the reasons). TVM imports and lowers all other operators in
-the stages itself: cat, expand, squeeze, sigmoid, sum, repeat_interleave, slices of channels.
+the stages itself: cat, expand, squeeze, sigmoid, sum, slices of channels.
 """
 
 from collections.abc import Callable
@@ -98,7 +98,7 @@ def _conv1d(
     emit: KernelEmitter, x: Any, weight: Any, bias: Any, padding: int, dilation: int,
     affine: Any = None, alpha: Any = None, slope: float | None = None, gelu: bool = False,
     residual: Any = None, other: Any = None, scale: float = 1.0, scales: Any = None,
-    reads_channels_last: bool = False, writes_channels_last: bool = False,
+    reads_channels_last: bool = False, writes_channels_last: bool = False, repeats_residual: bool = False,
 ) -> relax.Var:  # fmt: skip
     spec = convolution.Convolution(
         out_channels=_fixed(weight, 0) * CHANNEL_BLOCK,
@@ -110,6 +110,7 @@ def _conv1d(
         slope=slope or 0.0,
         output_activation="gelu" if gelu else "none",
         residuals=(residual is not None) + (other is not None),
+        repeats_residual=repeats_residual,
         scale=scale,
         reads_channels_last=reads_channels_last,
         writes_channels_last=writes_channels_last,

@@ -88,8 +88,11 @@ def fused_conv1d(
     *,
     reads_channels_last: bool = False,
     writes_channels_last: bool = False,
+    repeats_residual: bool = False,
 ) -> Tensor:
     """See `kernels.conv1d.Convolution`; `scales` are those of a weight of int8."""
+    if repeats_residual and residual is not None:
+        residual = residual.repeat_interleave(2, dim=1 if writes_channels_last else 2)
     if reads_channels_last:
         x = x.transpose(1, 2)
     y = F.conv1d(_activate(x, affine, alpha, slope), unpacked(weight, scales), bias, 1, padding, dilation)

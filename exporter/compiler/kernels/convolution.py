@@ -30,6 +30,7 @@ class Convolution:
         slope: negative slope of leaky_relu.
         output_activation: applied after the bias, before residuals.
         residuals: number of tensors of the output's shape that are added (0, 1 or 2).
+        repeats_residual: the first of them has half the length, and each of its time steps is added twice.
         scale: factor of the sum.
         reads_channels_last: the input is [1, time, channels] instead of [1, channels, time].
         writes_channels_last: the same for the output and the residuals.
@@ -46,6 +47,7 @@ class Convolution:
     slope: float = 0.0
     output_activation: OutputActivation = "none"
     residuals: int = 0
+    repeats_residual: bool = False
     scale: float = 1.0
     reads_channels_last: bool = False
     writes_channels_last: bool = False
@@ -66,6 +68,12 @@ class Convolution:
     def alpha_shape(self) -> tuple[int, ...]:
         """Shape of the argument `alpha`; one number where there is no Snake."""
         return (2, self.in_channels) if self.activation == "adain_snake" else (1,)
+
+    def residual_shape(self, length: Any) -> tuple[Any, ...]:
+        """Shape of the first residual of an output of `length` time steps."""
+        if self.residuals == 0:
+            return (1,)
+        return self.output_shape((length + 1) // 2 if self.repeats_residual else length)
 
     def input_shape(self, length: Any) -> tuple[Any, ...]:
         """Shape of the input of `length` time steps."""
@@ -105,9 +113,9 @@ def convolution_function(
 
     Arguments, float32 but the weight: x [1, in, n]; weight `weight_shape`; bias [out]; affine [3, in]
     (mean, scale, shift) with AdaIN, else [1]; alpha [2, in] (alpha, 1/alpha) with Snake, else [1]; residual
-    and other [1, out, n + growth] where used, else [1]; scales `scales_shape`, float16, if there is one; the
-    output [1, out, n + growth]. Where `spec` has the channels last, the last two axes change places. With
-    `spec.in_place` the argument residual is left out.
+    and other [1, out, n + growth] where used, else [1], and residual of half the length where it is repeated;
+    scales `scales_shape`, float16, if there is one; the output [1, out, n + growth]. Where `spec` has the
+    channels last, the last two axes change places. With `spec.in_place` the argument residual is left out.
     """
     n = length()
     output = spec.output_shape(n + spec.growth)
@@ -117,7 +125,7 @@ def convolution_function(
         bias=(spec.out_channels,),
         affine=spec.affine_shape,
         alpha=spec.alpha_shape,
-        residual=output if spec.residuals > 0 else (1,),
+        residual=spec.residual_shape(n + spec.growth),
         other=output if spec.residuals > 1 else (1,),
         scales=scales_shape,
         y=output,
@@ -180,8 +188,9 @@ def with_bias(
 
 def store_sum(spec: Convolution, total: Any, buffers: Buffers, channel: Any, time: Any) -> None:
     """Emits the store of one output: `with_bias`, plus the residuals, times the scale."""
-    for addend in (buffers.residual, buffers.other)[: spec.residuals]:
-        total = total + element(addend, channel, time, spec.writes_channels_last)
+    places = (T.floordiv(time, 2) if spec.repeats_residual else time, time)
+    for addend, place in zip((buffers.residual, buffers.other)[: spec.residuals], places, strict=False):
+        total = total + element(addend, channel, place, spec.writes_channels_last)
     if spec.scale != 1.0:
         total = total * T.float32(spec.scale)
     T.buffer_store(buffers.y, total, [0, time, channel] if spec.writes_channels_last else [0, channel, time])

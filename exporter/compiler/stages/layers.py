@@ -116,12 +116,14 @@ class Conv(nn.Module):
         residual: Tensor | None = None,
         other: Tensor | None = None,
         scale: float = 1.0,
+        repeats_residual: bool = False,
     ) -> Tensor:
         """Maps [1, in, n] to [1, out rounded up, n + growth]; each with the channels last where they are."""
         return operators.fused_conv1d(
             x, self.weight, self.bias, self.padding, self.dilation,
             affine, alpha, slope, gelu, residual, other, scale, self.weight_scales,
             reads_channels_last=self.reads_channels_last, writes_channels_last=self.writes_channels_last,
+            repeats_residual=repeats_residual,
         )  # fmt: skip
 
 
@@ -226,8 +228,8 @@ class ResidualBlock(nn.Module):
             h = self.conv1(x, affine, slope=self.SLOPE)
         # A 1x1 convolution and a repetition in time commute: the shorter signal is convolved.
         residual = x if self.shortcut is None else self.shortcut(x)
-        if self.upsamples:
-            residual = residual.repeat_interleave(2, dim=2)
         affine = self.norm2(h, style)
-        result: Tensor = self.conv2(h, affine, slope=self.SLOPE, residual=residual, scale=HALF_POWER)
+        result: Tensor = self.conv2(
+            h, affine, slope=self.SLOPE, residual=residual, scale=HALF_POWER, repeats_residual=self.upsamples
+        )
         return result

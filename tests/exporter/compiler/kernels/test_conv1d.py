@@ -40,6 +40,9 @@ SPECS = {
     "residual block": Convolution(
         32, 9, 3, padding=1, activation="adain_leaky_relu", slope=0.2, residuals=1, scale=0.5**0.5
     ),
+    "upsampling block": Convolution(
+        32, 9, 3, padding=1, activation="adain_leaky_relu", residuals=1, repeats_residual=True, scale=0.5**0.5
+    ),
     "dilated snake": Convolution(
         32, 12, 7, dilation=5, padding=15, activation="adain_snake", residuals=2, scale=1 / 3
     ),
@@ -89,8 +92,12 @@ def random_arguments(spec: Convolution, length: int, seed: int = 0) -> tuple[Arr
     if spec.activation == "adain_snake":
         forward = random.uniform(0.5, 1.5, spec.in_channels).astype(np.float32)
         alpha = np.stack([forward, 1 / forward])
-    shape = (1, spec.out_channels, length + spec.growth)
-    addends = (random.standard_normal(shape if spec.residuals > i else (1,), np.float32) for i in range(2))
+    steps = length + spec.growth
+    lengths = ((steps + 1) // 2 if spec.repeats_residual else steps, steps)
+    addends = (
+        random.standard_normal((1, spec.out_channels, each) if spec.residuals > i else (1,), np.float32)
+        for i, each in enumerate(lengths)
+    )
     return x, weight, bias, affine, alpha, *addends
 
 
@@ -135,6 +142,8 @@ def torch_convolution(spec: Convolution, *arguments: Array) -> NDArray[np.float6
     y = functional.conv1d(x, weight, bias, padding=spec.padding, dilation=spec.dilation)
     if spec.output_activation == "gelu":
         y = functional.gelu(y, approximate="tanh")
+    if spec.repeats_residual:
+        residual = residual.repeat_interleave(2, dim=2)[:, :, : y.shape[2]]
     for addend in (residual, other)[: spec.residuals]:
         y = y + addend
     result: NDArray[np.float64] = (y * spec.scale).numpy()
