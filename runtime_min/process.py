@@ -23,6 +23,8 @@ _SIGNALS = [
 ]
 _SWITCH = 0.0005
 """Seconds after which a thread leaves the interpreter to others, which need it for less."""
+_ended_by: list[int] = []
+"""The signal that ends the process at once."""
 _PATIENCE = 1.0
 """Seconds for which another signal does not interrupt what cleans up after the first one."""
 
@@ -94,9 +96,12 @@ def _handle(handler: object) -> None:
 
 
 def _end(number: int, frame: object) -> None:
-    if sys.stderr is not None:
-        os.write(2, b"interrupted\n")
-    os._exit(_INTERRUPTED)
+    # Another signal may come between the two calls.
+    if not _ended_by:
+        _ended_by.append(number)
+        if sys.stderr is not None:
+            os.write(2, b"interrupted\n")
+        os._exit(_INTERRUPTED)
 
 
 class _Interrupt:

@@ -127,6 +127,17 @@ def test_a_signal_at_any_moment_ends_the_command_with_one_line(
         assert os.listdir(tmp_path) == []
 
 
+def test_a_signal_while_another_one_ends_the_process_tells_nothing_more() -> None:
+    program = """
+import os, signal, runtime_min.process as process
+write = os.write
+os.write = lambda *told: [write(*told), process._end(signal.SIGINT, None)]
+process._end(signal.SIGINT, None)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 def test_nohup_is_respected(bundle: Path, tmp_path: Path) -> None:
     output = tmp_path / "x.wav"
     command = ["nohup", *COMMAND, str(bundle), "--phonemes", "abc abc " * 20, "-o", str(output), "-q"]
