@@ -170,7 +170,7 @@ Network::Network(const std::string &data) {
     shift_ = uint32_at(data, 16), units_ = uint32_at(data, 20);
     size_t inputs = (std::size(AROUND) + 2) * width_;
     if (std::max({features, uint64_t{width_}, uint64_t{hidden_}, uint64_t{count_}}) > 1 << 20 ||
-        shift_ > 62 || !units_ ||
+        shift_ > 62 || !units_ || !count_ ||
         COUNTS + (NAME_BYTES + 8) * count_ + 4 * features + 4 * hidden_ + (features + 1) * width_ +
                 (inputs + count_) * hidden_ >
             data.size()) {
