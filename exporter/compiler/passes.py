@@ -1,6 +1,6 @@
 """From Relax to an executable: the passes in four phases, with an optional dump of the module after each."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,57 @@ def _mark_noalias(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
         if isinstance(function, tvm.tirx.PrimFunc):
             marked[variable] = function.with_attr("tirx.noalias", True)
     return marked
+
+
+_ALLOC_STORAGE = tvm.ir.Op.get("relax.memory.alloc_storage")
+_SHARED = 4
+"""Storages of a stage that others use too: the generator holds an input, a sum, a state and a temporary."""
+_SHARED_UNIT = 1 << 16
+"""Bytes of a shared storage for each frame or token; each of those four takes 60 KiB for a frame."""
+
+
+@relax.expr_functor.mutator
+class _SizeClasses(relax.PyExprMutator):  # type: ignore[misc]
+    """Rounds the sizes of a function's storages up."""
+
+    def __init__(self, module: IRModule, sizes: Iterable[int], bound: int) -> None:
+        """Takes all sizes, and the largest length."""
+        super().__init__(module)
+        least, unit = sorted(sizes)[-_SHARED:][0], bound * _SHARED_UNIT
+        self._classes = {
+            size: -(-size // unit) * unit if size >= least else 1 << (size - 1).bit_length() for size in sizes
+        }
+
+    def visit_call_(self, call: relax.Call) -> relax.Expr:
+        """Replaces one allocation."""
+        if call.op != _ALLOC_STORAGE:
+            return call
+        (size,) = call.args[0].values
+        shape = relax.ShapeExpr([self._classes[int(size)]])
+        return relax.Call(call.op, [shape, *call.args[1:]], call.attrs, call.ty_args)
+
+
+@tvm.transform.module_pass(opt_level=0, name="share_storages")  # type: ignore[untyped-decorator]
+def _share_storages(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """Gives storages of different stages the same sizes, so that one uses what another has left.
+
+    TVM's allocator keeps a free block for requests of its very size, with the pages that were written. Sizes
+    are address space: other pages take no memory.
+    """
+    shared = module.clone()
+    for variable, function in module.functions_items():
+        if isinstance(function, relax.Function):
+            sizes: list[int] = []
+
+            def visit(call: Any, sizes: list[int] = sizes) -> None:
+                if isinstance(call, relax.Call) and call.op == _ALLOC_STORAGE:
+                    sizes.append(int(call.args[0].values[0]))
+
+            relax.analysis.post_order_visit(function, visit)
+            if sizes:
+                bound = max(map(int, function.attrs["tir_var_upper_bound"].values()))
+                shared[variable] = _SizeClasses(module, sizes, bound).visit_expr(function)
+    return shared
 
 
 @tvm.transform.module_pass(opt_level=0, name="order_shapes")  # type: ignore[untyped-decorator]
@@ -102,6 +153,8 @@ def phases(kind: str = "llvm") -> dict[str, dict[str, Any]]:
             "drop_purity": transform.RemovePurityChecking(),
             "call_kernels": transform.CallTIRRewrite(),
             "plan_memory": transform.StaticPlanBlockMemory(),
+            # A GPU's memory is resident from its allocation on.
+            **({"share_storages": _share_storages} if kind == "llvm" else {}),
             "allocate": transform.LowerAllocTensor(),
             "kill_after_use": transform.KillAfterLastUse(),
             "lower_builtins": transform.LowerRuntimeBuiltin(),

@@ -45,10 +45,13 @@ class Synthesiser:
             ModelOutputError: the durations or samples are not finite.
         """
         trace = self.trace(utterance, Choices())
-        if not np.isfinite(trace.audio).all():
+        audio, durations = trace.audio[0], trace.durations
+        # Copies come after the memory of all else is free.
+        del trace
+        if not np.isfinite(audio).all():
             raise ModelOutputError(
                 "The stage 'decoder' computed samples that are not finite: expected numbers. "
                 "The weights are damaged or the libraries wrong; verify the bundle or export it again."
             )
         # A copy, so that the samples do not keep TVM's memory.
-        return trace.audio[0].copy(), trace.durations
+        return audio.copy(), durations

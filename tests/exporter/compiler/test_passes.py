@@ -73,6 +73,29 @@ def test_memory_is_planned_for_the_bucket_that_of_outputs_too(dump: Path) -> Non
     assert sorted(map(int, found)) == sorted([copies, *(bytes - 4 * 32 for bytes in outputs)])
 
 
+def shared_sizes(sizes: list[int], bound: int) -> list[int]:
+    """Sizes of storages after the pass that lets stages share them."""
+    builder, length = relax.BlockBuilder(), tvm.tirx.Var("n", "int64")
+    x = relax.Var("x", relax.TensorType([length], "float32"))
+    with builder.function("stage", [x], attrs={"tir_var_upper_bound": {"n": bound}}):
+        for size in sizes:
+            builder.emit(relax.op.memory.alloc_storage(relax.ShapeExpr([size]), 0, "global", "uint8"))
+        builder.emit_func_output(x)
+    shared = phases()["lower"]["share_storages"](builder.get())
+    return [int(size) for size in re.findall(r"alloc_storage\(R\.shape\(\[(.*?)\]\)", shared.script())]
+
+
+@pytest.mark.parametrize("bucket", [512, 1000, 5120])
+def test_stages_use_the_same_storages_for_what_is_large(bucket: int) -> None:
+    frame = 128 * 120 * 4
+    f0n = shared_sizes([size * bucket for size in (8192, 4096, 2048, 2048)] + [6144], bucket)
+    decoder = shared_sizes([frame * bucket + 512] * 4 + [88 * (120 * bucket + 1), 24, 2400 * bucket], bucket)
+    assert f0n[:4] == decoder[:4] and len(set(decoder[:4])) == 1
+    # What only one of them has stays apart, or it would come to lie in a block of its own of that size.
+    assert decoder[0] not in {*f0n[4:], *decoder[4:]}
+    assert decoder[0] < 1.1 * (frame * bucket + 512)
+
+
 def test_a_dump_changes_nothing(dumped: Dumped) -> None:
     plain = compile_module(dumped.imported, tiny_stage.target())
     signals = [np.random.default_rng(0).standard_normal((1, size), np.float32) for size in (9, 45)]
