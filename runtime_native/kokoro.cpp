@@ -100,6 +100,8 @@ public:
     explicit OwnedAudio(kokoro::Audio audio) : kokoro_audio{}, audio_(std::move(audio)) {
         text_ = kokoro::encode_utf8(audio_.phonemes);
         texts_.reserve(audio_.tokens.size() + audio_.words.size());
+        // No samples are no null pointer either.
+        audio_.samples.reserve(1);
         samples = audio_.samples.data();
         sample_count = audio_.samples.size();
         sample_rate = kokoro::SAMPLE_RATE;
@@ -211,6 +213,8 @@ kokoro_error kokoro_stream(kokoro_bundle *bundle, const kokoro_request *request,
         auto synthesise = [&](const kokoro::Utterance &utterance) { return speaker.synthesise(utterance, check); };
         kokoro::Speech speech(plans_of(speaker, request, false), synthesise);
         auto take = [&](const kokoro::Audio &piece) {
+            // A piece that was computed before is not handed over after `kokoro_cancel`.
+            check();
             OwnedAudio given(piece);
             return callback(&given, user) == 0;
         };
