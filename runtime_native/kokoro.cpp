@@ -1,6 +1,7 @@
 // The C interface. No exception leaves it.
 #include "include/kokoro.h"
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <new>
@@ -60,37 +61,42 @@ void require(bool given, const char *argument) {
     throw Error(KOKORO_ARGUMENT_TYPE_ERROR, std::string("The argument '") + argument + "' must not be NULL.");
 }
 
-// Refuses a struct that another version of the header describes, or whose size was not set.
+// Returns the struct of a caller, whose header may be a newer one: the fields that are unknown here must be zero.
 template <class Struct>
-void check_size(const Struct *given, const char *argument) {
+Struct known_fields(const Struct *given, const char *argument) {
     require(given, argument);
-    if (given->size == sizeof(Struct)) return;
+    const auto *bytes = reinterpret_cast<const unsigned char *>(given);
+    constexpr size_t known = sizeof(Struct), most = 4096;
+    bool sized = given->size >= known && given->size <= most;
+    if (sized && std::all_of(bytes + known, bytes + given->size, [](unsigned char byte) { return byte == 0; }))
+        return *given;
     throw Error(KOKORO_ARGUMENT_TYPE_ERROR,
-                std::string("The field 'size' of '") + argument + "' must be " + std::to_string(sizeof(Struct)) +
-                    ", found " + std::to_string(given->size) + ": set it to the sizeof of the struct.");
+                std::string("The field 'size' of '") + argument + "' must be " + std::to_string(known) +
+                    ", or greater with zeros in the fields that this library does not know, found " +
+                    std::to_string(given->size) + ": set the struct to zero, and 'size' to its sizeof.");
 }
 
-kokoro::Plans plans_of(kokoro::Bundle &bundle, const kokoro_request *given, bool whole) {
-    check_size(given, "request");
-    require(given->input, "input");
+kokoro::Plans plans_of(kokoro::Bundle &bundle, const kokoro_request *request, bool whole) {
+    const kokoro_request given = known_fields(request, "request");
+    require(given.input, "input");
     bundle.require_all_stages();
-    kokoro::Request request;
-    request.voice = given->voice ? given->voice : "af_heart";
-    request.speed = given->speed == 0 ? 1 : given->speed;
-    request.seed = given->seed;
-    request.sentence_pause = given->sentence_pause;
-    request.clause_pause = given->clause_pause;
-    request.trim = given->trim;
+    kokoro::Request asked;
+    asked.voice = given.voice ? given.voice : "af_heart";
+    asked.speed = given.speed == 0 ? 1 : given.speed;
+    asked.seed = given.seed;
+    asked.sentence_pause = given.sentence_pause;
+    asked.clause_pause = given.clause_pause;
+    asked.trim = given.trim;
     kokoro::Capabilities capabilities = bundle.capabilities();
-    std::u32string input = kokoro::decode_utf8(given->input);
-    if (given->text || given->ssml) {
-        kokoro::TextInput text{input, given->ssml != 0, given->skip_emoji != 0, {}};
-        if (given->language) text.language = given->language;
-        return kokoro::Plans(capabilities, bundle.text_parts(text, request, capabilities), whole);
+    std::u32string input = kokoro::decode_utf8(given.input);
+    if (given.text || given.ssml) {
+        kokoro::TextInput text{input, given.ssml != 0, given.skip_emoji != 0, {}};
+        if (given.language) text.language = given.language;
+        return kokoro::Plans(capabilities, bundle.text_parts(text, asked, capabilities), whole);
     }
-    request.segments.emplace_back();
-    request.segments[0].phonemes = input;
-    auto once = [next = std::optional(request)]() mutable { return std::exchange(next, std::nullopt); };
+    asked.segments.emplace_back();
+    asked.segments[0].phonemes = input;
+    auto once = [next = std::optional(asked)]() mutable { return std::exchange(next, std::nullopt); };
     return kokoro::Plans(capabilities, once, whole);
 }
 
@@ -145,11 +151,11 @@ kokoro_error kokoro_load(const char *directory, const kokoro_options *options, k
         *bundle = nullptr;
         kokoro::LoadOptions chosen;
         if (options) {
-            check_size(options, "options");
-            chosen.threads = options->threads;
-            if (options->level) chosen.level = options->level;
-            if (options->manifest_sha256) chosen.manifest_sha256 = options->manifest_sha256;
-            chosen.verify = !options->skip_verify;
+            const kokoro_options given = known_fields(options, "options");
+            chosen.threads = given.threads;
+            if (given.level) chosen.level = given.level;
+            if (given.manifest_sha256) chosen.manifest_sha256 = given.manifest_sha256;
+            chosen.verify = !given.skip_verify;
         }
         *bundle = new kokoro_bundle{kokoro::Bundle::load(directory, chosen)};
     });

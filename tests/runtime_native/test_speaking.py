@@ -7,7 +7,8 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from ctypes import byref, c_void_p
+from contextlib import nullcontext
+from ctypes import Structure, byref, c_size_t, c_void_p, sizeof
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -21,6 +22,7 @@ from tests.support.native_library import (
     NativeError,
     NativeLibrary,
     Options,
+    Request,
     Spoken,
     native_library,
     request,
@@ -166,6 +168,19 @@ def test_misuse_of_the_interface_is_an_error(
         library.call("kokoro_check", native, byref(sound))
     library.functions.kokoro_free(None)
     library.functions.kokoro_audio_free(None)
+
+
+@pytest.mark.parametrize(("unknown", "accepted"), [(0, True), (1, False)])
+def test_structs_of_a_newer_header(
+    library: NativeLibrary, native: c_void_p, unknown: int, accepted: bool
+) -> None:
+    class Newer(Structure):
+        _fields_ = (("known", Request), ("unknown", c_size_t))
+
+    newer = Newer(request("abc"), unknown)
+    newer.known.size = sizeof(Newer)
+    with nullcontext() if accepted else pytest.raises(NativeError, match="does not know"):
+        library.call("kokoro_check", native, byref(newer))
 
 
 def flip(name: str) -> Callable[[Path], object]:
