@@ -27,8 +27,9 @@ from exporter.cli.bench import ROUNDS, THREADS, TOKENS, thread_counts
 from exporter.cli.demo import BUNDLE
 from exporter.cli.terminal import ConsoleProgress, lengths, reported_errors
 from exporter.compiler.precision import PRECISIONS
-from exporter.export.plan import ExportOptions
+from exporter.compiler.targets import find_target
 from exporter.reference.files import reference_files
+from runtime_min.engine.machine import this_machine
 
 
 def main(
@@ -75,7 +76,8 @@ def main(
 
 def _precisions() -> list[str]:
     """Returns the precisions, the default first."""
-    return sorted(PRECISIONS, key=lambda precision: precision != ExportOptions.precision)
+    default = find_target("host", this_machine()).precision
+    return sorted(PRECISIONS, key=lambda precision: precision != default)
 
 
 def _options(bundle: Path, measured: tuple[tuple[int, ...], tuple[int, ...], int], stream: bool) -> Options:

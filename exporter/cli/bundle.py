@@ -27,12 +27,12 @@ def bundle(
         str, typer.Option(help="System that the bundle is for (see targets); host is this one.")
     ] = "host",
     precision: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="How the bundle stores its large weights: float32, float16 in half the bytes, or int8, "
-            "a little smaller and less exact."
+            help="How the bundle stores its large weights: float16; float32, exactly, in twice the bytes, "
+            "which is the default for CUDA; or int8, a little smaller and less exact."
         ),
-    ] = "float32",
+    ] = None,
     lstm_device: Annotated[
         str, typer.Option(help="Where the encoders' LSTMs compute: cpu, or the target's device.")
     ] = "cpu",

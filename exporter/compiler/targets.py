@@ -93,6 +93,11 @@ class Target(ManifestTarget):
         """True if the harmonic source is a stage of its own, on the CPU, whose phase rounds as PyTorch's."""
         return self.device != "cpu"
 
+    @property
+    def precision(self) -> str:
+        """The default of `precision.PRECISIONS`: float16, where the device's kernels can read it."""
+        return "float32" if self.device == "cuda" else "float16"
+
     def device_of(self, stage: str, lstm_device: str = "cpu") -> str:
         """Returns the device of a stage.
 

@@ -67,8 +67,8 @@ class ExportOptions:
     cpu_level: str = "all"
     stages: tuple[str, ...] = STAGE_NAMES
     text_buckets: tuple[int, ...] = TEXT_BUCKETS
-    precision: str = "float32"
-    """Type in which the bundle stores its large weights, of `exporter.compiler.precision.PRECISIONS`."""
+    precision: str | None = None
+    """Type in which the bundle stores its large weights; None takes the target's default."""
     frame_buckets: tuple[int, ...] | None = None
     """None takes `FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` for a decoder on a GPU."""
     languages: tuple[str, ...] = LANGUAGES
@@ -114,6 +114,11 @@ class Plan:
         return FRAME_BUCKETS if self.target.device == CPU else GPU_FRAME_BUCKETS
 
     @property
+    def precision(self) -> str:
+        """Type in which the bundle stores its large weights."""
+        return self.options.precision or self.target.precision
+
+    @property
     def signatures(self) -> dict[str, StageSignature]:
         """Returns inputs, outputs and length axis of every stage of the model."""
         config = self.checkpoint.config
@@ -125,7 +130,7 @@ class Plan:
         config = json.dumps(self.checkpoint.config, sort_keys=True)
         buckets = {"tokens": self.options.text_buckets, "frames": self.frame_buckets}
         jobs = [
-            Job(config, signature, bucket, self.target, level, self.device_of(name), self.options.precision)
+            Job(config, signature, bucket, self.target, level, self.device_of(name), self.precision)
             for name, signature in self.signatures.items()
             if name in self.stages
             for bucket in buckets[signature.axis]
@@ -136,7 +141,7 @@ class Plan:
     @property
     def stored(self) -> StoredWeights:
         """Returns how the bundle stores the weights."""
-        return StoredWeights(self.options.precision, self.target.source_apart)
+        return StoredWeights(self.precision, self.target.source_apart)
 
     @property
     def is_whole(self) -> bool:
@@ -164,7 +169,8 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
     machine = this_machine()
     target = find_target(options.target, machine)
     _check_lstm_device(options.lstm_device, target)
-    _check_precision(options.precision, target)
+    if options.precision is not None:
+        _check_precision(options.precision, target)
     levels = choose_levels(target, options.cpu_level, machine)
     find_linker(target)
     cuda.versions(target.device)

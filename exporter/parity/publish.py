@@ -67,18 +67,18 @@ def _rounding(plan: Plan, progress: Progress) -> Numbers:
         ValidationFailedError: it changes more than a limit allows.
     """
     vocabulary = plan.checkpoint.vocabulary
-    if plan.options.precision == "float32" or not plan.is_whole or not plan.voices:
+    if plan.precision == "float32" or not plan.is_whole or not plan.voices:
         return {}
-    progress.step(f"compare kokoro's weights in {plan.options.precision} with the original ones")
+    progress.step(f"compare kokoro's weights in {plan.precision} with the original ones")
     said = adapted(BUILT_IN, sorted(plan.voices), vocabulary)
     requests = [make_request(each, vocabulary, plan.voices[each.voice]) for each in said]
     files = plan.checkpoint.path, plan.checkpoint.config_path
     with Kokoro(files, store=plan.options.answers, stored=plan.stored) as kokoro:
-        figures = rounding_figures(list(map(kokoro.rounding, requests)), plan.options.precision)
+        figures = rounding_figures(list(map(kokoro.rounding, requests)), plan.precision)
         if missed := [figure for figure in figures if not figure.holds]:
             worst = next(iter(kokoro.original.rounded_layers(requests[0], plan.stored)), "no layer")
             raise ValidationFailedError(
-                f"No bundle was written: weights in {plan.options.precision} change the model too much: "
+                f"No bundle was written: weights in {plan.precision} change the model too much: "
                 f"{'; '.join(map(expectation, missed))}. Rounding harms {worst} most. Export the model with "
                 "--precision float32."
             )

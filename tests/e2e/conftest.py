@@ -63,6 +63,7 @@ def export_arguments() -> ExportArguments:
     def arguments(output: Path, *more: str) -> list[str]:
         return [
             *("bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "--no-validate"),
+            *("--precision", "float32"),
             *("--text-buckets", ",".join(map(str, TEXT_BUCKETS))),
             *("--frame-buckets", ",".join(map(str, FRAME_BUCKETS))),
             *("--cache-dir", cache, "-o", str(output), *more),

@@ -30,7 +30,12 @@ def build(job: Job, path: Path, dump: Path | None) -> CompiledLibrary:
 def main(output: str) -> None:
     """Exports as the command does."""
     options = ExportOptions(
-        output=Path(output), checkpoint="synthetic", cpu_level="host", frame_buckets=(512,), cache=None
+        output=Path(output),
+        checkpoint="synthetic",
+        cpu_level="host",
+        precision="float32",
+        frame_buckets=(512,),
+        cache=None,
     )
     try:
         with reported_errors():

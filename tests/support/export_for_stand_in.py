@@ -66,11 +66,13 @@ def main(kind: str, lstm_device: str, device_library: str, cpu: str, output: str
     if kind == "cuda":
         # The stand-in takes the source that the fatbin is made of.
         compiler.fatbins, link.mark_compiled = nullcontext, lambda objects: None
+    manifest = read_manifest(Path(cpu))
     options = ExportOptions(
         output=Path(output),
         checkpoint="synthetic",
         target=target.name,
-        cpu_level=read_manifest(Path(cpu)).target.levels[0].name,
+        precision=manifest.precision,
+        cpu_level=manifest.target.levels[0].name,
         lstm_device=lstm_device,
         text_buckets=(TEXT_BUCKET,),
         frame_buckets=(FRAME_BUCKET,),

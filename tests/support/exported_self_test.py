@@ -30,6 +30,7 @@ def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[
         Path(),
         "synthetic",
         target=target,
+        precision="float32",
         text_buckets=tuple(text_buckets),
         frame_buckets=tuple(frame_buckets),
         answers=ANSWERS,

@@ -68,7 +68,7 @@ def test_a_bundle_on_another_machine_says_in_one_sentence_which_is_which(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("runtime_min.bundle.this_machine", lambda: machine)
+    monkeypatch.setattr("runtime_min.loading.this_machine", lambda: machine)
     output = tmp_path / "speech.wav"
     code = main([str(bundles[target.name]), "--phonemes", "a", "-o", str(output)])
     (line,) = capsys.readouterr().err.splitlines()

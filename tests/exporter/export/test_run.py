@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from exporter.compiler.library import Weight
-from exporter.compiler.precision import PrecisionError
+from exporter.compiler.precision import PrecisionError, check_device
+from exporter.compiler.targets import TARGETS
 from exporter.errors import ValidationFailedError
 from exporter.export import assemble as contents
 from exporter.export import plan as plan_module
 from exporter.export.jobs import StageError
-from exporter.export.plan import ExportOptions, OptionError
+from exporter.export.plan import ExportOptions, OptionError, Plan
 from exporter.export.run import export_bundle
 from exporter.model import checkpoint
 from exporter.model import voice_packs as voices
@@ -301,6 +302,15 @@ def test_options_that_make_no_sense_are_refused_before_anything_is_compiled(opti
     with pytest.raises(OptionError, match=message):
         run(replace(options, **changes), die)
     assert left_behind(options) == []
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_a_bundle_is_as_small_by_default_as_its_device_can_read(options, target):
+    check_device(target.precision, target.device)
+    plan = Plan(options, SimpleNamespace(config=CONFIG), target, target.levels, {})
+    assert plan.precision == target.precision == ("float32" if target.device == "cuda" else "float16")
+    assert {job.precision for job in plan.jobs} == {plan.stored.precision} == {plan.precision}
+    assert replace(plan, options=replace(options, precision="float32")).precision == "float32"
 
 
 def test_a_device_that_cannot_read_a_precision_is_refused_before_anything_is_compiled(options):

@@ -68,7 +68,8 @@ class TestPublishing:
     def plan(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE)
         return SimpleNamespace(
-            options=SimpleNamespace(output=tmp_path / "demo", answers=None, precision="float32"),
+            options=SimpleNamespace(output=tmp_path / "demo", answers=None),
+            precision="float32",
             stored=StoredWeights("float16"),
             is_whole=True,
             voices={"af_heart": None},
@@ -110,7 +111,7 @@ class TestPublishing:
     @staticmethod
     def rounded(monkeypatch: pytest.MonkeyPatch, plan: Any, decibels: float) -> None:
         """Has the plan round its weights, which takes the decoder so far from the original."""
-        plan.options.precision, plan.voices = "float16", {"af_heart": np.zeros((510, 256))}
+        plan.precision, plan.voices = "float16", {"af_heart": np.zeros((510, 256))}
         found = Rounding(np.array([1.0, 2.0]), np.zeros(2, bool), decibels, 0.05)
         original = SimpleNamespace(rounded_layers=lambda request, stored: {"decoder.encode": 20.0})
         kokoro = SimpleNamespace(rounding=lambda request: found, original=original)
