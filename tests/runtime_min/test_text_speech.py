@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -64,7 +63,7 @@ def test_the_command_sends_audio_on_before_it_has_read_the_text(
     read, written = count_read(monkeypatch), threading.Event()
     spoken = {"SSML": f"<speak>{BOOK}</speak>"}.get(source, BOOK.replace("happy. ", "happy.\n\n"))
     (tmp_path / "in.txt").write_text(spoken)
-    monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: bundle))
+    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
     monkeypatch.setattr(command._Progress, "piece", lambda *_: written.set())
     monkeypatch.setattr("sys.stdin", open(tmp_path / "in.txt"))  # noqa: SIM115
     options = {"file": ["--text-file", str(tmp_path / "in.txt")], "SSML": ["--ssml", "--text", "-"]}
@@ -153,7 +152,7 @@ def test_the_command_warns_of_what_it_leaves_out_by_its_place_in_the_file(
     bundle: TextBundle, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.txt").write_text("\n\nYes.\n\n\n世界\n\nIt is 界.\n")
-    monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: bundle))
+    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
     monkeypatch.chdir(tmp_path)
     assert arguments.run(["bundle", "--text-file", "in.txt"]) == 0
     told = capsys.readouterr().err
@@ -164,7 +163,7 @@ def test_the_command_warns_of_what_it_leaves_out_by_its_place_in_the_file(
 def test_lines_that_cannot_be_spoken_have_no_phonemes(
     bundle: TextBundle, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: bundle))
+    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
     text = "Yes. [pause:1s] Yes.\n* * *\n世\n"
     assert arguments.run(["bundle", "--text", text, "--print-phonemes"]) == 0
     assert capsys.readouterr().out == "jˈɛs. jˈɛs.\n\n\n"
@@ -185,6 +184,6 @@ def test_emoji_are_named_or_skipped(
     assert Audio.join(bundle.stream(segments, text=True, skip_emoji=True)).phonemes == "hˈI."
     with pytest.raises(EmptyInputError):
         bundle.synthesize("😀", text=True, skip_emoji=True)
-    monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: bundle))
+    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
     assert arguments.run(["bundle", "--text", EMOJI, "--skip-emoji", "--print-phonemes"]) == 0
     assert capsys.readouterr().out.split() == skipped.phonemes.split()

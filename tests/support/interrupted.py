@@ -7,6 +7,7 @@ PLACE is an empty directory for temporary files. Prints the outcomes as JSON.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import random
@@ -61,13 +62,8 @@ def speaking(bundle: Path) -> Callable[[], object]:
     file = Path(tempfile.gettempdir(), "speech.wav")
     sys.argv[1:] = [str(bundle), "--phonemes", "abc abc " * 20, "-o", str(file), "-q"]
 
-    def speak() -> None:
-        try:
-            speak_from()
-        finally:
-            file.unlink(missing_ok=True)
-
-    return speak
+    atexit.register(file.unlink, missing_ok=True)
+    return speak_from
 
 
 def slow_build(job: Job, path: Path, dump: Path | None) -> CompiledLibrary:
@@ -88,22 +84,25 @@ PHASES = {phase.__name__: phase for phase in (loading, opening, streaming, speak
 
 
 def work(phase: str, bundle: Path, delay: float, number: int, done: int) -> None:
-    """Is interrupted after `delay` seconds; writes how long it took to `done` where it was not."""
+    """Is interrupted after `delay` seconds; writes to `done` how long it took."""
     # The tiny model's phonemes look like text.
     warnings.simplefilter("ignore")
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.default_int_handler)
 
     def interrupt(_: int, frame: object) -> None:
-        signal.getsignal(number)(number, frame)  # type: ignore[operator, misc]
+        handler = signal.getsignal(number)
+        if callable(handler):
+            handler(number, frame)
 
     signal.signal(signal.SIGALRM, interrupt)
     prepared = PHASES[phase](bundle)
     start = time.perf_counter()
+    # The command ends the process itself.
+    atexit.register(lambda: os.write(done, str(time.perf_counter() - start).encode()))
     signal.setitimer(signal.ITIMER_REAL, delay)
     kept = prepared()
     signal.setitimer(signal.ITIMER_REAL, 0)
-    os.write(done, str(time.perf_counter() - start).encode())
     del kept
 
 

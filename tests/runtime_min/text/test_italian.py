@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from exporter.model.config import OFFICIAL_CONFIG, read_config
 from exporter.text.files import text_files
-from runtime_min import arguments, command
+from runtime_min import arguments
 from runtime_min.errors import G2PMissingError, TextDataError
 from runtime_min.speech.words import Word
 from runtime_min.text import espeak, find_g2p, installed_g2p, spanish
@@ -77,7 +76,7 @@ def test_a_bundle_speaks_italian(
         audio = bundle.synthesize(text, text=True, **options)  # type: ignore[arg-type]
         assert audio.phonemes == "lˈɔtːo mˈaʤːo ʧe il sˈole.e tˈu?"
         assert [word.text for word in audio.words][:3] == ["L'8", "maggio", "c'è"]
-    monkeypatch.setattr(command, "Bundle", SimpleNamespace(load=lambda *_, **__: bundle))
+    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
     assert arguments.run(["bundle", "--text", "Ciao!", "--voice", "if_sara", "--print-phonemes"]) == 0
     assert capsys.readouterr().out == "ʧˈao!\n"
     bundle.close()
