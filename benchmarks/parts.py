@@ -123,7 +123,7 @@ def parallel_parts(function: Any, shapes: Sequence[Shape | int]) -> tuple[int, .
         elif isinstance(node, tirx.Bind):
             values.known[node.var] = values(node.value)
         elif hasattr(node, "body"):
-            # A loop that is not parallel plans nothing: its first turn stands for all.
+            # A serial loop makes no plan, so the parts are the same in each of its turns.
             values.known[getattr(node, "loop_var", None)] = 0
             visit(node.body)
 

@@ -39,8 +39,6 @@ def run_command(module: str) -> NoReturn:
     sys.setswitchinterval(_SWITCH)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _run(module)
-    # All is done, and a signal would interrupt what ends the process.
-    _handle(signal.SIG_IGN)
     # The interpreter would take down all modules and libraries, one by one.
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -81,8 +79,8 @@ def _run(module: str) -> int:
         importlib.import_module("runtime_min.output.console").tell("interrupted")
         return _INTERRUPTED
     finally:
-        if interrupt.received:
-            _handle(signal.SIG_IGN)
+        # All is done, and a signal would interrupt what ends the process.
+        _handle(signal.SIG_IGN)
 
 
 def _refuse(reason: str) -> int:

@@ -85,9 +85,7 @@ std::optional<size_t> next_item(View text, size_t start) {
     View place = found["place"];
     Text item = U" " + Text(found["before"]);
     if (is_digit(place)) {
-        int value = 0;
-        for (char32_t digit : place) value = 10 * value + digit_value(digit);
-        std::string following = std::to_string(value + 1);
+        std::string following = std::to_string(value_of(place) + 1);
         item.append(following.begin(), following.end());
     } else {
         item += place[0] + 1;

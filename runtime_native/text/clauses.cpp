@@ -100,11 +100,6 @@ std::vector<Word> words_of(const Clause &clause, const std::vector<std::vector<T
 }
 
 Text number_in_words(View written, const std::function<Text(long long)> &cardinal, View comma) {
-    auto value = [](View digits) {
-        long long number = 0;
-        for (char32_t digit : digits) number = 10 * number + digit_value(digit);
-        return number;
-    };
     auto one_by_one = [&](View digits) {
         std::vector<Text> words;
         for (char32_t digit : digits) words.push_back(cardinal(digit_value(digit)));
@@ -114,13 +109,13 @@ Text number_in_words(View written, const std::function<Text(long long)> &cardina
     size_t end = std::min(plain.find(U','), plain.size());
     View whole = View(plain).substr(0, end), decimals = tail(plain, end + 1);
     bool apart = whole.size() > MOST_DIGITS || (whole.size() > 1 && whole[0] == '0');
-    Text words = apart ? one_by_one(whole) : cardinal(value(whole));
+    Text words = apart ? one_by_one(whole) : cardinal(value_of(whole));
     if (decimals.empty()) return words;
     View rest = strip_start(decimals, U"0");
     words += U" " + Text(comma);
     for (size_t zeros = decimals.size() - rest.size(); zeros--;) words += U" " + cardinal(0);
     if (rest.empty()) return words;
-    return words + U" " + (rest.size() <= 3 ? cardinal(value(rest)) : one_by_one(rest));
+    return words + U" " + (rest.size() <= 3 ? cardinal(value_of(rest)) : one_by_one(rest));
 }
 
 }  // namespace kokoro::text

@@ -52,29 +52,23 @@ Text ordinal(long long number) {
     return before + (whole ? replaced(last, U"é", U"e") : last.substr(0, last.size() - 1)) + U"esimo";
 }
 
-long long value(View digits) {
-    long long number = 0;
-    for (char32_t digit : digits) number = 10 * number + digit_value(digit);
-    return number;
-}
-
 Text date(View text) {
     static const Pattern pattern(tables::DATE);
     Match found;
     if (!pattern.full_match(text, found)) return {};
     bool day_first = found.has("day");
-    long long day = value(found[day_first ? 1 : 6]), month = value(found[day_first ? 2 : 5]);
+    long long day = value_of(found[day_first ? 1 : 6]), month = value_of(found[day_first ? 2 : 5]);
     if (!day || day > 31 || !month || month > 12) return {};
     Text spoken = day == 1 ? U"primo" : cardinal(day);
-    return spoken + U" " + months[month - 1] + U" " + cardinal(value(found[day_first ? 3 : 4]));
+    return spoken + U" " + months[month - 1] + U" " + cardinal(value_of(found[day_first ? 3 : 4]));
 }
 
 Text time_of(View text) {
     static const Pattern pattern(tables::TIME);
     Match found;
     if (!pattern.full_match(text, found)) return {};
-    long long minutes = value(found[2]);
-    return cardinal(value(found[1])) + (minutes ? U" e " + cardinal(minutes) : U"");
+    long long minutes = value_of(found[2]);
+    return cardinal(value_of(found[1])) + (minutes ? U" e " + cardinal(minutes) : U"");
 }
 
 Text money(View text) {
@@ -83,7 +77,7 @@ Text money(View text) {
     Match found;
     if (!pattern.full_match(text, found) || found[1].empty() == found[4].empty()) return {};
     Text amount = number_in_words(found[2], cardinal, U"virgola");
-    long long cents = value(found[3]);
+    long long cents = value_of(found[3]);
     amount += U" " + Text(currencies.get(found[1].empty() ? found[4] : found[1]));
     return cents ? amount + U" e " + cardinal(cents) : amount;
 }
@@ -92,7 +86,7 @@ Text ordinal_of(View text) {
     static const Pattern pattern(tables::ORDINAL);
     Match found;
     if (!pattern.full_match(text, found)) return {};
-    Text masculine = ordinal(value(found[1]));
+    Text masculine = ordinal(value_of(found[1]));
     if (found[2] == U"ª") masculine.back() = U'a';
     return masculine;
 }

@@ -40,6 +40,12 @@ Text nfc(View text);
 long long number_value(char32_t letter);
 // Returns the value of a decimal digit.
 inline int digit_value(char32_t digit) { return static_cast<int>(number_value(digit)); }
+// Returns the value of at most 18 decimal digits.
+inline long long value_of(View digits) {
+    long long value = 0;
+    for (char32_t digit : digits) value = 10 * value + digit_value(digit);
+    return value;
+}
 
 Text ascii_of(char32_t letter);  // the ASCII characters in its compatibility decomposition
 Text base_of(char32_t letter);   // the ASCII letters that a Latin one is read as

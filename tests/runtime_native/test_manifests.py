@@ -46,7 +46,7 @@ def in_python(data: bytes) -> str:
 
 
 class Native:
-    """Reads manifests with the native runtime: an accepted one has no files, and so is no bundle."""
+    """Reads manifests with the native runtime: loading ends at the missing files of an accepted one."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

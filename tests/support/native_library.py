@@ -97,16 +97,12 @@ class Spoken(NamedTuple):
     durations: list[int]
 
 
-_NONE = np.zeros(0, np.float32)
-
-
 def _copied(audio: _Audio) -> Spoken:
     def timings(first: Any, count: int) -> list[tuple[str, float, float]]:
         return [(each.text.decode(), each.start, each.end) for each in first[:count]]
 
     return Spoken(
-        # No samples are a null pointer.
-        np.ctypeslib.as_array(audio.samples, (audio.sample_count,)).copy() if audio.sample_count else _NONE,
+        np.ctypeslib.as_array(audio.samples, (audio.sample_count,)).copy(),
         audio.start,
         audio.phonemes.decode(),
         timings(audio.tokens, audio.token_count),

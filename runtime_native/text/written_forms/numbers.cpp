@@ -47,12 +47,6 @@ Text as_roman(int number) {
 
 }  // namespace
 
-int value_of(View digits) {
-    int value = 0;
-    for (char32_t digit : digits) value = 10 * value + digit_value(digit);
-    return value;
-}
-
 Text written(int value) {
     std::string digits = std::to_string(value);
     return Text(digits.begin(), digits.end());

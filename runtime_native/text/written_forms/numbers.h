@@ -35,8 +35,6 @@ std::optional<int> roman(View written);
 // says "a hundred" for "one hundred". What is not ASCII in them is phonemes.
 Text with_flags(View words, View flags);
 
-// Returns the value of at most 9 decimal digits.
-int value_of(View digits);
 // Returns a number in digits.
 Text written(int value);
 
