@@ -112,7 +112,7 @@ def test_every_fact_of_a_job_and_of_the_compiler_counts(tmp_path):
         "target": find_target("linux-aarch64"),
         "level": JOB.target.levels[1],
         "device": "cuda",
-        "precision": "float16",
+        "precision": "float32",
     }
     assert changes.keys() == vars(JOB).keys()
     jobs = [JOB, *(replace(JOB, **{name: value}) for name, value in changes.items())]
