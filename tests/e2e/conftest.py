@@ -19,15 +19,15 @@ from exporter.compiler.targets import Target
 from exporter.model.config import OFFICIAL_CONFIG
 from exporter.model.synthetic import ensure_file
 from exporter.parity.answers import Kokoro
+from exporter.reference.files import StoredWeights
 from exporter.reference.process import Reference
 from runtime_min import Bundle
 from tests.support.exported_self_test import ANSWERS, self_test
-from tests.support.paths import REAL_VOICES, ROOT
+from tests.support.paths import ROOT
 from tests.support.utterances import HELLO
 
 TEXT_BUCKETS = (32, 512)
 FRAME_BUCKETS = (64, 5120)
-VOICE_SOURCES = ["synthetic", "real"] if REAL_VOICES.exists() else ["synthetic"]
 
 ExportArguments = Callable[..., list[str]]
 Export = Callable[..., subprocess.CompletedProcess[str]]
@@ -104,21 +104,6 @@ def bundle(directory: Path) -> Iterator[Bundle]:
 
 
 @pytest.fixture(scope="session")
-def bundles(
-    bundle: Bundle, export: Export, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, Bundle]]:
-    """The loaded bundle for each of `VOICE_SOURCES`; real voices need only a second writing."""
-    if "real" not in VOICE_SOURCES:
-        yield {"synthetic": bundle}
-        return
-    output = tmp_path_factory.mktemp("exported") / "real-voices"
-    done = export(output, "--voices", str(REAL_VOICES))
-    assert done.returncode == 0, done.stderr
-    with Bundle.load(output) as real:
-        yield {"synthetic": bundle, "real": real}
-
-
-@pytest.fixture(scope="session")
 def checkpoint_file() -> Path:
     """The synthetic checkpoint, which belongs to `OFFICIAL_CONFIG`."""
     return ensure_file(OFFICIAL_CONFIG)
@@ -134,6 +119,14 @@ def kokoro_said() -> ExtensionFiles:
 def kokoro(checkpoint_file: Path) -> Iterator[Kokoro]:
     """Kokoro's answers for the synthetic checkpoint; `make prove` computes all of them again."""
     with Kokoro((checkpoint_file, OFFICIAL_CONFIG), threads=2, store=ANSWERS) as answering:
+        yield answering
+
+
+@pytest.fixture(scope="module")
+def rounded(checkpoint_file: Path, precision: str) -> Iterator[Kokoro]:
+    """Kokoro's answers with weights as a bundle of the module's precision stores them."""
+    stored, files = StoredWeights(precision), (checkpoint_file, OFFICIAL_CONFIG)
+    with Kokoro(files, threads=2, store=ANSWERS, stored=stored) as answering:
         yield answering
 
 

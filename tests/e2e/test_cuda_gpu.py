@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 from exporter.parity.answers import Kokoro
-from exporter.parity.figures import compare
 from exporter.reference.utterances import Utterance
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, environment, run_python
 from tests.support import bundle_server, serve
 from tests.support.bundle_server import EmulatedBundle
-from tests.support.proof import assert_all_hold
+from tests.support.proof import assert_speaks_as_kokoro
 from tests.support.utterances import HELLO, phonemes_of
 
 
@@ -49,7 +48,7 @@ def bundle(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def test_a_gpu_speaks_as_kokoro_speaks(
     bundle: EmulatedBundle, kokoro: Kokoro, tokens: int, voice: str
 ) -> None:
-    assert_all_hold(compare(bundle, kokoro, Utterance(phonemes_of(tokens), voice)))
+    assert_speaks_as_kokoro(bundle, kokoro, Utterance(phonemes_of(tokens), voice))
 
 
 def test_the_same_input_gives_the_same_bits_in_every_bucket(bundle: EmulatedBundle) -> None:

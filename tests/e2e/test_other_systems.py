@@ -8,12 +8,11 @@ import pytest
 
 from exporter.compiler.targets import Target, find_target
 from exporter.parity.answers import Kokoro
-from exporter.parity.figures import compare
 from exporter.reference.utterances import Utterance
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, assert_refused_here
 from tests.support.other_systems import check_library, exported_by_wheels
-from tests.support.proof import assert_all_hold
+from tests.support.proof import assert_speaks_as_kokoro
 from tests.support.utterances import HELLO
 from tests.support.windows import WindowsBundle, make_windows
 
@@ -67,4 +66,4 @@ def test_windows_libraries_compute_there_what_kokoro_computes(
 ) -> None:
     path = bundles["windows-x86_64"]
     bundle = WindowsBundle(path, read_manifest(path), make_windows(tmp_path))
-    assert_all_hold(compare(bundle, kokoro, Utterance(HELLO, "af_heart")))
+    assert_speaks_as_kokoro(bundle, kokoro, Utterance(HELLO, "af_heart"))

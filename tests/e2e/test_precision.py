@@ -1,4 +1,4 @@
-"""A bundle of rounded weights speaks as kokoro does with the same, on any threads, in any bucket."""
+"""A bundle of each precision speaks as kokoro does with the same weights, on any threads, in any bucket."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import pytest
 
 from exporter.model.config import OFFICIAL_CONFIG
 from exporter.parity.answers import Kokoro
-from exporter.parity.figures import compare, request_for
+from exporter.parity.figures import request_for
 from exporter.parity.rounding import rounding_figures
-from exporter.reference.files import StoredWeights
 from exporter.reference.utterances import Utterance
 from exporter.validate.kernel_order import stage_calls
 from exporter.validate.probe import probe
@@ -20,33 +19,45 @@ from exporter.validate.rounding_table import rounding_table
 from exporter.validate.utterance_runs import Executions, run_utterance
 from runtime_min import Bundle
 from runtime_min.format.signatures import STAGE_NAMES
-from tests.e2e.conftest import FRAME_BUCKETS, Export
+from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, Export
+from tests.e2e.test_fidelity import assert_holds_at
 from tests.e2e.test_length_is_data import arrays_of, assert_same_bits
-from tests.support.exported_self_test import ANSWERS
-from tests.support.proof import assert_all_hold
-from tests.support.utterances import HELLO, phonemes_of
+from tests.support.paths import REAL_VOICES
+from tests.support.proof import assert_speaks_as_kokoro, record_equal_bits, record_rounding
+from tests.support.utterances import phonemes_of, recorded_phonemes
 
 pytestmark = pytest.mark.e2e
 
+# In `make test` other files here have bundles of float32, and kernels have tests of all types of weights.
+ROUNDED = ("float16", pytest.param("int8", marks=pytest.mark.slow))
+PRECISIONS = (*ROUNDED, pytest.param("float32", marks=pytest.mark.slow))
+every_rounding = pytest.mark.parametrize("precision", ROUNDED, indirect=True, scope="module")
+
+VOICES = ("af_heart", "am_michael", "bf_emma", "zm_yunxi")
+TOKENS = (3, 12, 44, 62, 105, 219, 512)
+SPEEDS = (0.5, 1.0, 2.0)
 SAID = [Utterance(phonemes_of(3), "af_heart", seed=3), Utterance(phonemes_of(12), "bf_emma", seed=12)]
-LONGER = Utterance(phonemes_of(62), "af_heart", seed=62)
+SENTENCES = [
+    Utterance(phonemes, "af_heart")
+    for phonemes in recorded_phonemes() or [phonemes_of(tokens) for tokens in (14, 44, 66, 105)]
+]
 
 
 def tokens_of(said: Utterance) -> str:
     return f"{len(said.phonemes) + 2} tokens"
 
 
-@pytest.fixture(scope="module", params=["float16", pytest.param("int8", marks=pytest.mark.slow)])
-def stored(request: pytest.FixtureRequest) -> StoredWeights:
-    """The weights of the bundle."""
-    return StoredWeights(request.param)
+@pytest.fixture(scope="module", params=PRECISIONS)
+def precision(request: pytest.FixtureRequest) -> str:
+    """How the bundle stores its weights."""
+    return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def place(export: Export, stored: StoredWeights, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(export: Export, precision: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of them with synthetic voices, on the disk."""
-    output = tmp_path_factory.mktemp(stored.precision) / "bundle"
-    done = export(output, "--precision", stored.precision)
+    output = tmp_path_factory.mktemp(precision) / "bundle"
+    done = export(output, "--precision", precision)
     assert done.returncode == 0, done.stderr
     return output
 
@@ -59,27 +70,66 @@ def bundle(place: Path) -> Iterator[Bundle]:
 
 
 @pytest.fixture(scope="module")
-def rounded(checkpoint_file: Path, stored: StoredWeights) -> Iterator[Kokoro]:
-    """Kokoro's answers with weights as that bundle stores them."""
-    with Kokoro((checkpoint_file, OFFICIAL_CONFIG), threads=2, store=ANSWERS, stored=stored) as answering:
-        yield answering
+def with_real_voices(export: Export, bundle: Bundle, precision: str, place: Path) -> Iterator[Bundle]:
+    """The same with real voices, where they are."""
+    if not REAL_VOICES.exists():
+        yield bundle
+        return
+    output = place.with_name("real-voices")
+    done = export(output, "--precision", precision, "--voices", str(REAL_VOICES))
+    assert done.returncode == 0, done.stderr
+    with Bundle.load(output, threads=2) as loaded:
+        yield loaded
 
 
-def test_nearly_all_weights_are_stored_in_half_the_bytes(bundle: Bundle, stored: StoredWeights) -> None:
+def test_nearly_all_weights_are_stored_in_the_types_of_the_precision(bundle: Bundle, precision: str) -> None:
     sizes = Counter[str]()
     for tensor in bundle.manifest.parameters.tensors:
         sizes[tensor.dtype] += tensor.bytes
-    assert bundle.manifest.precision == stored.precision
-    assert sizes["float32"] < 0.03 * sizes["float16"]
+    assert bundle.manifest.precision == precision
+    expected = {"float32": {"float32"}, "float16": {"float16"}, "int8": {"float16", "int8"}}[precision]
+    assert {dtype for dtype, size in sizes.items() if size > 0.03 * sizes.total()} == expected
 
 
-@pytest.mark.parametrize("said", [*SAID, pytest.param(LONGER, marks=pytest.mark.slow)], ids=tokens_of)
-def test_an_utterance_is_spoken_as_kokoro_speaks_it_with_rounded_weights(
+@pytest.mark.parametrize("said", SAID, ids=tokens_of)
+def test_an_utterance_is_spoken_as_kokoro_speaks_it_with_the_same_weights(
     bundle: Bundle, rounded: Kokoro, said: Utterance
 ) -> None:
-    assert_all_hold(compare(bundle, rounded, said), bundle.manifest.precision)
+    assert_speaks_as_kokoro(bundle, rounded, said)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("speed", SPEEDS)
+@pytest.mark.parametrize("tokens", TOKENS)
+def test_every_length_at_every_speed_is_spoken_as_kokoro_speaks_it(
+    with_real_voices: Bundle, rounded: Kokoro, tokens: int, speed: float
+) -> None:
+    # The long ones take minutes: a voice each. Over all lengths and speeds every voice has its turn.
+    turn = TOKENS.index(tokens) + SPEEDS.index(speed)
+    voices = VOICES if tokens <= 44 else (VOICES[turn % len(VOICES)],)
+    for voice in voices:
+        said = Utterance(phonemes_of(tokens), voice, speed, seed=turn)
+        assert_speaks_as_kokoro(with_real_voices, rounded, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("said", SENTENCES, ids=tokens_of)
+def test_real_sentences_are_spoken_as_kokoro_speaks_them(
+    bundle: Bundle, with_real_voices: Bundle, rounded: Kokoro, said: Utterance
+) -> None:
+    for each in (bundle, with_real_voices):
+        assert_speaks_as_kokoro(each, rounded, said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("tokens", "frames"), [(62, 512), (512, 1024), (512, 5120)])
+def test_at_the_end_of_the_larger_buckets_and_one_past_it_nothing_is_different(
+    bundle: Bundle, rounded: Kokoro, tokens: int, frames: int
+) -> None:
+    assert_holds_at(bundle, rounded, tokens, frames)
+
+
+@every_rounding
 def test_every_block_does_what_kokoros_does_with_rounded_weights(bundle: Bundle, rounded: Kokoro) -> None:
     executions = Executions(bundle, rounded, stage_calls(OFFICIAL_CONFIG, rounded.stored.precision))
     runs = run_utterance(executions, SAID[0])
@@ -90,16 +140,36 @@ def test_every_block_does_what_kokoros_does_with_rounded_weights(bundle: Bundle,
     assert worst in rounding_table(runs).conclusion
 
 
-def test_rounding_changes_little(rounded: Kokoro, bundle: Bundle) -> None:
-    found = rounded.rounding(request_for(bundle, SAID[1]))
-    figures = rounding_figures([found], rounded.stored.precision)
+def assert_rounding_changes_little(bundle: Bundle, rounded: Kokoro, said: list[Utterance], name: str) -> None:
+    found = [rounded.rounding(request_for(bundle, each)) for each in said]
+    figures = rounding_figures(found, rounded.stored.precision)
+    record_rounding(rounded.stored.precision, name, figures)
     assert [str(figure) for figure in figures if not figure.holds] == []
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_threads_and_buckets_change_no_bit(place: Path, bundle: Bundle, threads: int) -> None:
-    expected = arrays_of(bundle.trace(HELLO))
-    with Bundle.load(place, threads=threads, verify=False) as other:
-        for position in range(len(FRAME_BUCKETS)):
-            buckets = {name: other.stage(name).buckets[position] for name in STAGE_NAMES}
-            assert_same_bits(arrays_of(other.trace(HELLO, buckets=buckets)), expected)
+@every_rounding
+def test_rounding_changes_little(bundle: Bundle, rounded: Kokoro) -> None:
+    assert_rounding_changes_little(bundle, rounded, SAID[1:], tokens_of(SAID[1]))
+
+
+@pytest.mark.slow
+@every_rounding
+def test_rounding_changes_little_in_real_sentences(with_real_voices: Bundle, rounded: Kokoro) -> None:
+    assert_rounding_changes_little(with_real_voices, rounded, SENTENCES, f"{len(SENTENCES)} sentences")
+
+
+@pytest.mark.parametrize("tokens", [12, *(pytest.param(n, marks=pytest.mark.slow) for n in (62, 219))])
+def test_threads_and_buckets_change_no_bit(place: Path, bundle: Bundle, tokens: int) -> None:
+    expected, threads = arrays_of(bundle.trace(phonemes_of(tokens))), (1, 3, 8)
+    frames = expected["durations"].sum()
+    sizes = [
+        {"tokens": text, "frames": audio}
+        for text, audio in zip(TEXT_BUCKETS, FRAME_BUCKETS, strict=True)
+        if tokens <= text and frames <= audio
+    ]
+    for number in threads:
+        with Bundle.load(place, threads=number, verify=False) as other:
+            for size in sizes:
+                buckets = {name: size[other.stage(name).stage.axis] for name in STAGE_NAMES}
+                assert_same_bits(arrays_of(other.trace(phonemes_of(tokens), buckets=buckets)), expected)
+    record_equal_bits(bundle.manifest.precision, tokens, (*threads, bundle.threads), sizes)

@@ -61,6 +61,7 @@ CHECKS: tuple[Callable[..., None], ...] = (
     test_vector_math.test_the_sine_of_snake_is_within_float32_noise,
     test_vector_math.test_atan2_equals_ieee_at_the_axes_and_at_extreme_values,
     test_winograd.test_result_is_that_of_torch_at_every_boundary,
+    test_winograd.test_result_of_float16_factors_is_that_of_the_same_factors_in_float64,
     test_winograd.test_jobs_that_share_a_block_give_the_bits_of_jobs_that_do_not,
 )
 IN_MAKE_TEST = test_embedding.test_columns_are_the_tokens_rows_plus_those_of_their_positions

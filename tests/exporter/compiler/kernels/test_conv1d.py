@@ -212,7 +212,9 @@ def test_the_order_of_axes_changes_no_bit(name: str, reads_last: bool, writes_la
         np.testing.assert_array_equal(run(other, *arguments), run(spec, *arguments))
 
 
-@pytest.mark.parametrize("name", ["plain", "last of float16", "dilated snake", "eight groups of channels"])
+@pytest.mark.parametrize(
+    "name", ["plain", "last of float16", "many products of int8", "dilated snake", "eight groups of channels"]
+)
 def test_a_sample_does_not_depend_on_where_the_signal_ends(name: str) -> None:
     spec = SPECS[name]
     arguments = random_arguments(spec, 400)
@@ -234,7 +236,13 @@ def test_nothing_is_left_in_workspaces(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["dilated snake", "two groups of channels", "eight groups of channels"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("dilated snake", "two groups of channels", "eight groups of channels"),
+        *("eight groups of channels of float16", "many products of int8"),
+    ],
+)
 def test_number_of_threads_changes_no_bit(name: str) -> None:
     arguments = random_arguments(SPECS[name], 1200)
     assert_threads_change_no_bit(lambda: run(SPECS[name], *arguments))

@@ -116,8 +116,10 @@ def test_saturated_gates_give_finite_states(level: str) -> None:
     assert np.abs(states).max() <= 1
 
 
-def test_number_of_threads_changes_no_bit() -> None:
-    layer = random_layer(HIDDEN, 37)
+@pytest.mark.parametrize("stored", ["float32", "float16"])
+def test_number_of_threads_changes_no_bit(stored: str) -> None:
+    gates, *weights = random_layer(HIDDEN, 37)
+    layer = gates, *(weight.astype(stored) for weight in weights)
     assert_threads_change_no_bit(lambda: run(LEVELS[-1], *layer))
 
 

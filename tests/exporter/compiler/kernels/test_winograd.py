@@ -141,11 +141,19 @@ def test_nothing_is_left_in_workspaces(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["3 taps, dilation 5", "11 taps, dilation 1"])
+@pytest.mark.parametrize(
+    ("name", "stored"),
+    [
+        ("3 taps, dilation 5", "float32"),
+        ("3 taps, dilation 5", "float16"),
+        ("11 taps, dilation 1", "float32"),
+    ],
+)
 @pytest.mark.parametrize("spans", [1, 2, 5])
-def test_number_of_threads_changes_no_bit(name: str, spans: int) -> None:
-    arguments = random_arguments(SPECS[name], spans * span_of(SPECS[name]))
-    assert_threads_change_no_bit(lambda: run(SPECS[name], *arguments))
+def test_number_of_threads_changes_no_bit(name: str, spans: int, stored: str) -> None:
+    spec = replace(SPECS[name], weight_dtype=stored)
+    arguments = random_arguments(spec, spans * span_of(spec))
+    assert_threads_change_no_bit(lambda: run(spec, *arguments))
 
 
 @given(rows=st.integers(1, 24), columns=st.integers(1, 64), dilation=st.sampled_from([1, 3, 5]))
