@@ -8,14 +8,17 @@ import lief
 import pytest
 
 from exporter.compiler.targets import find_target
+from exporter.native.build import LIBRARY
 from exporter.parity.answers import Kokoro
 from exporter.reference.utterances import Utterance
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, assert_refused_here
 from tests.e2e.test_clean_machine import HEAVY
-from tests.support import bundle_server
+from tests.support import bundle_server, native_server
 from tests.support.bundle_server import EmulatedBundle
 from tests.support.emulation import EmulatedMachine
+from tests.support.native_checks import check_elf
+from tests.support.paths import ROOT
 from tests.support.proof import assert_speaks_as_kokoro
 from tests.support.utterances import HELLO
 
@@ -34,7 +37,7 @@ def precision(request: pytest.FixtureRequest) -> str:
 def shipped(export: Export, precision: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     output = tmp_path_factory.mktemp("shipped") / "bundle"
     options = ("--text-buckets", "32", "--frame-buckets", "64", "--precision", precision)
-    done = export(output, "--target", TARGET.name, "--cpu-level", "all", *options)
+    done = export(output, "--target", TARGET.name, "--cpu-level", "all", "--native", *options)
     assert done.returncode == 0, done.stderr
     return output
 
@@ -70,3 +73,15 @@ def test_it_speaks_there_as_kokoro_speaks(shipped: Path, aarch64: EmulatedMachin
         bundle = EmulatedBundle(shipped, read_manifest(shipped), ask)
         assert_speaks_as_kokoro(bundle, rounded, Utterance(HELLO, "af_heart"))
         assert not set(HEAVY) & set(bundle.modules())
+
+
+def test_the_native_library_speaks_there_as_the_python_runtime_does(
+    shipped: Path, aarch64: EmulatedMachine
+) -> None:
+    library = shipped / "native" / LIBRARY
+    check_elf(library, TARGET)
+    with aarch64.serving(Path(native_server.__file__), ROOT, shipped, library) as ask:
+        for speed, seed in ((1.0, 0), (2.0, 2**64 - 1)):
+            ask(("compare", HELLO, {"voice": "af_heart*0.7+am_adam*0.3", "speed": speed, "seed": seed}))
+        twice = f"{HELLO} {HELLO}"
+        ask(("compare_streams", twice, {"voice": "bf_emma", "speed": 2.0, "sentence_pause": 0.1}))

@@ -13,6 +13,7 @@ from exporter.compiler.targets import find_target
 from exporter.export.native_files import native_files
 from exporter.native.build import HEADER, build_library
 from runtime_min.format.verify import verify_bundle
+from tests.support.native_checks import check_elf
 from tests.support.native_library import NativeLibrary
 from tests.support.tiny_bundle import contents
 
@@ -29,12 +30,13 @@ def test_a_bundle_serves_c_as_well(libraries: dict[str, Path], runtime_library: 
         assert len(library.synthesize(loaded, "abc").samples)
 
 
-def test_linking_again_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_linking_again_gives_the_same_bytes_that_need_an_old_c_library_alone(tmp_path: Path) -> None:
     places = [tmp_path / "one", tmp_path / "other"]
     for place in places:
         build_library(find_target("host"), place)
     assert places[0].read_bytes() == places[1].read_bytes()
     assert str(Path.home()).encode() not in places[0].read_bytes()
+    check_elf(places[0], find_target("host"))
 
 
 def test_a_target_without_a_native_runtime_is_refused(tmp_path: Path) -> None:

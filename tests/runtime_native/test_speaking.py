@@ -10,13 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from ctypes import Structure, byref, c_size_t, c_void_p, sizeof
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 
+from exporter.bundle.write import write_bundle
+from exporter.compiler.targets import find_target
 from runtime_min import Bundle, KokoroError
+from runtime_min.engine.machine import this_machine
 from runtime_min.format.verify import sha256_of
+from tests.support.both_runtimes import BothRuntimes, assert_equal, both_runtimes, utterances
 from tests.support.native_library import (
     CALLBACK,
     NativeError,
@@ -27,7 +30,11 @@ from tests.support.native_library import (
     native_library,
     request,
 )
+from tests.support.speaking import contents_with_levels
 from tests.support.tiny_bundle import MAX_PHONEMES
+
+TARGET, MACHINE = find_target("host"), this_machine()
+LEVELS = [level.name for level in TARGET.levels if MACHINE.features.issuperset(level.features)]
 
 
 @pytest.fixture(scope="module")
@@ -47,49 +54,27 @@ def python(speaking_bundle: Path) -> Iterator[Bundle]:
         yield bundle
 
 
-VOICES = ("af_heart", "am_adam", "af_bella*0.3+am_adam*0.9", "af_heart,am_adam,af_bella")
+@pytest.fixture(scope="module")
+def every_level(runtime_library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle of the tiny model that is compiled for every CPU level."""
+    place = tmp_path_factory.mktemp("levels")
+    return write_bundle(place / "bundle", contents_with_levels(place, TARGET, runtime_library))
 
 
-def utterances(count: int, most: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields phonemes with everything that a request may choose."""
-    random = Random(count)
-    for _ in range(count):
-        phonemes = "".join(random.choice("abc abcabc") for _ in range(random.randint(1, most))).strip() or "a"
-        voice = random.choice(
-            ["af_heart", "am_adam", "af_bella*0.3+am_adam*0.9", "af_heart,am_adam,af_bella"]
-        )
-        yield (
-            phonemes,
-            {
-                "voice": voice,
-                "speed": random.choice([0.25, 0.9, 1.0, 1.7, 4.0, random.uniform(0.25, 4)]),
-                "seed": random.choice([0, 1, 2**64 - 1, random.randrange(2**64)]),
-                "sentence_pause": random.choice([0.0, 0.31]),
-                "clause_pause": random.choice([0.0, 0.17]),
-                "trim": random.random() < 0.3,
-            },
-        )
+@pytest.fixture(scope="module", params=LEVELS)
+def both(request: pytest.FixtureRequest, library: NativeLibrary, every_level: Path) -> Iterator[BothRuntimes]:
+    with both_runtimes(library, every_level, request.param) as loaded:
+        yield loaded
 
 
-def assert_equal(found: Spoken, expected: Any) -> None:
-    assert found.samples.tobytes() == expected.samples.tobytes()
-    assert found.durations == expected.durations.tolist()
-    assert (found.phonemes, found.start) == (expected.phonemes, expected.start)
-    assert found.tokens == [tuple(timing) for timing in expected.tokens]
-    assert found.words == [tuple(timing) for timing in expected.words]
-
-
-def test_utterances_are_equal_to_the_bit(library: NativeLibrary, native: c_void_p, python: Bundle) -> None:
+def test_utterances_are_equal_to_the_bit(both: BothRuntimes) -> None:
     for phonemes, options in utterances(200, MAX_PHONEMES):
-        found = library.synthesize(native, phonemes, **{**options, "trim": int(options["trim"])})
-        assert_equal(found, python.synthesize(phonemes, **options))
+        both.compare(phonemes, options)
 
 
-def test_streams_are_equal_to_the_bit(library: NativeLibrary, native: c_void_p, python: Bundle) -> None:
+def test_streams_are_equal_to_the_bit(both: BothRuntimes) -> None:
     for phonemes, options in utterances(20, 8 * MAX_PHONEMES):
-        found = library.stream(native, phonemes, **{**options, "trim": int(options["trim"])})
-        for piece, expected in zip(found, python.stream(phonemes, **options), strict=True):
-            assert_equal(piece, expected)
+        both.compare_streams(phonemes, options)
 
 
 def test_the_default_of_every_field_is_zero(library: NativeLibrary, native: c_void_p, python: Bundle) -> None:
@@ -279,7 +264,7 @@ def test_a_callback_stops_its_stream_and_cancelling_stops_all(
 
 
 def test_threads_share_a_bundle(library: NativeLibrary, native: c_void_p) -> None:
-    inputs = [(phonemes, {**each, "trim": 0}) for phonemes, each in utterances(24, 3 * MAX_PHONEMES)]
+    inputs = [(phonemes, {**each, "trim": False}) for phonemes, each in utterances(24, 3 * MAX_PHONEMES)]
 
     def speak(number: int) -> Spoken:
         phonemes, options = inputs[number]

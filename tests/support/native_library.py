@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.compiler.targets import find_target
-from exporter.native.build import HEADER, LIBRARY, build_library
+from tests.support.paths import ROOT
 
 
 def _names() -> dict[int, str]:
     """The class of Python's errors by the code of `kokoro.h`."""
-    found = re.findall(r"KOKORO_(\w+) = (\d+)", HEADER.read_text(encoding="utf-8"))
+    header = ROOT / "runtime_native" / "include" / "kokoro.h"
+    found = re.findall(r"KOKORO_(\w+) = (\d+)", header.read_text(encoding="utf-8"))
     return {int(code): "".join(part.title() for part in name.split("_")) for name, code in found}
 
 
@@ -176,6 +176,10 @@ class NativeLibrary:
 @cache
 def native_library(*sanitisers: str) -> NativeLibrary:
     """The library for this machine; what did not change since the last time comes from the user's cache."""
+    # Emulated machines lack what building needs.
+    from exporter.compiler.targets import find_target
+    from exporter.native.build import LIBRARY, build_library
+
     with TemporaryDirectory() as place:
         build_library(find_target("host"), Path(place, LIBRARY), sanitisers)
         # The loaded library needs no file.

@@ -8,15 +8,19 @@ import subprocess
 import sys
 import textwrap
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from exporter.bundle.write import BundleContents
+from exporter.compiler.targets import Target
 from runtime_min import threads
+from runtime_min.format.manifest import CpuLevel
 from runtime_min.model.noise import gaussian_noise
 from tests.support.paths import ROOT
-from tests.support.tiny_bundle import VOCABULARY, voices
+from tests.support.tiny_bundle import VOCABULARY, contents, voices, with_entries, with_levels
 from tests.support.tiny_model import reference
 
 UTTERANCES = [
@@ -29,9 +33,27 @@ UTTERANCES = [
 
 def compiled_libraries(directory: Path, *devices: str) -> dict[str, Path]:
     """Compiles the tiny model's stages, with the source apart where `devices` has any STAGE=DEVICE."""
-    command = [sys.executable, "-m", "tests.support.tiny_model", str(directory), *devices]
-    subprocess.run(command, check=True, cwd=ROOT)
+    _compile(directory, *devices)
     return {path.stem: path for path in directory.glob("*.so")}
+
+
+def contents_with_levels(directory: Path, target: Target, runtime_library: Path) -> BundleContents:
+    """A bundle of the tiny model, compiled in `directory` for every CPU level of `target`."""
+    _compile(directory, f"--target={target.name}")
+    levels = tuple(CpuLevel(level.name, level.features) for level in target.levels)
+    stages = {path.stem: path for path in (directory / levels[0].name).glob("*.so")}
+    made = with_levels(contents(stages, runtime_library), levels)
+    copies = dict(made.copies)
+    for stage in made.manifest.stages:
+        for library in stage.libraries:
+            copies[library.file] = directory / library.level / f"{stage.name}.so"
+    facts = {name: getattr(target, name) for name in ("system", "machine", "minimum_os")}
+    return with_entries(replace(made, copies=copies), target=replace(made.manifest.target, **facts))
+
+
+def _compile(directory: Path, *arguments: str) -> None:
+    command = [sys.executable, "-m", "tests.support.tiny_model", str(directory), *arguments]
+    subprocess.run(command, check=True, cwd=ROOT)
 
 
 def environment(**changes: str | None) -> dict[str, str]:

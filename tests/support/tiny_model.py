@@ -137,25 +137,33 @@ STAGES: dict[str, Callable[..., tuple[Any, ...]]] = {
 }
 
 
-def compile_stages(directory: Path, devices: Mapping[str, str] | None = None) -> dict[str, Path]:
-    """Compiles every stage into a library of its own and returns where they are.
+def compile_stages(
+    directory: Path,
+    devices: Mapping[str, str] | None = None,
+    system: str = "linux-x86_64",
+    processor: str = "",
+) -> None:
+    """Compiles every stage into a library of its own.
 
-    With `devices`, device by stage, the source is apart.
+    Args:
+        directory: of the libraries.
+        devices: device by stage; the source is then apart.
+        system: a target's name.
+        processor: LLVM's name of a CPU level; by default what every processor of the target has.
     """
     import tvm
     from tvm import relax
 
-    host = {"kind": "llvm", "mtriple": "x86_64-linux-gnu"}
-    paths = {}
+    row = find_target(system)
+    host = {"kind": "llvm", "mtriple": row.triple, **({"mcpu": processor} if processor else {})}
+    directory.mkdir(exist_ok=True)
     for name in stage_names(devices is not None):
         device = (devices or {}).get(name)
         target = tvm.target.Target({"kind": device, "host": host} if device else host)
         module = _module(name, devices is not None)
         if device:
             module = _on_gpu(module, target)
-        paths[name] = directory / f"{name}.so"
-        link_library(relax.build(module, target=target), paths[name], find_target("host"))
-    return paths
+        link_library(relax.build(module, target=target), directory / f"{name}.so", row)
 
 
 def _on_gpu(module: Any, target: Any) -> Any:
@@ -220,5 +228,10 @@ if __name__ == "__main__":
     import sys
 
     # A process of its own: what compiled has TVM's compiler loaded, what speaks must not.
-    apart = dict(argument.split("=") for argument in sys.argv[2:])
-    compile_stages(Path(sys.argv[1]), apart or None)
+    directory, *arguments = sys.argv[1:]
+    apart = dict(argument.split("=") for argument in arguments)
+    if name := apart.pop("--target", None):
+        for level in find_target(name).levels:
+            compile_stages(Path(directory, level.name), None, name, level.mcpu)
+    else:
+        compile_stages(Path(directory), apart or None)
