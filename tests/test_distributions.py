@@ -59,6 +59,15 @@ def run(command: list[str | Path], **settings: Any) -> str:
     return done.stdout
 
 
+def native_sources() -> Iterator[Path]:
+    """What the C library is built from."""
+    folder = ROOT / "exporter" / "native"
+    yield folder / "exported.map"
+    yield from (path for path in (folder / "stand_ins").rglob("*") if path.is_file())
+    sources = [path for path in (folder / "sources").rglob("*") if path.is_file()]
+    yield from (path for path in sources if "examples" not in path.parts and path.name != ".clang-format")
+
+
 def file_of(built: Path, name: str, end: str) -> Path:
     (path,) = built.glob(f"{name.replace('-', '_')}-{__version__}{end}")
     return path
@@ -133,6 +142,8 @@ def test_a_wheel_holds_all_files_of_its_packages_and_no_others(built: Path, name
         for package in PACKAGES[name]:
             for pattern in ("*.py", "py.typed", "data/*"):
                 yield from (str(path.relative_to(ROOT)) for path in (ROOT / package).rglob(pattern))
+        if name == EXPORTER:
+            yield from (str(path.relative_to(ROOT)) for path in native_sources())
 
     with zipfile.ZipFile(file_of(built, name, "-*.whl")) as wheel:
         held = {path for path in wheel.namelist() if ".dist-info/" not in path}
@@ -169,6 +180,7 @@ def test_both_together_can_export(built: Path, tmp_path: Path) -> None:
         "import exporter, importlib, pkgutil\n"
         "for each in pkgutil.walk_packages(exporter.__path__, 'exporter.'):\n"
         "    each.name.endswith('__main__') or importlib.import_module(each.name)\n"
+        "assert exporter.native.build.HEADER.is_file()\n"
         "print(exporter.__file__)"
     )
     assert run([python, "-c", program], cwd=tmp_path).startswith(str(tmp_path))

@@ -45,6 +45,8 @@ from runtime_min.model.self_test import EXTENSION as SELF_TEST
 from runtime_min.output.staging import staged, write_errors
 
 PARAMETER_FILE = "parameters.bin"
+NATIVE_FOLDER = "native"
+"""Folder of the C library and its header."""
 BLOCK = 4 << 20
 """Bytes of a block of a larger file; several threads compare its blocks with their digests."""
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
@@ -62,6 +64,15 @@ _SELF_TEST = """
 This command checks in a few seconds that the bundle computes on your machine what the original model does:
 
     python runtime_min.pyz --self-test
+"""
+_NATIVE = """
+An app without Python uses the C library of this bundle, which native/kokoro.h describes:
+
+    cc -I native app.c native/{library} -o app
+"""
+_NO_NATIVE = """
+This bundle has no C library for apps without Python. To add it, export the bundle again with zig installed
+(python -m pip install "kokoro-export[cross]"); kokoro-export targets shows the systems that have one.
 """
 _WARNING = (
     "\nThe weights are random (a synthetic checkpoint), so the bundle babbles: it is a test, not a voice.\n"
@@ -152,11 +163,11 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     manifest = replace(manifest, requires=_requirements(manifest))
     for name, rows in sorted(contents.voices.items()):
         manifest = write_voice(staging, manifest, name, rows)[0]
-    _write_texts(staging, manifest)
-    _write_archive(staging / RUNTIME_ARCHIVE)
     for path, data in contents.extension_files.items():
         (staging / path).parent.mkdir(exist_ok=True)
         (staging / path).write_bytes(data)
+    _write_texts(staging, manifest)
+    _write_archive(staging / RUNTIME_ARCHIVE)
     files = list_files(staging)
     digests = {
         entry.path: [sha256_of(staging / entry.path, start, BLOCK) for start in range(0, entry.bytes, BLOCK)]
@@ -229,6 +240,7 @@ def _write_texts(staging: Path, manifest: Manifest) -> None:
     for name in ("LICENSE", "NOTICE"):
         (staging / name).write_bytes((data / f"BUNDLE_{name}").read_bytes())
     voices = [voice.name for voice in manifest.voices]
+    library = [path.name for path in (staging / NATIVE_FOLDER).glob("*kokoro.[!h]*")]
     readme = (data / "BUNDLE_README.txt").read_text(encoding="utf-8")
     text = readme.format(
         name=manifest.model.name,
@@ -237,6 +249,7 @@ def _write_texts(staging: Path, manifest: Manifest) -> None:
         triple=manifest.target.triple,
         tvm_ffi=manifest.versions.tvm_ffi,
         voice=voices[0] if voices and "af_heart" not in voices else "af_heart",
+        native=_NATIVE.format(library=library[0]) if library else _NO_NATIVE,
         warning=_WARNING if manifest.model.synthetic else "",
         self_test=_SELF_TEST if SELF_TEST in manifest.extensions else "",
     )

@@ -53,8 +53,12 @@ def bundle(
         str, typer.Option(help="Languages whose text the bundle can speak, joined by commas, or none.")
     ] = "en-us,en-gb,it",
     native: Annotated[
-        bool, typer.Option("--native", help="Add libkokoro and its header, for apps without Python.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            help="Add the C library and its header, for apps without Python; by default where zig is "
+            "installed and links it."
+        ),
+    ] = None,
     runtime_library: Annotated[
         Path | None,
         typer.Option(

@@ -28,7 +28,8 @@ def main() -> None:
     """Runs the demonstration in the current directory."""
     checkpoint = choose_checkpoint()
     exporting = _run(
-        *("-m", "exporter", "bundle", "--checkpoint", checkpoint, "--cpu-level", "host", "-o", str(BUNDLE))
+        *("-m", "exporter", "bundle", "--checkpoint", checkpoint, "--cpu-level", "host", "--no-native"),
+        *("-o", str(BUNDLE)),
     )
     # The bundle's own runtime in a process of its own: what a machine without this project would run.
     speaking = _run(

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from exporter.cli.terminal import plain_console
 from exporter.compiler.targets import TARGETS, Target
+from exporter.native.build import TARGETS as NATIVE_TARGETS
 from runtime_min.engine.machine import Machine, this_machine
 from runtime_min.format.signatures import stage_names
 
@@ -43,6 +44,7 @@ def _rows(target: Target, is_host: bool) -> Iterator[tuple[str, str]]:
     source = "this machine's TVM" if is_host else f"the wheel of apache-tvm for {target.wheel_platform}"
     names = " and ".join(file.name for file in target.runtime_files)
     yield "runtime", f"{names} of {source}" if target.runs else "none: no wheel has one"
+    yield "C library", "yes, linked with zig" if target.name in NATIVE_TARGETS else "none"
     if target.needs:
         yield "needs", target.needs
     yield "verified", target.verified

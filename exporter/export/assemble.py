@@ -59,7 +59,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         requires=(manifest.DEVICES_REQUIRED,) if plan.target.source_apart else (),
         model=_model(plan.checkpoint),
         versions=versions(),
-        materials=materials(plan.target),
+        materials=materials(plan.target, plan.native),
         target=_manifest_target(plan, libraries),
         audio=manifest.AudioFormat(),
         runtime_library=_runtime_path(runtime) if runtime else "",

@@ -15,15 +15,23 @@ from runtime_min.format.manifest import Materials
 
 # Besides those of `runtime_min.format.manifest.Versions`.
 _PACKAGES = ("kokoro", "misaki", "msgpack", "numpy", "torch", "transformers")
+_NATIVE = (".cpp", ".h", ".inc", ".bin")
 _ROOT = Path(__file__).parents[2]
 _LONGEST = 200
 """Characters of a text in a manifest."""
 
 
-def materials(target: Target) -> Materials:
-    """Returns the sources and tools of a bundle for `target` that is exported now."""
+def materials(target: Target, native: bool = False) -> Materials:
+    """Returns the sources and tools of a bundle that is exported now.
+
+    Args:
+        target: the system that the bundle is for.
+        native: True if the bundle has the C library.
+    """
     return Materials(
-        packages={name: importlib.metadata.version(name) for name in _PACKAGES}
+        packages={
+            name: importlib.metadata.version(name) for name in (*_PACKAGES, *(("ziglang",) if native else ()))
+        }
         | cuda.versions(target.device),
         tools={
             "python": platform.python_version(),
@@ -37,8 +45,9 @@ def materials(target: Target) -> Materials:
 
 def sources_digest(root: Path) -> str:
     """Returns the digest of all source files of the exporter and the runtime under `root`."""
-    paths = (path for name in ("exporter", "runtime_min") for path in (root / name).rglob("*.py"))
-    return hash_files(root, paths)
+    python = (path for name in ("exporter", "runtime_min") for path in (root / name).rglob("*.py"))
+    native = (path for end in _NATIVE for path in (root / "exporter" / "native" / "sources").rglob(f"*{end}"))
+    return hash_files(root, (*python, *native))
 
 
 def commit(root: Path) -> str:

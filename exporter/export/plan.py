@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from exporter.compiler import cuda
 from exporter.compiler.library import Job
-from exporter.compiler.link import find_linker
+from exporter.compiler.link import LinkerMissingError, find_linker
 from exporter.compiler.targets import CpuLevel, Target, choose_levels, find_target
 from exporter.directories import refuse_shared
 from exporter.errors import ExportError
 from exporter.export.runtime_wheel import runtime_libraries
+from exporter.native.build import require_compiler
 from exporter.progress import Progress
 from exporter.reference.files import StoredWeights
 from exporter.text.files import LANGUAGES
@@ -73,8 +74,8 @@ class ExportOptions:
     """None takes `FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` for a decoder on a GPU."""
     languages: tuple[str, ...] = LANGUAGES
     """Languages whose text the bundle turns into phonemes."""
-    native: bool = False
-    """Put the native runtime into the bundle, for apps without Python."""
+    native: bool | None = None
+    """Put the C library into the bundle, for apps without Python; None does so where it can be built."""
     runtime_library: Path | None = None
     """TVM's runtime for the target, or the wheel that holds it; None takes this machine's, or fetches it."""
     jobs: int = 1
@@ -98,6 +99,8 @@ class Plan:
     voices: Voices
     runtime_libraries: Mapping[str, Path] = field(default_factory=dict)
     """Parts of TVM's runtime for the target, by file name; the others are this machine's, of its TVM."""
+    native: bool = False
+    """The C library goes into the bundle."""
 
     @property
     def stages(self) -> tuple[str, ...]:
@@ -174,6 +177,7 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
     levels = choose_levels(target, options.cpu_level, machine)
     find_linker(target)
     cuda.versions(target.device)
+    native = _native(options, target, progress)
     runtimes: dict[str, Path] = {}
     if options.runtime_library is not None or not target.fits(machine):
         progress.step(f"find the runtime library for {target.name}")
@@ -189,7 +193,8 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
         progress.warning(
             "These weights are synthetic: the bundle babbles. It is for tests, not for listeners."
         )
-    return Plan(options, checkpoint, target, levels, load_voices(options.voices, checkpoint), runtimes)
+    voices = load_voices(options.voices, checkpoint)
+    return Plan(options, checkpoint, target, levels, voices, runtimes, native)
 
 
 def _check_options(options: ExportOptions) -> None:
@@ -208,6 +213,20 @@ def _check_options(options: ExportOptions) -> None:
         _check_buckets("--frame-buckets", options.frame_buckets, LARGEST_FRAME_BUCKET)
     if options.jobs < 1:
         raise OptionError(f"--jobs: expected 1 or more, found {options.jobs}.")
+
+
+def _native(options: ExportOptions, target: Target, progress: Progress) -> bool:
+    """Returns True if the C library goes into the bundle; one without all stages cannot speak anyway."""
+    if options.native is False or (options.native is None and set(options.stages) != set(STAGE_NAMES)):
+        return False
+    try:
+        require_compiler(target)
+    except LinkerMissingError as error:
+        if options.native:
+            raise
+        progress.step(f"leave out the C library: {error}")
+        return False
+    return True
 
 
 def _check_lstm_device(device: str, target: Target) -> None:

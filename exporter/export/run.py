@@ -60,8 +60,8 @@ def export_bundle(
             work = stack.enter_context(_temporary_files())
             libraries = _compile(plan, work, progress, build, pool)
         contents = bundle_contents(plan, libraries).extended(text_files(options.languages))
-        if options.native:
-            progress.step("build the native runtime")
+        if plan.native:
+            progress.step("build the C library, which takes minutes the first time")
             contents = contents.extended(native_files(plan.target))
         if self_test is not None and (test := self_test(plan, progress)) is not None:
             contents = contents.extended(test)

@@ -32,7 +32,8 @@ from runtime_min import __version__
 from runtime_min.threads import usable_cores
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ROOT / "runtime_native"
+SOURCES = Path(__file__).resolve().parent / "sources"
+"""`runtime_native`: a link to it in a checkout, the files themselves in a wheel."""
 HEADER = SOURCES / "include" / "kokoro.h"
 LIBRARY = "libkokoro.so"
 TARGETS = ("linux-x86_64", "linux-aarch64")
@@ -82,6 +83,23 @@ class _Object(NamedTuple):
     """All that decides its bytes, besides the source and the flags."""
 
 
+def require_compiler(target: Target) -> None:
+    """Refuses a target for which the library cannot be built here.
+
+    Raises:
+        LinkerMissingError: zig is not installed, or links no such library.
+    """
+    if target.name not in TARGETS:
+        raise LinkerMissingError(
+            f"There is no C library for {target.name}: expected one of {', '.join(TARGETS)}."
+        )
+    if importlib.util.find_spec("ziglang") is None:
+        raise LinkerMissingError(
+            "The C library needs zig: install it with pip install 'kokoro-export[cross]', or export with "
+            "--no-native."
+        )
+
+
 def build_library(target: Target, output: Path, sanitisers: Sequence[str] = ()) -> None:
     """Builds the library and writes it to `output`.
 
@@ -94,19 +112,7 @@ def build_library(target: Target, output: Path, sanitisers: Sequence[str] = ()) 
         LinkerMissingError: zig is not installed, or links no such library.
         LinkError: the compiler or the linker failed.
     """
-    if not HEADER.is_file():
-        raise LinkerMissingError(
-            f"The sources of the native runtime are not at {SOURCES}: run the exporter from a checkout."
-        )
-    if target.name not in TARGETS:
-        raise LinkerMissingError(
-            f"There is no native runtime for {target.name}: expected one of {', '.join(TARGETS)}."
-        )
-    if importlib.util.find_spec("ziglang") is None:
-        raise LinkerMissingError(
-            "The native runtime needs zig: install it with pip install 'kokoro-export[cross]', or leave "
-            "out --native."
-        )
+    require_compiler(target)
     compiler = [*_ZIG, "c++", "-target", target.zig_target]
     flags = (
         *_FLAGS,

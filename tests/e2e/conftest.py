@@ -62,7 +62,7 @@ def export_arguments() -> ExportArguments:
 
     def arguments(output: Path, *more: str) -> list[str]:
         return [
-            *("bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "--no-validate"),
+            *("bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "--no-validate", "--no-native"),
             *("--precision", "float32"),
             *("--text-buckets", ",".join(map(str, TEXT_BUCKETS))),
             *("--frame-buckets", ",".join(map(str, FRAME_BUCKETS))),

@@ -35,6 +35,7 @@ def main(output: str) -> None:
         cpu_level="host",
         precision="float32",
         frame_buckets=(512,),
+        native=False,
         cache=None,
     )
     try:

@@ -77,6 +77,7 @@ def main(kind: str, lstm_device: str, device_library: str, cpu: str, output: str
         text_buckets=(TEXT_BUCKET,),
         frame_buckets=(FRAME_BUCKET,),
         runtime_library=library,
+        native=False,
         cache=None,
     )
     export_bundle(

@@ -90,6 +90,8 @@ class TestMaterials:
     def test_they_name_what_decides_about_the_bytes_and_nothing_of_this_machine(self) -> None:
         found = materials(find_target("host"))
         assert found.packages.keys() == {"kokoro", "misaki", "msgpack", "numpy", "torch", "transformers"}
+        with_library = materials(find_target("host"), native=True)
+        assert with_library.packages.keys() == {*found.packages, "ziglang"}
         assert found.tools.keys() == {"python", "llvm", "linker"}
         assert all(found.tools.values()) and found.tools["linker"] != "unknown"
         for place in (str(ROOT), str(Path.home()), sys.prefix):
@@ -109,8 +111,15 @@ class TestMaterials:
                 (tmp_path / place / package / "inner" / name).write_text(content)
             return sources_digest(tmp_path / place)
 
+        def native_digest(place: str, content: str) -> str:
+            sources = tmp_path / place / "exporter" / "native" / "sources"
+            sources.mkdir(parents=True, exist_ok=True)
+            (sources / "a.cpp").write_text(content)
+            return sources_digest(tmp_path / place)
+
         assert digest("one") == digest("two")
         assert len({digest("three"), digest("four", content="x = 2\n"), digest("five", name="b.py")}) == 3
+        assert len({digest("six"), native_digest("six", "1"), native_digest("six", "2")}) == 3
 
     def test_the_commit_is_that_of_a_checkout_of_its_own(self, tmp_path: Path) -> None:
         def git(*arguments: str) -> str:

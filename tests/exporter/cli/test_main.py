@@ -81,7 +81,7 @@ class TestBundle:
         options = (
             "--checkpoint my.pth --config my.json --voices packs --target linux-x86_64 --cpu-level host "
             "--stages bert,decoder --text-buckets 32,128 --frame-buckets 64,256 --jobs 3 --cache-dir kept "
-            "--dump-ir ir --runtime-library tvm.whl"
+            "--dump-ir ir --runtime-library tvm.whl --no-native"
         )
         result = run("bundle", "--output", tmp_path / "demo", *options.split())
         assert (result.exit_code, result.stdout.strip()) == (0, str(tmp_path / "demo"))
@@ -96,6 +96,7 @@ class TestBundle:
             stages=("bert", "decoder"),
             text_buckets=(32, 128),
             frame_buckets=(64, 256),
+            native=False,
             runtime_library=Path("tvm.whl"),
             jobs=3,
             cache=Path("kept"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,10 +13,12 @@ import numpy as np
 import pytest
 
 from exporter.compiler.library import Weight
+from exporter.compiler.link import LinkerMissingError
 from exporter.compiler.precision import PrecisionError, check_device
 from exporter.compiler.targets import TARGETS
 from exporter.errors import ValidationFailedError
 from exporter.export import assemble as contents
+from exporter.export import native_files
 from exporter.export import plan as plan_module
 from exporter.export.jobs import StageError
 from exporter.export.plan import ExportOptions, OptionError, Plan
@@ -39,6 +42,7 @@ def options(stand_ins, tmp_path):
         target="linux-x86_64",
         text_buckets=(8, 12),
         frame_buckets=(40,),
+        native=False,
         jobs=2,
         cache=tmp_path / "cache",
     )
@@ -101,6 +105,37 @@ class TestExport:
         assert manifest.max_phonemes == 10
         assert manifest.versions.vm == "0.14"
         assert manifest.target.minimum_os == "glibc 2.28"
+
+    def test_it_has_the_c_library_where_that_can_be_built(self, options, monkeypatch):
+        monkeypatch.setattr(
+            native_files, "build_library", lambda target, path: path.write_bytes(b"a library")
+        )
+        path = run(replace(options, native=None))
+        manifest = read_manifest(path)
+        verify_files(path, manifest)
+        assert {"native/kokoro.h", "native/libkokoro.so"} <= {entry.path for entry in manifest.files}
+        assert (path / "native" / "libkokoro.so").read_bytes() == b"a library"
+        assert "cc -I native app.c native/libkokoro.so" in (path / "README.txt").read_text()
+        assert "ziglang" in manifest.materials.packages
+
+    @pytest.mark.parametrize("zig", [True, False])
+    def test_it_tells_how_to_add_a_c_library_that_is_left_out(self, options, monkeypatch, zig):
+        found = importlib.util.find_spec
+        monkeypatch.setattr(
+            importlib.util, "find_spec", lambda name: found(name) if zig or name != "ziglang" else None
+        )
+        progress = Recorder()
+        path = run(replace(options, native=False if zig else None), progress=progress)
+        assert not (path / "native").exists()
+        assert "kokoro-export[cross]" in (path / "README.txt").read_text()
+        (line,) = [step for step in progress.all("step") if "C library" in step] or [None]
+        assert (line is None) if zig else "pip install 'kokoro-export[cross]'" in line
+        if not zig:
+            with pytest.raises(LinkerMissingError, match="needs zig"):
+                run(replace(options, native=True), build=die)
+
+    def test_a_part_for_development_has_no_c_library(self, options):
+        assert not (run(replace(options, native=None, stages=("bert",))) / "native").exists()
 
     def test_the_same_export_gives_the_same_bytes_with_and_without_the_cache(self, options, tmp_path):
         progress = Recorder()
