@@ -33,9 +33,11 @@ COLUMNS = 32
 """Columns of a job where the table has no measured value; their input fits the L2 cache."""
 LINE = 16
 """Elements of a line of the caches."""
-_BLOCKS, _JOBS, _BLOCKS_OF_JOB, _SHARES = range(4)
-"""Entries of a call's plan: blocks of time, jobs, blocks of time of a job, and how many jobs share the same
-blocks of time, each with its part of the output channels."""
+FEW = 6
+"""With at most as many jobs it matters more that all are of one size than that they fill register tiles."""
+_BLOCKS, _JOBS, _UNIT, _UNITS, _SHARES = range(5)
+"""Entries of a call's plan: blocks of time, jobs, blocks of time of a unit, of which a job has some, units,
+and how many jobs share the same blocks of time, each with its part of the output channels."""
 
 Sample = Callable[[int], Any]
 
@@ -61,9 +63,14 @@ def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
     return tiles.sizes(table_row(spec), columns=COLUMNS, rows=tiles.channels, vectors=tiles.vectors)
 
 
+def _whole_tiles(spec: Convolution, chosen: Sizes) -> int:
+    """Returns the fewest blocks of time that fill whole register tiles."""
+    return chosen["rows"] // math.gcd(chosen["rows"], spec.dilation)
+
+
 def blocks_of_job(spec: Convolution, chosen: Sizes) -> int:
     """Returns the most blocks of time of a job: about the chosen columns, in whole register tiles."""
-    whole = chosen["rows"] // math.gcd(chosen["rows"], spec.dilation)
+    whole = _whole_tiles(spec, chosen)
     return max(1, round(chosen["columns"] / (whole * spec.dilation))) * whole
 
 
@@ -250,12 +257,14 @@ def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
     return multiply
 
 
-def _emit_plan(spec: Convolution, most: int, plan: Any, n: Any) -> None:
-    """Emits the plan of a call on `n` time steps, in jobs of at most `most` blocks of time.
+def _emit_plan(spec: Convolution, chosen: Sizes, plan: Any, n: Any) -> None:
+    """Emits the plan of a call on `n` time steps: jobs whose numbers of units differ by at most one.
 
     Each value is stored and read again, because TVM's simplifier takes forever over nested quotients.
     """
-    stride = SCHEMES[spec.taps].outputs * spec.dilation
+    stride, most = SCHEMES[spec.taps].outputs * spec.dilation, blocks_of_job(spec, chosen)
+    whole = _whole_tiles(spec, chosen)
+    few = FEW if whole * spec.dilation > chosen["rows"] else 0
     shares = 2 if spec.out_channels // BLOCK % 2 == 0 else 1
 
     def stored(entry: int, value: Any) -> Any:
@@ -264,12 +273,17 @@ def _emit_plan(spec: Convolution, most: int, plan: Any, n: Any) -> None:
 
     blocks = stored(_BLOCKS, T.floordiv(n + (spec.growth + stride - 1), stride))
     fewest = stored(_JOBS, T.floordiv(blocks + (most - 1), most))
-    # Two cores want an even number of jobs of one size; a single job is shared, half the channels each.
+    unit = stored(_UNIT, T.if_then_else(fewest <= few, T.int64(1), T.int64(whole)))
+    units = stored(_UNITS, T.floordiv(blocks + unit - 1, unit))
+    # Two cores want an even number of jobs; a single job is shared, half the channels each.
     odd = T.if_then_else(fewest == 1, T.int64(0), T.floormod(fewest, 2))
-    even = stored(_BLOCKS_OF_JOB, fewest + odd)
-    blocks_of_job = stored(_BLOCKS_OF_JOB, T.floordiv(blocks + even - 1, even))
-    jobs = stored(_JOBS, T.floordiv(blocks + blocks_of_job - 1, blocks_of_job))
+    jobs = stored(_JOBS, T.min(fewest + odd, units))
     stored(_SHARES, T.if_then_else(jobs == 1, T.int64(shares), T.int64(1)))
+
+
+def _first_block(plan: Any, job: Any) -> Any:
+    """Returns the first block of time of a job, or the number of blocks for the one after the last."""
+    return T.min(T.floordiv(job * plan[_UNITS], plan[_JOBS]) * plan[_UNIT], plan[_BLOCKS])
 
 
 def _check(spec: Convolution) -> None:
@@ -308,16 +322,16 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
 
     @T.inline
     def convolve(buffers: Any, n: Any) -> None:
-        plan = T.alloc_buffer((4,), "int64", scope="global")
-        _emit_plan(spec, most, plan, n)
+        plan = T.alloc_buffer((5,), "int64", scope="global")
+        _emit_plan(spec, chosen, plan, n)
         for job in T.parallel(plan[_JOBS] * plan[_SHARES]):
             window = T.alloc_buffer((most * stride + reach, in_channels), "float32", scope="global")
             transformed = T.alloc_buffer((products, padded, in_channels), "float32", scope="global")
             product = T.alloc_buffer((products, padded, BLOCK), "float32", scope="global")
             # First block of time of the job, number of its blocks of time.
             own = T.alloc_buffer((2,), "int64", scope="local")
-            own[0] = T.floordiv(job, plan[_SHARES]) * plan[_BLOCKS_OF_JOB]
-            own[1] = T.min(plan[_BLOCKS_OF_JOB], plan[_BLOCKS] - own[0])
+            own[0] = _first_block(plan, T.floordiv(job, plan[_SHARES]))
+            own[1] = _first_block(plan, T.floordiv(job, plan[_SHARES]) + 1) - own[0]
             start: T.let[T.int64] = own[0] * stride
             columns: T.let[T.int64] = own[1] * dilation
             groups: T.let[T.int64] = T.floordiv(columns + (rows - 1), rows)

@@ -3,15 +3,21 @@
 import math
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tvm.script import tirx as T
+from tvm.tirx import PrimFunc
 
 from exporter.compiler.kernels import winograd
 from exporter.compiler.kernels.convolution import Convolution
+from exporter.compiler.kernels.function import kernel_function
+from exporter.compiler.kernels.function import length as symbolic_length
+from exporter.compiler.kernels.tiles import Tiles
 from exporter.compiler.kernels.toom_cook import SCHEMES
 from exporter.compiler.toom_cook_convolution import stored_factors, toom_cook_convolution
 from tests.exporter.compiler.kernels import test_conv1d
@@ -21,6 +27,8 @@ from tests.support.kernel_testing import (
     TILES,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,
+    build,
+    call,
     relative_error,
 )
 
@@ -164,6 +172,42 @@ def test_a_job_is_of_about_the_chosen_columns_in_whole_register_tiles(
     smallest = math.lcm(rows, dilation)
     assert blocks * dilation % smallest == 0
     assert blocks * dilation == smallest or abs(blocks * dilation - columns) <= smallest / 2
+
+
+JOBS = 200
+"""The most jobs of a call of `bounds_of_jobs`."""
+
+
+def emit_bounds(spec: Convolution, tiles: Tiles) -> PrimFunc:
+    """A kernel that writes the first block of time of each job, then the number of blocks to the end."""
+
+    @T.inline
+    def body(x: Any, y: Any, n: Any) -> None:
+        plan = T.alloc_buffer((5,), "int64", scope="global")
+        winograd._emit_plan(spec, winograd.sizes(spec, tiles), plan, n)
+        for job in T.serial(JOBS):
+            y[job] = T.cast(winograd._first_block(plan, T.min(T.int64(job), plan[winograd._JOBS])), "float32")
+
+    n = symbolic_length()
+    return kernel_function(lambda **buffers: body(**buffers, n=n), {"x": (n,), "y": (JOBS,)})
+
+
+@settings(max_examples=60)
+@given(taps=st.sampled_from(list(SCHEMES)), dilation=st.sampled_from([1, 3, 5]), steps=st.integers(2, 20_000))
+def test_two_threads_have_nearly_as_many_register_tiles(taps: int, dilation: int, steps: int) -> None:
+    spec, level = convolution(taps, dilation), LEVELS[-1]
+    chosen = winograd.sizes(spec, TILES[level])
+    bounds = call(build(level, emit_bounds, spec, TILES[level]), (JOBS,), np.zeros(steps, np.float32))
+    blocks = math.ceil((steps + spec.growth) / block_of(spec))
+    jobs = np.diff(bounds[: int(np.argmax(bounds == blocks)) + 1]).astype(int)
+    assert bounds[0] == 0 and bounds[-1] == blocks == jobs.sum()
+    assert jobs.min() > 0 and jobs.max() <= winograd.blocks_of_job(spec, chosen)
+    tiles = -(-jobs * dilation // chosen["rows"])
+    half = -(-len(jobs) // 2)
+    unit = max(1, winograd._whole_tiles(spec, chosen) * dilation // chosen["rows"])
+    assert len(jobs) == 1 or tiles[:half].sum() - tiles[half:].sum() < 2 * unit
+    # The last job alone, or few of them, may leave a part of a register tile empty.
+    assert len(jobs) <= winograd.FEW or tiles.sum() == math.ceil(blocks * dilation / chosen["rows"])
 
 
 @given(blocks=st.integers(1, 3), channels=st.integers(1, 5), taps=st.sampled_from(list(SCHEMES)))
