@@ -155,11 +155,12 @@ class _Service:
 
 @contextmanager
 def running(tasks: Sequence[Callable[[], object]], threads: int) -> Iterator[None]:
-    """Runs tasks on other threads from the beginning of the context to its end at the latest.
+    """Runs tasks from the beginning of the context to its end at the latest.
 
     Args:
         tasks: begun in their order by whichever thread is free; none is begun after one has failed.
-        threads: number of threads; no more than there are cores and tasks are started.
+        threads: number of threads, no more than there are cores and tasks. One of several is the caller,
+            which runs tasks after the context: a thread more than cores would take theirs from the context.
 
     Raises:
         Exception: the first task in the order that failed raised it; it comes before an error of the context.
@@ -177,26 +178,32 @@ def running(tasks: Sequence[Callable[[], object]], threads: int) -> Iterator[Non
                 number, task = waiting.get_nowait()
                 try:
                     task()
-                except BaseException as failure:
+                except Exception as failure:
                     failures[number] = failure
 
+    def finish() -> None:
+        if count > 1:
+            run()
+        for reply in replies:
+            reply.take()
+        _raise_first(failures)
+
+    count = min(threads, len(usable_cores()), len(tasks))
     try:
-        workers = [WorkerThread() for _ in range(min(threads, len(usable_cores()), len(tasks)))]
+        workers = [WorkerThread() for _ in range(count - 1 or count)]
         replies = [worker.ask(run) for worker in workers]
         try:
             yield
         except Exception:
-            _finish(replies, failures)
+            finish()
             raise
-        _finish(replies, failures)
+        finish()
     finally:
         # An interrupted caller does not wait for what is running.
         stopped.append(True)
 
 
-def _finish(replies: Sequence[Reply[None]], failures: dict[int, BaseException]) -> None:
-    for reply in replies:
-        reply.take()
+def _raise_first(failures: dict[int, BaseException]) -> None:
     if failures:
         try:
             raise failures[min(failures)]

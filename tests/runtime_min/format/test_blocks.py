@@ -235,6 +235,34 @@ def test_an_interrupted_caller_waits_for_nothing_and_no_more_is_begun() -> None:
     assert len(begun) <= 1
 
 
+def test_the_caller_is_one_of_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("runtime_min.threads.usable_cores", lambda: [0, 1])
+    both, seen = threading.Barrier(2), set()
+
+    def meet() -> None:
+        seen.add(threading.get_ident())
+        both.wait(60)
+
+    with running([meet] * 2, 2):
+        assert threading.get_ident() not in seen
+    assert len(seen) == 2 and threading.get_ident() in seen
+
+
+def test_an_interrupt_of_a_task_that_the_caller_runs_is_raised_at_once() -> None:
+    begun, release = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        if threading.get_ident() == caller:
+            raise KeyboardInterrupt
+        begun.set()
+        release.wait(60)
+
+    caller = threading.get_ident()
+    with pytest.raises(KeyboardInterrupt), running([wait, wait], 2):
+        assert begun.wait(60)
+    release.set()
+
+
 def test_threads_are_no_more_than_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert bundle_files.running is running
     monkeypatch.setattr("runtime_min.threads.usable_cores", lambda: [0, 1, 2])
