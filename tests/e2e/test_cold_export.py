@@ -8,7 +8,8 @@ import pytest
 
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, Export
 
-pytestmark = pytest.mark.e2e
+# tests/exporter/bundle/test_reproducible.py compiles a small stage twice.
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
 def test_libraries_compiled_anew_are_those_of_the_cache(

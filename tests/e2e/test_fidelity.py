@@ -40,7 +40,6 @@ UTTERANCES = [
     (12, "bf_emma", 1.0),
     (44, "am_michael", 2.0),
     (62, "af_heart", 1.0),
-    (219, "am_michael", 2.0),
 ]
 
 

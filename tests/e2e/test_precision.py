@@ -129,6 +129,7 @@ def test_at_the_end_of_the_larger_buckets_and_one_past_it_nothing_is_different(
     assert_holds_at(bundle, rounded, tokens, frames)
 
 
+@pytest.mark.slow
 @every_rounding
 def test_every_block_does_what_kokoros_does_with_rounded_weights(bundle: Bundle, rounded: Kokoro) -> None:
     executions = Executions(bundle, rounded, stage_calls(OFFICIAL_CONFIG, rounded.stored.precision))
