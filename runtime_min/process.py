@@ -6,6 +6,7 @@ Python 3.8 can read this file and those that are imported before it, so that it 
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib
 import os
 import signal
@@ -51,8 +52,10 @@ def run_command(module: str) -> NoReturn:
 def importing() -> Iterator[None]:
     """Has a signal end the command at once: an interrupted import raises errors of any kind.
 
-    Within the context there must be nothing to clean up.
+    Within the context there must be nothing to clean up, and no garbage is collected: imports leave none, and
+    looking for it takes 10 ms.
     """
+    gc.disable()
     taken = [number for number in _SIGNALS if isinstance(signal.getsignal(number), _Interrupt)]
     handlers = {number: signal.signal(number, _end) for number in taken}
     try:
@@ -60,6 +63,9 @@ def importing() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+        # What was imported stays, and is not looked through later either.
+        gc.freeze()
+        gc.enable()
 
 
 def _run(module: str) -> int:

@@ -138,6 +138,19 @@ process._end(signal.SIGINT, None)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 
 
+def test_imports_are_not_searched_for_garbage_and_all_else_is() -> None:
+    program = """
+import gc, runtime_min.process as process
+
+with process.importing():
+    print(gc.isenabled())
+    kept = [[] for _ in range(1_000)]
+print(gc.isenabled(), gc.get_freeze_count() > 1_000)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.split() == ["False", "True", "True"], done.stderr
+
+
 def test_nohup_is_respected(bundle: Path, tmp_path: Path) -> None:
     output = tmp_path / "x.wav"
     command = ["nohup", *COMMAND, str(bundle), "--phonemes", "abc abc " * 20, "-o", str(output), "-q"]
