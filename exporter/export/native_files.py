@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exporter.bundle.write import NATIVE_FOLDER, ExtensionFiles
 from exporter.compiler.targets import Target
-from exporter.native.build import HEADER, LIBRARY, build_library
+from exporter.native.build import HEADER, build_library, library_name
 
 
 def native_files(target: Target) -> ExtensionFiles:
@@ -18,7 +18,7 @@ def native_files(target: Target) -> ExtensionFiles:
         LinkError: the library could not be built.
     """
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
-        library = Path(place, LIBRARY)
+        library = Path(place, library_name(target))
         build_library(target, library)
         files = {library.name: library.read_bytes(), HEADER.name: HEADER.read_bytes()}
     return ExtensionFiles({}, {f"{NATIVE_FOLDER}/{name}": content for name, content in files.items()})

@@ -36,8 +36,10 @@ SOURCES = Path(__file__).resolve().parent / "sources"
 """`runtime_native`: a link to it in a checkout, the files themselves in a wheel."""
 HEADER = SOURCES / "include" / "kokoro.h"
 LIBRARY = "libkokoro.so"
-TARGETS = ("linux-x86_64", "linux-aarch64")
+"""The library's name on Linux."""
+TARGETS = ("linux-x86_64", "linux-aarch64", "macos-arm64")
 """Targets for which zig links the library."""
+_NAMES = {"linux": LIBRARY, "macos": "libkokoro.dylib"}
 _STAND_INS = Path(__file__).parent / "stand_ins"
 _EXPORTED = Path(__file__).parent / "exported.map"
 _ZIG = (sys.executable, "-m", "ziglang")
@@ -56,8 +58,8 @@ _TVM = (
 """Sources of TVM's runtime without which a stage's library does not run, in ``tvm/src/runtime``."""
 _TVM_FFI = (
     *("backtrace", "container", "custom_allocator", "dtype", "error", "extra/env_c_api", "extra/env_context"),
-    *("extra/json_parser", "extra/library_module", "extra/library_module_dynamic_lib", "extra/module"),
-    *("function", "init_once", "object", "tensor"),
+    *("extra/json_parser", "extra/json_writer", "extra/library_module", "extra/library_module_dynamic_lib"),
+    *("extra/module", "function", "init_once", "object", "tensor"),
 )
 """The same of tvm-ffi, in ``tvm_ffi/src/ffi``."""
 _FLAGS = (
@@ -71,7 +73,19 @@ _FLAGS = (
 _OPTIMISED = ("-Os",)
 _SANITISED = ("-O1", "-g", "-fno-omit-frame-pointer")
 _OWN_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers")
-_LINKED = ("-shared", "-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,now", "-Wl,-z,nodelete")
+_HIDDEN = tuple(
+    f"-D{name}{end}=" for name in ("TVM_FFI_DLL", "TVM_RUNTIME_DLL", "TVM_DLL") for end in ("", "_EXPORT")
+)
+"""Keeps TVM's functions from being exported where zig's linker takes no list of what is."""
+_VISIBLE = "error"
+"""The source of tvm-ffi with the function that compiled stages find by its name."""
+_LINKED = {
+    "linux": (
+        *("-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,now", "-Wl,-z,nodelete", "-ldl", "-lm"),
+        *(f"-Wl,--version-script={_EXPORTED}", f"-Wl,-soname,{LIBRARY}"),
+    ),
+    "macos": ("-Wl,-dead_strip", "-Wl,-dead_strip_dylibs", f"-Wl,-install_name,@rpath/{_NAMES['macos']}"),
+}
 
 
 class _Object(NamedTuple):
@@ -81,6 +95,11 @@ class _Object(NamedTuple):
     flags: tuple[str, ...]
     facts: str
     """All that decides its bytes, besides the source and the flags."""
+
+
+def library_name(target: Target) -> str:
+    """Returns the name of the library's file."""
+    return _NAMES[target.system]
 
 
 def require_compiler(target: Target) -> None:
@@ -116,6 +135,7 @@ def build_library(target: Target, output: Path, sanitisers: Sequence[str] = ()) 
     compiler = [*_ZIG, "c++", "-target", target.zig_target]
     flags = (
         *_FLAGS,
+        *(_HIDDEN if target.system == "macos" else ()),
         *(_SANITISED if sanitisers else _OPTIMISED),
         *(f"-fsanitize={each}" for each in sanitisers),
     )
@@ -128,9 +148,9 @@ def build_library(target: Target, output: Path, sanitisers: Sequence[str] = ()) 
     strip = () if sanitisers else ("-s",)
     sanitised = [flag for flag in flags if "sanitize" in flag]
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
-        made = Path(place, LIBRARY)
-        arguments = [*_LINKED, *strip, *sanitised, f"-Wl,--version-script={_EXPORTED}", "-o", str(made)]
-        _run([*compiler, *arguments, f"-Wl,-soname,{LIBRARY}", *map(str, objects), "-ldl", "-lm"])
+        made = Path(place, library_name(target))
+        arguments = ["-shared", *strip, *sanitised, "-o", str(made), *map(str, objects)]
+        _run([*compiler, *arguments, *_LINKED[target.system]])
         shutil.copyfile(made, output)
 
 
@@ -154,7 +174,9 @@ def _objects(flags: tuple[str, ...]) -> Iterable[_Object]:
     facts = json.dumps([versions, _hashed(stand_ins)])
     sources = [tvm / "src" / "runtime" / f"{name}.cc" for name in _TVM]
     sources += [ffi / "src" / "ffi" / f"{name}.cc" for name in _TVM_FFI]
-    yield from (_Object(path, foreign, facts) for path in sources)
+    for path in sources:
+        shown = path.stem == _VISIBLE
+        yield _Object(path, tuple(flag for flag in foreign if not (shown and flag in _HIDDEN)), facts)
 
 
 def _hashed(paths: Iterable[Path]) -> str:
@@ -233,7 +255,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sanitise", action="append", default=[], help="undefined or thread; for tests")
     given = parser.parse_args(arguments)
     given.output.mkdir(parents=True, exist_ok=True)
-    build_library(find_target(given.target), given.output / LIBRARY, given.sanitise)
+    target = find_target(given.target)
+    build_library(target, given.output / library_name(target), given.sanitise)
     shutil.copyfile(HEADER, given.output / HEADER.name)
 
 

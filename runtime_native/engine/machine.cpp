@@ -4,6 +4,9 @@
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#if defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
@@ -26,12 +29,32 @@ std::string lower(std::string text) {
 }
 
 std::string os_version() {
-#if defined(_CS_GNU_LIBC_VERSION)
+#if defined(__APPLE__)
+    char version[64] = "";
+    size_t size = sizeof version;
+    return sysctlbyname("kern.osproductversion", version, &size, nullptr, 0) ? "" : "macos " + std::string(version);
+#elif defined(_CS_GNU_LIBC_VERSION)
     char version[64] = "";
     // Another C library, such as musl, does not have the name.
     return confstr(_CS_GNU_LIBC_VERSION, version, sizeof version) ? version : "";
 #else
     return "";
+#endif
+}
+
+std::set<std::string> cpu_features() {
+#if defined(__APPLE__)
+    // No level asks for more than every processor of Apple's has.
+    return {};
+#else
+    std::ifstream cpuinfo("/proc/cpuinfo");
+    std::string text{std::istreambuf_iterator<char>(cpuinfo), {}};
+    if (text.empty()) {
+        throw Error(KOKORO_UNKNOWN_PROCESSOR_ERROR,
+                    "The processor's features cannot be read from /proc/cpuinfo: mount /proc, which containers and "
+                    "chroots may lack.");
+    }
+    return parse_cpuinfo(text);
 #endif
 }
 
@@ -68,14 +91,8 @@ Machine this_machine() {
     utsname name;
     uname(&name);
     std::string system = lower(name.sysname), machine = lower(name.machine);
-    std::ifstream cpuinfo("/proc/cpuinfo");
-    std::string text{std::istreambuf_iterator<char>(cpuinfo), {}};
-    if (text.empty()) {
-        throw Error(KOKORO_UNKNOWN_PROCESSOR_ERROR,
-                    "The processor's features cannot be read from /proc/cpuinfo: mount /proc, which containers and "
-                    "chroots may lack.");
-    }
-    return {system, machine == "amd64" ? "x86_64" : machine, os_version(), parse_cpuinfo(text)};
+    return {system == "darwin" ? "macos" : system, machine == "amd64" ? "x86_64" : machine, os_version(),
+            cpu_features()};
 }
 
 std::set<std::string> parse_cpuinfo(const std::string &text) {

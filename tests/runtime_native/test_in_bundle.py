@@ -40,5 +40,5 @@ def test_linking_again_gives_the_same_bytes_that_need_an_old_c_library_alone(tmp
 
 
 def test_a_target_without_a_native_runtime_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(LinkerMissingError, match="no native runtime for metal-ios"):
+    with pytest.raises(LinkerMissingError, match="no C library for metal-ios"):
         build_library(find_target("metal-ios"), tmp_path / "library")

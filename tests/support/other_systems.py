@@ -79,6 +79,20 @@ def _check_dll(path: Path, wheels: Mapping[str, set[str]]) -> None:
 
 
 def _check_mach_o(path: Path, target: Target, wheels: Mapping[str, set[str]]) -> None:
+    flat, of_system, weak = check_mach_o_header(path, target)
+    assert weak | {f"_{LIBRARY_BIN}"} <= exported(path)
+    _check_slots(path, wheels, "___TVM", "_TVM")
+    assert flat <= set.union(*wheels.values())
+    assert of_system <= LIBSYSTEM
+
+
+def check_mach_o_header(path: Path, target: Target) -> tuple[set[str], set[str], set[str]]:
+    """Fails unless a library is for the oldest system of a target of Apple's and needs its C library alone.
+
+    Returns:
+        The symbols that are looked for in all libraries of the process, those of the system's, and weak ones,
+        of which the first definition counts.
+    """
     library = lief.MachO.parse(path).at(0)
     assert library.header.cpu_type == lief.MachO.Header.CPU_TYPE.ARM64
     assert library.header.file_type == lief.MachO.Header.FILE_TYPE.DYLIB
@@ -87,29 +101,18 @@ def _check_mach_o(path: Path, target: Target, wheels: Mapping[str, set[str]]) ->
     assert ".".join(map(str, library.build_version.minos[:2])) == oldest
     assert [each.name for each in library.libraries] == [f"@rpath/{path.name}", "/usr/lib/libSystem.B.dylib"]
     assert not list(library.rpaths)
-    assert f"_{LIBRARY_BIN}" in exported(path)
-    _check_slots(path, wheels, "___TVM", "_TVM")
-    flat, of_system = _imports(library)
-    assert flat <= set.union(*wheels.values())
-    assert of_system <= LIBSYSTEM
     assert library.has_code_signature == (target.system == "macos")
     if target.system == "macos":
         check_signature(path.read_bytes(), signature_offset(path), path.name)
+    return _imports(library)
 
 
-def _imports(library: lief.MachO.Binary) -> tuple[set[str], set[str]]:
-    """Returns the symbols that are looked for in all libraries of the process, and those of the system's."""
-    flat, of_system = set(), set()
+def _imports(library: lief.MachO.Binary) -> tuple[set[str], set[str], set[str]]:
+    flat, of_system, weak = set(), set(), set()
     for binding in library.bindings:
-        name = str(binding.symbol.name)
-        # Weak symbols have no library: the first definition counts, and there is one in the file.
-        if binding.library_ordinal == -2:
-            flat.add(name)
-        elif binding.library_ordinal > 0:
-            of_system.add(name)
-        else:
-            assert name in {str(symbol.name) for symbol in library.exported_symbols}
-    return flat, of_system
+        found = flat if binding.library_ordinal == -2 else of_system if binding.library_ordinal > 0 else weak
+        found.add(str(binding.symbol.name))
+    return flat, of_system, weak
 
 
 def _check_slots(path: Path, wheels: Mapping[str, set[str]], prefix: str, function: str) -> None:
