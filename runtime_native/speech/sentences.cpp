@@ -1,5 +1,6 @@
 #include "sentences.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "../text/pattern.h"

@@ -279,21 +279,26 @@ def test_threads_share_a_bundle(library: NativeLibrary, native: c_void_p) -> Non
 
 @pytest.mark.parametrize("count", [10, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_loading_and_freeing_keeps_nothing(library: NativeLibrary, speaking_bundle: Path, count: int) -> None:
-    def held() -> tuple[int, int]:
+    def held() -> tuple[int, int, int]:
         with open("/proc/self/maps") as maps:
-            return len(os.listdir("/proc/self/fd")), sum(
-                "kokoro" in line or "baseline" in line for line in maps
-            )
+            mapped = sum("kokoro" in line or "baseline" in line for line in maps)
+        return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")), mapped
 
     def cycle() -> None:
-        with library.loaded(speaking_bundle, threads=1) as bundle:
+        with library.loaded(speaking_bundle, threads=2) as bundle:
             library.synthesize(bundle, "abc")
 
-    cycle()
-    before = held()
+    for _ in range(5):
+        cycle()
+    before, resident = held(), resident_bytes()
     for _ in range(count):
         cycle()
     assert held() == before
+    assert resident_bytes() - resident < 2**20
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
 
 
 def test_the_mode_of_floating_point_decides_nothing(library: NativeLibrary, native: c_void_p) -> None:
