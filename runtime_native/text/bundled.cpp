@@ -160,12 +160,15 @@ BundledText::G2p BundledText::find_g2p(const std::string &language) {
         found = [words](View text) { return italian::words(text, *words); };
     } else if (language == "it") {
         found = [](View text) { return italian::words(text, {}); };
-    } else if (data && (language == "en-us" || language == "en-gb")) {
-        found = english(language);
-    } else {
+    } else if (language != "en-us" && language != "en-gb") {
+        throw Error(KOKORO_LANGUAGE_ERROR, "There is no G2P for the language '" + language +
+                                               "': expected en-us, en-gb, es or it. Give phonemes for others.");
+    } else if (!data) {
         throw Error(KOKORO_NO_TEXT_ERROR, "This bundle has no data for text in '" + language +
                                               "': export it with --languages " + language +
                                               ", or give phonemes.");
+    } else {
+        found = english(language);
     }
     return g2ps_.emplace(language, std::move(found)).first->second;
 }

@@ -1,0 +1,120 @@
+"""The C interface speaks text with the samples of the Python runtime, and refuses what that refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exporter.bundle.write import write_bundle
+from exporter.model.config import OFFICIAL_CONFIG
+from exporter.text.files import LANGUAGES, text_files
+from runtime_min import KokoroError
+from tests.support.both_runtimes import BothRuntimes, assert_equal, both_runtimes
+from tests.support.hostile_text import UNITS
+from tests.support.native_library import NativeError, native_library
+from tests.support.tiny_bundle import contents, voices, with_entries
+
+ENGLISH = (
+    "On 3 May 2025 Dr. Smith read it for $4.50! Will she read [Kokoro](/kˈOkəɹO/), too? [pause:0.2s] Yes."
+)
+SPANISH = "El 3 de mayo, ¿cuántos niños llegaron? Llegaron 21; el guía pagó 4,50 €."
+ITALIAN = "Il 3 maggio è arrivata l'amica di Sara: ha pagato 4,50 € per gli spaghetti. Perché?"
+SSML = (
+    '<speak>One <break time="300ms"/> <prosody rate="150%">two &amp; three</prosody>, '
+    '<voice name="bf_emma">four</voice> <phoneme alphabet="ipa" ph="fˈIv">5</phoneme>.</speak>'
+)
+SPOILED = re.compile("[\0\ud800-\udfff]")
+"""A string of C has no zero byte, and UTF-8 no surrogate."""
+SPOKEN: tuple[dict[str, Any], ...] = (
+    {"phonemes": ENGLISH, "text": True},
+    {"phonemes": ENGLISH, "text": True, "voice": "bf_emma", "speed": 1.3, "seed": 2**64 - 1},
+    {"phonemes": ENGLISH, "text": True, "voice": "am_adam*0.4+af_heart", "language": "en-gb", "trim": True},
+    {"phonemes": SPANISH, "text": True, "voice": "ef_dora", "sentence_pause": 0.2, "clause_pause": 0.1},
+    {"phonemes": SPANISH, "text": True, "language": "es"},
+    {"phonemes": ITALIAN, "text": True, "voice": "if_sara", "clause_pause": 0.25},
+    {"phonemes": SSML, "ssml": True},
+    {"phonemes": "Hello", "text": True, "voice": "af_heart+ef_dora"},
+    {"phonemes": "It works 👍🏽 – e\u0301te\u0301!", "text": True},
+    {"phonemes": "It works 👍🏽 – e\u0301te\u0301!", "text": True, "skip_emoji": True},
+)
+REFUSED: tuple[dict[str, Any], ...] = (
+    {"phonemes": "", "text": True},
+    {"phonemes": " \n\t", "text": True},
+    {"phonemes": "👍", "text": True, "skip_emoji": True},
+    {"phonemes": "Hello", "text": True, "language": "xx"},
+    {"phonemes": "Hello", "text": True, "voice": "nobody"},
+    {"phonemes": "Hello", "text": True, "speed": 9.0},
+    {"phonemes": "[Hello](/ж/)", "text": True},
+    {"phonemes": "<speak>Hello", "ssml": True},
+    {"phonemes": "<speak><audio src='x'/></speak>", "ssml": True},
+    {"phonemes": "<speak><break time='1h'/>Hello</speak>", "ssml": True},
+    {"phonemes": "<speak><voice name='nobody'>Hello</voice></speak>", "ssml": True},
+    {"phonemes": "<!DOCTYPE x [<!ENTITY a 'b'>]><speak>&a;</speak>", "ssml": True},
+)
+
+
+@pytest.fixture(scope="module")
+def directory(
+    libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A bundle of the tiny model with the data for text; several phonemes are one token."""
+    made = contents(libraries, runtime_library)
+    rows = voices() | dict(zip(("bf_emma", "ef_dora", "if_sara"), voices().values(), strict=True))
+    vocabulary = json.loads(OFFICIAL_CONFIG.read_text(encoding="utf-8"))["vocab"]
+    tokens = {phoneme: 1 + number % 4 for number, phoneme in enumerate(vocabulary)}
+    made = with_entries(replace(made, voices=rows), vocabulary=tokens)
+    return write_bundle(tmp_path_factory.mktemp("text") / "bundle", made.extended(text_files(LANGUAGES)))
+
+
+@pytest.fixture(scope="module")
+def both(directory: Path) -> Iterator[BothRuntimes]:
+    with both_runtimes(native_library(), directory) as loaded:
+        yield loaded
+
+
+@pytest.mark.parametrize("spoken", SPOKEN, ids=lambda each: f"{each['phonemes'][:12]} {len(each)}")
+def test_text_is_spoken_with_equal_samples_words_and_times(
+    both: BothRuntimes, spoken: dict[str, Any]
+) -> None:
+    options = dict(spoken)
+    text = options.pop("phonemes")
+    assert both.python.synthesize(text, **options).words
+    both.compare(text, options)
+    both.compare_streams(text, options)
+
+
+@pytest.mark.parametrize("refused", REFUSED, ids=lambda each: f"{each['phonemes'][:30]} {len(each)}")
+def test_text_is_refused_with_the_code_of_python_s_error(both: BothRuntimes, refused: dict[str, Any]) -> None:
+    with pytest.raises(KokoroError) as expected:
+        both.python.synthesize(**refused)
+    for function in (both.library.synthesize, both.library.stream):
+        with pytest.raises(NativeError, match=f"^{type(expected.value).__name__}: "):
+            function(both.native, **refused)
+
+
+@pytest.mark.parametrize("kind", ["text", "ssml"])
+def test_hostile_text_is_spoken_or_refused_alike(both: BothRuntimes, kind: str) -> None:
+    units = [
+        each for each in UNITS if not SPOILED.search(each) and (kind == "text" or set("<&[") & set(each))
+    ]
+    for unit in units:
+        text = unit * 5 if kind == "text" else f"<speak>{unit * 5}</speak>"
+        try:
+            expected = both.python.synthesize(text, **{kind: True})
+        except KokoroError as error:
+            with pytest.raises(NativeError, match=f"^{type(error).__name__}: "):
+                both.library.synthesize(both.native, text, **{kind: True})
+        else:
+            assert_equal(both.library.synthesize(both.native, text, **{kind: True}), expected)
+
+
+def test_bytes_that_are_not_utf_8_are_refused(both: BothRuntimes) -> None:
+    for text in (b"a\xff", b"\xc0\x80", b"\xed\xa0\x80", b"caf\xc3"):
+        with pytest.raises(NativeError, match=r"^TextEncodingError: "):
+            both.library.synthesize(both.native, text, text=True)
