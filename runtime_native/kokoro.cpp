@@ -1,7 +1,6 @@
 // The C interface. No exception leaves it.
 #include "include/kokoro.h"
 
-#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <new>
@@ -14,6 +13,7 @@
 #include "engine/floating_point.h"
 #include "errors.h"
 #include "output/audio_file.h"
+#include "sized_struct.h"
 #include "speech/stream.h"
 #include "utf8.h"
 
@@ -61,23 +61,13 @@ void require(bool given, const char *argument) {
     throw Error(KOKORO_ARGUMENT_TYPE_ERROR, std::string("The argument '") + argument + "' must not be NULL.");
 }
 
-// Returns the struct of a caller, whose header may be a newer one: the fields that are unknown here must be zero.
-template <class Struct>
-Struct known_fields(const Struct *given, const char *argument) {
-    require(given, argument);
-    const auto *bytes = reinterpret_cast<const unsigned char *>(given);
-    constexpr size_t known = sizeof(Struct), most = 4096;
-    bool sized = given->size >= known && given->size <= most;
-    if (sized && std::all_of(bytes + known, bytes + given->size, [](unsigned char byte) { return byte == 0; }))
-        return *given;
-    throw Error(KOKORO_ARGUMENT_TYPE_ERROR,
-                std::string("The field 'size' of '") + argument + "' must be " + std::to_string(known) +
-                    ", or greater with zeros in the fields that this library does not know, found " +
-                    std::to_string(given->size) + ": set the struct to zero, and 'size' to its sizeof.");
-}
+// Sizes of the structs in the first version. They have no padding, so a new field lies behind them.
+constexpr size_t FIRST_OPTIONS = 32, FIRST_REQUEST = 80;
+static_assert(sizeof(kokoro_options) == FIRST_OPTIONS && sizeof(kokoro_request) == FIRST_REQUEST);
 
 kokoro::Plans plans_of(kokoro::Bundle &bundle, const kokoro_request *request, bool whole) {
-    const kokoro_request given = known_fields(request, "request");
+    require(request, "request");
+    const kokoro_request given = kokoro::known_fields(request, FIRST_REQUEST, "request");
     require(given.input, "input");
     bundle.require_all_stages();
     kokoro::Request asked;
@@ -151,7 +141,7 @@ kokoro_error kokoro_load(const char *directory, const kokoro_options *options, k
         *bundle = nullptr;
         kokoro::LoadOptions chosen;
         if (options) {
-            const kokoro_options given = known_fields(options, "options");
+            const kokoro_options given = kokoro::known_fields(options, FIRST_OPTIONS, "options");
             chosen.threads = given.threads;
             if (given.level) chosen.level = given.level;
             if (given.manifest_sha256) chosen.manifest_sha256 = given.manifest_sha256;

@@ -9,7 +9,7 @@ const library = koffi.load(path);
 koffi.opaque("kokoro_bundle");
 koffi.struct("kokoro_request", {
   size: "size_t", input: "str", voice: "str", speed: "double", seed: "uint64_t", text: "int", ssml: "int",
-  skip_emoji: "int", language: "str", sentence_pause: "double", clause_pause: "double", trim: "int",
+  skip_emoji: "int", trim: "int", language: "str", sentence_pause: "double", clause_pause: "double",
 });
 // Timings and durations follow.
 koffi.struct("kokoro_audio", {

@@ -20,7 +20,7 @@ def fields(declared: str) -> list[tuple[str, type]]:
 class Request(ctypes.Structure):
     _fields_ = fields(
         "size size,text input,text voice,double speed,uint64 seed,int text,int ssml,int skip_emoji,"
-        "text language,double sentence_pause,double clause_pause,int trim"
+        "int trim,text language,double sentence_pause,double clause_pause"
     )
 
 

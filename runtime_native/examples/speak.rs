@@ -8,7 +8,7 @@ use std::{env, fs::File, mem, ptr, slice};
 #[repr(C)]
 struct Request {
     size: usize, input: *const c_char, voice: *const c_char, speed: c_double, seed: u64, text: c_int, ssml: c_int,
-    skip_emoji: c_int, language: *const c_char, sentence_pause: c_double, clause_pause: c_double, trim: c_int,
+    skip_emoji: c_int, trim: c_int, language: *const c_char, sentence_pause: c_double, clause_pause: c_double,
 }
 
 /// Timings and durations follow.

@@ -1,13 +1,29 @@
 /* kokoro.h: speech from a kokoro-bundle (bundles/FORMAT.md). C99, one shared library, no Python.
  *
- * Strings are UTF-8 and end with a zero byte. A struct that a caller fills begins with its size: set all of it to
- * zero, then `size`, then the fields that matter. Zero is the default of every field.
+ *     kokoro_bundle *bundle;
+ *     if (kokoro_load("kokoro", NULL, &bundle)) return fprintf(stderr, "%s\n", kokoro_last_error());
+ *     kokoro_request request = {0};
+ *     request.size = sizeof request;
+ *     request.input = "Hello, world!";
+ *     request.text = 1;
+ *     kokoro_audio *audio;
+ *     if (!kokoro_synthesize(bundle, &request, &audio)) {
+ *         kokoro_write_wav(audio, "hello.wav");
+ *         kokoro_audio_free(audio);
+ *     }
+ *     kokoro_free(bundle);
  *
- * Threads: every function may be called from any thread. Calls on one bundle wait for each other.
- * Memory:  a bundle and an audio belong to the caller, who frees them. What they point to lives as long as they do.
- *          No function keeps a pointer that it was given.
- * Errors:  a function that can fail returns a kokoro_error. `kokoro_last_error` describes the last failure on the
- *          calling thread. No C++ exception leaves the library, and it never ends the process.
+ * Strings:  UTF-8, with a zero byte at the end.
+ * Structs:  one that you fill begins with its size: set all of it to zero, then `size`, then the fields that you need.
+ *           Zero is the default of every field.
+ * Threads:  every function may be called from any thread. Calls on one bundle take turns.
+ * Memory:   a bundle and an audio belong to the caller, who frees them. What they point to lives as long as they do.
+ *           No function keeps a pointer that it was given.
+ * Errors:   a function that can fail returns a kokoro_error. `kokoro_last_error` describes the last failure on the
+ *           calling thread. No C++ exception leaves the library, and it never ends the process.
+ * Versions: an app may be compiled with an older or a newer header than that of its library. New fields come last: the
+ *           library takes fields that an older struct lacks as zero, and refuses a newer struct only if a field that it
+ *           does not know is not zero.
  */
 #ifndef KOKORO_H_
 #define KOKORO_H_
@@ -27,7 +43,7 @@ extern "C" {
 #define KOKORO_API __attribute__((visibility("default")))
 #endif
 
-/* The hundreds give the kind of an error. The names are those of the Python runtime's errors. */
+/* The hundreds give the kind of an error, which is enough for most apps. The names are those of Python's errors. */
 typedef enum kokoro_error {
     KOKORO_OK = 0,
 
@@ -36,7 +52,7 @@ typedef enum kokoro_error {
     KOKORO_CANCELLED = 102, /* kokoro_cancel was called, or the callback asked to stop */
 
     KOKORO_USAGE_ERROR = 200, /* 2xx: an argument is wrong */
-    KOKORO_ARGUMENT_TYPE_ERROR = 201, /* a null pointer, or a struct of an unknown size */
+    KOKORO_ARGUMENT_TYPE_ERROR = 201, /* a null pointer, a struct without its size, or a field that is not known */
     KOKORO_UNKNOWN_VOICE_ERROR = 202,
     KOKORO_SPEED_ERROR = 203,
     KOKORO_THREADS_ERROR = 204,
@@ -96,9 +112,9 @@ typedef struct kokoro_bundle kokoro_bundle;
 typedef struct kokoro_options {
     size_t size; /* sizeof(kokoro_options) */
     int threads; /* that compute; 0: TVM_NUM_THREADS, or else all cores of this process */
+    int skip_verify; /* not 0: compare libraries and voices as they are read, and nothing else */
     const char *level; /* the only CPU level to use; NULL: the best of this processor */
     const char *manifest_sha256; /* digest that the manifest must have: pins this very bundle */
-    int skip_verify; /* not 0: compare libraries and voices as they are read, and nothing else */
 } kokoro_options;
 
 /* Verifies and loads the bundle in a directory. `options` may be NULL. */
@@ -125,20 +141,22 @@ typedef struct kokoro_request {
     const char *voice; /* a name, or a blend such as "af_heart*0.7+am_adam*0.3"; NULL: "af_heart" */
     double speed; /* 0.25 to 4; 0 stands for 1 */
     uint64_t seed; /* of the noise in unvoiced sounds; equal seeds give equal samples */
-    int text; /* not 0: the input is text */
+    int text; /* not 0: the input is text in English, Spanish or Italian */
     int ssml; /* not 0: the input is an SSML document */
     int skip_emoji; /* not 0: leave emoji out of English text */
+    int trim; /* not 0: leave out silence at the beginning and the end */
     const char *language; /* of the text, such as "en-us"; NULL: that of the voice */
     double sentence_pause; /* seconds of silence to add after each sentence but the last, 0 to 60 */
     double clause_pause; /* the same after clauses that do not end a sentence */
-    int trim; /* not 0: leave out silence at the beginning and the end */
 } kokoro_request;
 
+/* Later versions add no fields. */
 typedef struct kokoro_timing {
     const char *text; /* a phoneme, or a word as the reader sees it */
     double start, end; /* seconds from the beginning of the whole speech */
 } kokoro_timing;
 
+/* Only the library makes one. Later versions may add fields at the end. */
 typedef struct kokoro_audio {
     const float *samples; /* mono, full scale is 1, not clipped */
     size_t sample_count;

@@ -37,6 +37,13 @@ def test_noise_is_that_of_numpy_to_the_bit(probe: Probe, count: int) -> None:
     ]
 
 
+def test_a_struct_of_an_older_or_newer_header_is_read_as_far_as_both_know_it(probe: Probe) -> None:
+    """The first version had 16 bytes, this library knows 24, and the caller fills 32."""
+    sizes = {8: "201", 16: "5 0", 24: "5 6", 32: "201", 5000: "201"}
+    assert probe.ask([f"struct {size} 5 6 7" for size in sizes]) == [*sizes.values()]
+    assert probe.ask(["struct 32 5 6 0"]) == ["5 6"]
+
+
 NAMES = st.sampled_from(["glibc", "macos", "windows", "", "glibc2"])
 NUMBERS = st.lists(st.integers(0, 40).map(str) | st.sampled_from(["", "x", "1a"]), max_size=4).map(".".join)
 VERSIONS = st.lists(st.tuples(NAMES, NUMBERS).map(" ".join) | NAMES, min_size=2, max_size=2)

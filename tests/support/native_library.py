@@ -40,9 +40,9 @@ class Options(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t),
         ("threads", c_int),
+        ("skip_verify", c_int),
         ("level", c_char_p),
         ("manifest_sha256", c_char_p),
-        ("skip_verify", c_int),
     ]
 
 
@@ -56,10 +56,10 @@ class Request(ctypes.Structure):
         ("text", c_int),
         ("ssml", c_int),
         ("skip_emoji", c_int),
+        ("trim", c_int),
         ("language", c_char_p),
         ("sentence_pause", c_double),
         ("clause_pause", c_double),
-        ("trim", c_int),
     ]
 
 
@@ -111,10 +111,11 @@ def _copied(audio: _Audio) -> Spoken:
     )
 
 
-def request(phonemes: str, **fields: Any) -> Request:
+def request(phonemes: str | bytes, **fields: Any) -> Request:
     """A request with the defaults of the fields that are not given."""
-    values = {name: value.encode() if isinstance(value, str) else value for name, value in fields.items()}
-    return Request(size=ctypes.sizeof(Request), input=phonemes.encode(), **values)
+    given = {"input": phonemes, **fields}
+    values = {name: value.encode() if isinstance(value, str) else value for name, value in given.items()}
+    return Request(size=ctypes.sizeof(Request), **values)
 
 
 class NativeLibrary:
@@ -147,7 +148,7 @@ class NativeLibrary:
         finally:
             self.functions.kokoro_free(bundle)
 
-    def synthesize(self, bundle: c_void_p, phonemes: str, **fields: Any) -> Spoken:
+    def synthesize(self, bundle: c_void_p, phonemes: str | bytes, **fields: Any) -> Spoken:
         audio = POINTER(_Audio)()
         self.call("kokoro_synthesize", bundle, byref(request(phonemes, **fields)), byref(audio))
         try:
@@ -158,7 +159,7 @@ class NativeLibrary:
     def stream(
         self,
         bundle: c_void_p,
-        phonemes: str,
+        phonemes: str | bytes,
         take: Callable[[Spoken], bool] = lambda piece: True,
         **fields: Any,
     ) -> list[Spoken]:
