@@ -59,6 +59,8 @@ def _facts(manifest: Manifest, machine: Machine) -> Iterator[tuple[str, str]]:
         yield "made from", f"commit {materials.commit}"
     if manifest.extensions:
         yield "extensions", ", ".join(manifest.extensions)
+    if native := [entry.path for entry in manifest.files if entry.path.startswith("native/")]:
+        yield "C library", ", ".join(native)
     yield "audio", f"{audio.sample_rate} Hz, {audio.frames_per_second} frames a second"
     yield "input", f"at most {manifest.max_phonemes} phonemes of a vocabulary of {len(manifest.vocabulary)}"
     yield "voices", f"{len(manifest.voices)}: {', '.join(voice.name for voice in manifest.voices)}"

@@ -25,9 +25,11 @@ from exporter.export.plan import ExportOptions, OptionError, Plan
 from exporter.export.run import export_bundle
 from exporter.model import checkpoint
 from exporter.model import voice_packs as voices
+from runtime_min.engine.machine import this_machine
 from runtime_min.errors import OutputError
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
 from runtime_min.format.verify import read_manifest, verify_files
+from runtime_min.receiver.manifest_tables import as_text
 from tests.support.stand_in_build import LEVELS, Recorder, build, die, fail_on_bert, threads
 from tests.support.written import bytes_of, fail_with
 
@@ -117,6 +119,9 @@ class TestExport:
         assert (path / "native" / "libkokoro.so").read_bytes() == b"a library"
         assert "cc -I native app.c native/libkokoro.so" in (path / "README.txt").read_text()
         assert "ziglang" in manifest.materials.packages
+        assert re.search(
+            r"C library +native/kokoro.h, native/libkokoro.so", as_text(manifest, this_machine())
+        )
 
     @pytest.mark.parametrize("zig", [True, False])
     def test_it_tells_how_to_add_a_c_library_that_is_left_out(self, options, monkeypatch, zig):
