@@ -3,7 +3,7 @@
 # make test-machines  the tests on emulated processors, systems and GPUs
 # make prove          all tests, with the full matrix of utterances
 # make fuzz           feed the readers what reaches new code, for a minute each
-# make bench          measure speed and memory beside PyTorch and ONNX Runtime
+# make bench          measure speed and memory beside PyTorch, ONNX Runtime and sherpa-onnx
 # make dist           build the distributions of the runtime and the exporter, and install and try them
 # make clean          remove what the others made
 PYTHON ?= python3
@@ -38,7 +38,8 @@ fuzz: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[fuzz]'
 	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS) --keep
 
-# Takes about half an hour on an idle machine, and means nothing on a busy one; writes docs/bench.*.
+# Takes at most 25 minutes on two idle cores, and means nothing on a busy machine.
+# Writes docs/bench.* and the tables that docs/speed.md and README.md quote.
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[bench]'
 	$(BIN)/python -m benchmarks

@@ -1,8 +1,9 @@
 """``make bench``: compares a bundle with other engines and writes docs/bench.*.
 
-Without a bundle, the synthetic checkpoint is exported in each precision, with the default buckets and without
-the cache: an older bundle would show the speed of older kernels. That of the default precision stays as
-bundles/demo if there is none.
+Without a bundle, the synthetic checkpoint is exported in each precision with the default buckets: an older
+bundle would show the speed of older kernels. The default precision is exported without the cache, which is
+timed; its bundle stays as bundles/demo if there is none. Documents beside the report, and README.md above it,
+get the tables that they quote.
 """
 
 from __future__ import annotations
@@ -18,18 +19,23 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from benchmarks.report import contents, facts
-from benchmarks.run import check_installed, run
+from benchmarks.engines import check_installed
+from benchmarks.report import contents, facts, quoted
+from benchmarks.run import run
 from benchmarks.tables import tables
 from exporter.bench.options import Options, check_bundle, check_lengths
 from exporter.bench.report import as_terminal, prepare, save
-from exporter.cli.bench import ROUNDS, THREADS, TOKENS, thread_counts
+from exporter.cli.bench import THREADS, TOKENS, thread_counts
 from exporter.cli.demo import BUNDLE
 from exporter.cli.terminal import ConsoleProgress, lengths, reported_errors
 from exporter.compiler.precision import PRECISIONS
 from exporter.compiler.targets import find_target
 from exporter.reference.files import reference_files
 from runtime_min.engine.machine import this_machine
+
+ROUNDS = 3
+QUOTING = ("speed.md", "../README.md")
+"""Documents that quote tables, from the directory of the report."""
 
 
 def main(
@@ -41,7 +47,9 @@ def main(
         ),
     ] = None,
     tokens: Annotated[str, typer.Option(help="Lengths to speak, in tokens, joined by commas.")] = TOKENS,
-    threads: Annotated[str, typer.Option(help="Numbers of threads, joined by commas.")] = THREADS,
+    threads: Annotated[
+        str, typer.Option(help="Numbers of threads, joined by commas; fewer than the most at one length.")
+    ] = THREADS,
     repeats: Annotated[int, typer.Option(help="Interleaved rounds of every length.", min=1)] = ROUNDS,
     stream: Annotated[bool, typer.Option(help="Also stream a long text, beside kokoro-onnx.")] = True,
     checkpoint: Annotated[
@@ -61,14 +69,19 @@ def main(
             bundles, seconds = paths or [], None
             if not bundles:
                 bundles = [Path(directory) / precision for precision in _precisions()]
-                seconds, *_ = map(_export, bundles)
+                seconds = _export(bundles[0], "--no-cache")
+                for bundle in bundles[1:]:
+                    _export(bundle)
             options, *others = (_options(bundle, measured, stream) for bundle in bundles)
             files = reference_files(options.manifest, checkpoint, config)
             with ConsoleProgress() as progress:
                 comparison = run(options, others, *files, progress.step, seconds)
             console = Console()
-            console.print(as_terminal(facts(comparison), tables(comparison), console.width))
-            for file in save(save_dir, contents(comparison)):
+            found = tables(comparison)
+            console.print(as_terminal(facts(comparison), found, console.width))
+            documents = {name: save_dir / name for name in QUOTING if (save_dir / name).exists()}
+            quotes = {name: quoted(path.read_text("utf-8"), found) for name, path in documents.items()}
+            for file in save(save_dir, contents(comparison) | quotes):
                 typer.echo(f"saved {file}")
             if not paths and not BUNDLE.exists():
                 shutil.move(bundles[0], BUNDLE)
@@ -86,13 +99,13 @@ def _options(bundle: Path, measured: tuple[tuple[int, ...], tuple[int, ...], int
     return Options(bundle, manifest, level, *measured, profile=True, stream=stream)
 
 
-def _export(output: Path) -> float:
-    """Exports the precision that a path ends with, without a cache.
+def _export(output: Path, *options: str) -> float:
+    """Exports the precision that a path ends with.
 
     Returns:
         The seconds that it took, validation included.
     """
-    options = ("--checkpoint", "synthetic", "--no-cache", "--precision", output.name, "-o", str(output))
+    options += ("--checkpoint", "synthetic", "--precision", output.name, "-o", str(output))
     started = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", "exporter", "bundle", *options])
     if done.returncode != 0:

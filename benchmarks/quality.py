@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,28 +14,23 @@ from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.distances import log_mel_distance
 
 
-class Voiced(Protocol):
-    """A loaded engine: an `EngineProcess`."""
+class Heard(NamedTuple):
+    """An utterance as each engine spoke it, with noise of its own."""
 
-    def voiced(self, phonemes: str) -> Piece:
-        """Speaks, and returns the audio."""
+    reference: Piece
+    """PyTorch's."""
+    spoken: Mapping[str, Piece]
+    """That of every engine, PyTorch's second one among them."""
 
 
-def quality(engines: Mapping[str, Voiced], utterances: Sequence[str]) -> tuple[Quality, ...]:
-    """Compares every engine, PyTorch among them, with PyTorch; each has noise of its own.
-
-    Args:
-        engines: the loaded engines by name.
-        utterances: phonemes of each utterance.
-    """
-    figures: dict[str, list[tuple[float, float]]] = {name: [] for name in engines}
-    for phonemes in utterances:
-        reference = engines[PYTORCH].voiced(phonemes)
-        spoken = {name: engine.voiced(phonemes) for name, engine in engines.items()}
+def quality(utterances: Sequence[Heard]) -> tuple[Quality, ...]:
+    """Compares every engine, PyTorch among them, with PyTorch."""
+    figures: dict[str, list[tuple[float, float]]] = {}
+    for reference, spoken in utterances:
         own = _distance(spoken[PYTORCH], reference)
         for name, piece in spoken.items():
             moved = float((piece.durations != reference.durations).mean())
-            figures[name].append((moved, _distance(piece, reference) / own))
+            figures.setdefault(name, []).append((moved, _distance(piece, reference) / own))
     means = {name: np.mean(each, axis=0).tolist() for name, each in figures.items()}
     return tuple(Quality(name, moved, log_mel) for name, (moved, log_mel) in means.items())
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from benchmarks.goals import goals
+from benchmarks.interleaved import ENOUGH, TOKENS
 from benchmarks.plot import plot
-from benchmarks.results import NAMES, Comparison
+from benchmarks.results import Comparison
 from benchmarks.roofline import work_content
 from benchmarks.tables import tables
+from exporter.bench.figure_table import FigureTable
 from exporter.bench.report import all_facts, as_content, as_json, as_markdown
+
+_END = "<!-- end -->"
 
 
 def contents(comparison: Comparison) -> dict[str, str]:
@@ -29,11 +35,32 @@ def facts(comparison: Comparison) -> dict[str, str]:
     if comparison.idle_share > 0.05:
         idle += ": THEY DISTURBED THE ONE THAT WAS MEASURED"
     compared = (
-        f"{', '.join(NAMES[engine] for engine in engines)}, each in a process of its own, with "
-        f"its makers' settings but for the number of threads; {comparison.rounds} interleaved rounds in "
-        "rotated order after one to warm up"
+        f"{'; '.join(comparison.names[engine] for engine in engines)}: each in a process of its own, with "
+        "its makers' settings but for the number of threads"
     )
-    return all_facts(comparison, {"engines": compared, "CPU time of engines that waited": idle})
+    rounds = (
+        f"at most {comparison.rounds}, interleaved, in rotated order after one utterance to warm up; in each "
+        f"an engine speaks {TOKENS} ÷ tokens times (on fewer threads once), and its median counts; one that "
+        f"has spoken for {ENOUGH:.0f} s takes part in no other"
+    )
+    return all_facts(
+        comparison, {"engines": compared, "rounds": rounds, "CPU time of engines that waited": idle}
+    )
+
+
+def quoted(document: str, tables: Iterable[FigureTable]) -> str:
+    """Returns a Markdown document with the tables in their places.
+
+    Args:
+        document: a place begins with the line ``<!-- TITLE -->`` and ends before `_END`.
+        tables: those of a comparison.
+    """
+    for table in tables:
+        before, mark, rest = document.partition(f"<!-- {table.title} -->\n")
+        if mark:
+            lines = (line for line in table.markdown().splitlines() if line.startswith("|"))
+            document = "".join((before, mark, *(f"{line}\n" for line in lines), *rest.partition(_END)[1:]))
+    return document
 
 
 def _content(comparison: Comparison) -> dict[str, object]:

@@ -12,6 +12,8 @@ from exporter.compiler.precision import PRECISIONS
 PYTORCH, ONNXRUNTIME, ONNXRUNTIME_INT8 = "pytorch", "onnxruntime", "onnxruntime-int8"
 ENGINES = (BUNDLE, PYTORCH, ONNXRUNTIME)
 """The engines of the goals."""
+LIBKOKORO, SHERPA = "libkokoro", "sherpa-onnx"
+"""Engines in C: the bundle of the goals, and kokoro."""
 KOKORO_ONNX = "kokoro-onnx"
 """A client that streams, on ONNX Runtime; measured beside the bundle's own stream."""
 NAMES = {
@@ -20,7 +22,9 @@ NAMES = {
     PYTORCH: "PyTorch",
     ONNXRUNTIME: "ONNX Runtime",
     ONNXRUNTIME_INT8: "ONNX Runtime, int8",
-    KOKORO_ONNX: "kokoro-onnx",
+    LIBKOKORO: LIBKOKORO,
+    SHERPA: SHERPA,
+    KOKORO_ONNX: KOKORO_ONNX,
 }
 """Names of the engines for the reader; the bundle without a precision is that of the goals."""
 
@@ -46,25 +50,36 @@ class Quality:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What an app ships and what a second process on the same files takes."""
+    """What an app ships, and what a second process that has spoken on the same files takes."""
 
     engine: str
     bytes: int
     """Size of the model's files."""
+    library_bytes: int | None
+    """Size of the engine's libraries; None if they are packages of Python."""
+    resident: int
+    """Resident bytes of the second process."""
     second_process: int
-    """Resident bytes that a second process does not share."""
+    """Those of them that it does not share."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Benchmark):
     """All figures of one run, those of the competitors among them."""
 
+    precision: str
+    """Precision of the bundle of the goals."""
     peaks: tuple[Peak, ...]
     quality: tuple[Quality, ...]
     footprints: tuple[Footprint, ...]
     idle_share: float
     """The most CPU time that any engine used while another one ran, over that time."""
     export_seconds: float | None = None
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Names of the engines, the bundle's with its precision."""
+        return NAMES | {BUNDLE: f"{NAMES[BUNDLE]}, {self.precision}"}
 
     def peak(self, threads: int) -> float | None:
         """Returns the GFLOP/s of the machine, or None if they were not measured."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.goals import Goal, goals, stream_goals
-from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES, ONNXRUNTIME, Comparison, ratio
+from benchmarks.results import ENGINES, KOKORO_ONNX, LIBKOKORO, NAMES, ONNXRUNTIME, SHERPA, Comparison, ratio
 from benchmarks.roofline import roofline_tables
 from exporter.bench.engine import BUNDLE
 from exporter.bench.figure_table import FigureTable
@@ -20,14 +20,28 @@ from exporter.bench.tables import (
     timings_table,
 )
 
+_NOTE = (
+    "Model: a bundle with its runtime and voices, the checkpoint or the ONNX file. Start: from the start of "
+    "a process to a written WAV file. Time: seconds of computing for a second of audio. Memory: mapped files "
+    "included. Second process: the memory that it does not share with the first. Durations moved: the share "
+    "of the tokens whose duration is not PyTorch's. Log-mel distance: that to PyTorch over that of PyTorch "
+    "to itself with other noise, in the frames that both have."
+)
+_IN_C = "In C, without Python"
+_NOTE_IN_C = (
+    f"{NAMES[LIBKOKORO]} speaks from the bundle beside it, whose runtime is in Python. {NAMES[SHERPA]} "
+    "speaks through its C API from kokoro's own ONNX export with the same weights. Each is linked into a "
+    "small program. Library: what the program needs besides those of the system."
+)
+
 
 def tables(comparison: Comparison) -> tuple[FigureTable, ...]:
     """Returns every table of a comparison that has rows."""
     made = (
         _goals(comparison),
-        _side_by_side(comparison),
+        *_side_by_side(comparison),
         _timings(comparison),
-        *fresh_process_tables(comparison, NAMES),
+        *fresh_process_tables(comparison, comparison.names),
         *_streams(comparison),
         sizes_table(comparison),
         *roofline_tables(comparison),
@@ -38,7 +52,7 @@ def tables(comparison: Comparison) -> tuple[FigureTable, ...]:
 def _goals(comparison: Comparison) -> FigureTable:
     return FigureTable(
         "Goals",
-        ("figure", *(NAMES[name] for name in ENGINES), "ratio", "at least", "goal", "reached"),
+        ("figure", *(comparison.names[name] for name in ENGINES), "ratio", "at least", "goal", "reached"),
         tuple(map(_goal_row, goals(comparison))),
         note="Times are seconds of computing for a second of audio, on "
         f"{plural(comparison.most_threads, 'thread')}, medians of {comparison.rounds} interleaved rounds. "
@@ -53,40 +67,43 @@ def _goal_row(goal: Goal) -> tuple[str, ...]:
     return (goal.figure, *values, _ratio(goal.ratio), *limits, goal.reached or "–")
 
 
-def _side_by_side(comparison: Comparison) -> FigureTable:
-    """Returns what an app and its users get of each engine, in a column for each."""
-    engines = [each.engine for each in comparison.footprints]
+def _side_by_side(comparison: Comparison) -> Iterator[FigureTable]:
+    """Yields what an app and its users get of each engine, those in C apart."""
+    in_c = [each.engine for each in comparison.footprints if each.library_bytes is not None]
+    others = [each.engine for each in comparison.footprints if each.library_bytes is None]
+    for title, engines, note in (("Side by side", others, _NOTE), (_IN_C, [BUNDLE, *in_c], _NOTE_IN_C)):
+        rows = (
+            (figure, *(values.get(name, "–") for name in engines))
+            for figure, values in _figures(comparison)
+            # PyTorch has no library of its own, and in C nobody gives durations.
+            if engines[-1] in values
+        )
+        head = ("figure", *(comparison.names[name] for name in engines))
+        yield FigureTable(title, head, tuple(rows), note=note)
+
+
+def _figures(comparison: Comparison) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yields the name of each figure and its values by engine."""
+    files, heard = comparison.footprints, comparison.quality
+    libraries = ((each.engine, each.library_bytes) for each in files)
+    yield "library", {name: f"{size / 1e6:,.1f} MB" for name, size in libraries if size is not None}
+    yield "model", {each.engine: f"{each.bytes / 1e6:,.0f} MB" for each in files}
     starts = {each.engine: f"{each.median:.2f} s" for each in comparison.cold_starts}
-    figures: dict[str, dict[str, str]] = {
-        "model": {each.engine: f"{each.bytes / 1e6:,.0f} MB" for each in comparison.footprints},
-        f"start to WAV at {HEADLINE} tokens": starts,
-    }
+    yield f"start to WAV at {HEADLINE} tokens", starts
     for tokens in comparison.tokens:
-        found = ((name, comparison.timing(name, tokens)) for name in engines)
-        rates = {name: f"{timing.rate:.3f}" for name, timing in found if timing is not None}
-        figures[f"time at {tokens} tokens"] = rates
+        found = (comparison.timing(each.engine, tokens) for each in files)
+        yield f"time at {tokens} tokens", {each.engine: f"{each.rate:.3f}" for each in found if each}
+    yield f"resident after {HEADLINE} tokens", {each.engine: mebibytes(each.resident) for each in files}
     for tokens in (HEADLINE, LONGEST):
         peaks = {each.engine: mebibytes(each.bytes) for each in comparison.memory if each.tokens == tokens}
-        figures[f"peak memory at {tokens} tokens"] = peaks
-    figures |= {
-        "second process": {each.engine: mebibytes(each.second_process) for each in comparison.footprints},
-        "durations moved": {each.engine: f"{each.moved:.1%}" for each in comparison.quality},
-        "log-mel distance": {each.engine: f"{each.log_mel:.2f}" for each in comparison.quality},
-    }
-    return FigureTable(
-        "Side by side",
-        ("figure", *(NAMES[name] for name in engines)),
-        tuple((figure, *(values.get(name, "–") for name in engines)) for figure, values in figures.items()),
-        note="Model: a bundle with its runtime and voices, the checkpoint or the ONNX file. Start: from the "
-        "start of a process to a written WAV file. Time: seconds of computing for a second of audio. Second "
-        "process: the memory that it does not share with the first. Durations moved: the share of the tokens "
-        "whose duration is not PyTorch's. Log-mel distance: that to PyTorch over that of PyTorch to itself "
-        "with other noise, in the frames that both have.",
-    )
+        yield f"peak memory at {tokens} tokens", peaks
+    yield "second process", {each.engine: mebibytes(each.second_process) for each in files}
+    yield "durations moved", {each.engine: f"{each.moved:.1%}" for each in heard}
+    yield "log-mel distance", {each.engine: f"{each.log_mel:.2f}" for each in heard}
 
 
 def _timings(comparison: Comparison) -> FigureTable:
-    table, ratios = timings_table(comparison, NAMES), []
+    table, ratios = timings_table(comparison, comparison.names), []
     for timing in by_length(comparison):
         peer = comparison.timing(ONNXRUNTIME, timing.tokens, timing.threads)
         ratios.append(_ratio(ratio(timing.rate, peer.rate if peer else None)))
@@ -101,7 +118,7 @@ def _streams(comparison: Comparison) -> Iterator[FigureTable]:
     ours, theirs = found[BUNDLE], found[KOKORO_ONNX]
     yield FigureTable(
         f"A text of {ours.characters:,} phonemes, piece by piece",
-        ("figure", NAMES[BUNDLE], NAMES[KOKORO_ONNX], "ratio", "at most", "reached"),
+        ("figure", comparison.names[BUNDLE], NAMES[KOKORO_ONNX], "ratio", "at most", "reached"),
         tuple(
             (
                 goal.figure, *(goal.written(goal.values[name]) for name in (BUNDLE, KOKORO_ONNX)),
@@ -110,8 +127,8 @@ def _streams(comparison: Comparison) -> Iterator[FigureTable]:
             for goal in stream_goals(comparison)
         ),
         note=f"Both clients stream, on {plural(comparison.most_threads, 'thread')}, the same weights, voice "
-        f"and phonemes; medians of {len(ours.first)} interleaved rounds. Audio: {ours.audio_seconds:.1f} and "
-        f"{theirs.audio_seconds:.1f} s (kokoro-onnx trims silence).",
+        f"and phonemes; medians of {len(ours.first)} and {len(theirs.first)} interleaved rounds. Audio: "
+        f"{ours.audio_seconds:.1f} and {theirs.audio_seconds:.1f} s (kokoro-onnx trims silence).",
     )  # fmt: skip
 
 

@@ -173,7 +173,6 @@ _COUNTS: dict[str, Count] = {
     "fold": _moves,
     # What TVM generates itself.
     "concatenate": _moves,
-    "reshape": _moves,
     "expand_dims": _moves,
     "squeeze": _moves,
     "fused_expand_dims_broadcast_to": _moves,

@@ -34,8 +34,8 @@ _speak: list[Speak] = []
 """The engine of this process, once it is loaded."""
 
 
-class Engine(Protocol):
-    """A description of an engine in plain values, which another process receives."""
+class Program(Protocol):
+    """An engine that a user starts as a program."""
 
     @property
     def name(self) -> str:
@@ -45,11 +45,15 @@ class Engine(Protocol):
     def threads(self) -> int:
         """Number of threads that the engine computes on."""
 
-    def load(self) -> Speak:
-        """Loads the engine into this process."""
-
     def command(self, phonemes: str, wav: str) -> list[str]:
         """Returns the command line that a user would run to write a WAV file."""
+
+
+class Engine(Program, Protocol):
+    """A description of an engine in plain values, which another process of Python receives."""
+
+    def load(self) -> Speak:
+        """Loads the engine into this process."""
 
 
 @dataclass(frozen=True)

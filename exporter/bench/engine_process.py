@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from exporter.bench import engine as inside
-from exporter.bench.engine import Engine, Piece, Spoken
+from exporter.bench.engine import Engine, Piece, Program, Spoken
 from exporter.bench.fresh_process import EngineError, FreshProcess, environment
 
 
@@ -44,7 +44,7 @@ class EngineProcess(FreshProcess):
         return self.call(inside.voiced, phonemes)
 
 
-def time_cold_start(engine: Engine, phonemes: str, wav: Path) -> float:
+def time_cold_start(engine: Program, phonemes: str, wav: Path) -> float:
     """Returns the seconds of the process that a user would start to write a WAV file.
 
     Raises:

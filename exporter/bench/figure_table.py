@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from rich.box import SIMPLE_HEAD
 from rich.console import RenderableType
@@ -48,7 +49,8 @@ class FigureTable:
         for place in places:
             # Words may be broken, numbers must not be.
             widest = None if place < self.labels else max(len(row[place]) for row in rows)
-            grid.add_column(self.head[place], justify="right" if widest else "left", min_width=widest)
+            justify: Literal["left", "right"] = "right" if widest else "left"
+            grid.add_column(self.head[place], justify=justify, min_width=widest, overflow="fold")
         for row in rows:
             grid.add_row(*(Text(row[place]) for place in places))
         yield grid

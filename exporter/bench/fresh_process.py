@@ -11,11 +11,12 @@ import re
 import subprocess
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from multiprocessing import Pipe
 from pathlib import Path
 from types import TracebackType
-from typing import ParamSpec, Self, TypeVar
+from typing import IO, Any, ParamSpec, Self, TypeVar
 
 import psutil
 
@@ -46,7 +47,65 @@ def environment(threads: int) -> Mapping[str, str]:
     return kept | {"PYTHONPATH": search, "TVM_NUM_THREADS": str(threads)}
 
 
-class FreshProcess:
+class MeasuredProcess(ABC):
+    """The memory and the CPU time of a process that was started; to be closed by a ``with`` block."""
+
+    def __init__(self, name: str, output: IO[str], process: subprocess.Popen[Any]) -> None:
+        """Takes a process.
+
+        Args:
+            name: subject of the messages of errors.
+            output: file of what it writes for a person.
+            process: the process.
+        """
+        self.name, self.process = name, process
+        self._output = output
+        self._statistics = psutil.Process(process.pid)
+
+    def resident_memory(self) -> int:
+        """Returns the bytes that are resident now."""
+        return int(self._statistics.memory_info().rss)
+
+    def peak_memory(self) -> int:
+        """Returns the most bytes that were resident, mapped pages included.
+
+        It is Linux's VmHWM: psutil has no such figure, and `getrusage` begins with that of the parent.
+        """
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii", errors="replace")
+        found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
+        assert found is not None
+        return 1024 * int(found[1])
+
+    def private_memory(self) -> int:
+        """Returns the resident bytes that no other process shares."""
+        return int(self._statistics.memory_full_info().uss)
+
+    def cpu_seconds(self) -> float:
+        """Returns the CPU time that the process has used so far."""
+        times = self._statistics.cpu_times()
+        return float(times.user + times.system)
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the process."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _end(self) -> str:
+        """Returns the message about a process that ended too early."""
+        status = self.process.wait()
+        self._output.seek(0)
+        written = self._output.read().strip() or "it wrote nothing"
+        return f"The process of {self.name} ended with status {status}: {written}"
+
+
+class FreshProcess(MeasuredProcess):
     """A Python process that calls functions of importable modules, one after the other."""
 
     def __init__(self, name: str, threads: int) -> None:
@@ -56,19 +115,15 @@ class FreshProcess:
             name: subject of the messages of errors.
             threads: number of threads of TVM.
         """
-        self.name = name
         # A file, and not a pipe, takes any amount of text while nobody reads it.
-        self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115  open as long as the process
+        output = tempfile.TemporaryFile("w+")  # noqa: SIM115  open as long as the process
         self._connection, theirs = Pipe()
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-W", "ignore", "-m", "exporter.bench.worker", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
-                stdout=self._output,
-                stderr=self._output,
-                env=environment(threads),
+            command = [sys.executable, "-W", "ignore", "-m", "exporter.bench.worker", str(theirs.fileno())]
+            process = subprocess.Popen(
+                command, pass_fds=[theirs.fileno()], stdout=output, stderr=output, env=environment(threads)
             )
-        self._statistics = psutil.Process(self._process.pid)
+        super().__init__(name, output, process)
 
     def call(self, function: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> R:
         """Calls a function in the process and returns its result.
@@ -88,48 +143,11 @@ class FreshProcess:
         raised.exit_code = exit_code or EngineError.exit_code
         raise raised
 
-    def resident_memory(self) -> int:
-        """Returns the bytes that are resident now."""
-        return int(self._statistics.memory_info().rss)
-
-    def peak_memory(self) -> int:
-        """Returns the most bytes that were resident, mapped pages included.
-
-        It is Linux's VmHWM: psutil has no such figure, and `getrusage` begins with that of the parent.
-        """
-        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii", errors="replace")
-        found = re.search(r"^VmHWM:\s*(\d+) kB$", status, re.MULTILINE)
-        assert found is not None
-        return 1024 * int(found[1])
-
-    def private_memory(self) -> int:
-        """Returns the resident bytes that no other process shares."""
-        return int(self._statistics.memory_full_info().uss)
-
-    def cpu_seconds(self) -> float:
-        """Returns the CPU time that the process has used so far."""
-        times = self._statistics.cpu_times()
-        return float(times.user + times.system)
-
     def close(self) -> None:
         """Ends the process."""
         self._connection.close()
-        self._process.wait()
+        self.process.wait()
         self._output.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _end(self) -> str:
-        status = self._process.wait()
-        self._output.seek(0)
-        written = self._output.read().strip() or "it wrote nothing"
-        return f"The process of {self.name} ended with status {status}: {written}"
 
 
 def call_fresh(

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.goals import Goal, goals
+from benchmarks.interleaved import ENOUGH, Idleness, interleave
 from benchmarks.results import ENGINES, growth, ratio, rotated
-from benchmarks.run import Idleness, interleave
 from exporter.bench.engine import Spoken
 from exporter.bench.results import Timing
 from tests.support.benchmark_example import RATES, comparison
@@ -44,34 +44,47 @@ def test_every_engine_speaks_once_a_round_and_begins_as_often_as_any_other(count
 
 
 class FakeEngine:
-    """Notes who spoke what; its CPU time grows by `idling` whenever another engine speaks."""
+    """Notes who spoke; its CPU time grows by `idling` whenever another engine speaks."""
 
-    def __init__(self, name: str, log: list[str], idling: float) -> None:
-        self.name, self.log, self.idling = name, log, idling
+    def __init__(self, name: str, log: list[str], idling: float = 0.0, slow: float = 0.0) -> None:
+        self.name, self.log, self.idling, self.slow = name, log, idling, slow
 
     def speak(self, phonemes: str) -> Spoken:
-        self.log.append(self.name if phonemes == "ə" else self.name.upper())
-        return Spoken(0.0, float(len(self.log)), 24_000)
+        self.log.append(self.name)
+        return Spoken(0.0, self.slow or float(len(self.log)), 24_000)
 
     def cpu_seconds(self) -> float:
-        return self.idling * sum(name.lower() != self.name for name in self.log)
+        return self.idling * sum(name != self.name for name in self.log)
 
 
-def test_engines_are_interleaved_after_one_utterance_each_to_warm_up():
+def test_engines_are_interleaved_in_rotated_order():
     log: list[str] = []
-    engines = {name: FakeEngine(name, log, 0.0) for name in "abc"}
     idleness = Idleness()
-    found = interleave(engines, "warm up", "ə", 4, idleness)
-    assert "".join(log) == "ABC" + "abc" + "bca" + "cab" + "abc"
-    assert [spoken.seconds for spoken in found["a"]] == [4.0, 9.0, 11.0, 13.0]
+    found = interleave({name: FakeEngine(name, log) for name in "abc"}, "ə", 4, idleness)
+    assert "".join(log) == "abc" + "bca" + "cab" + "abc"
+    assert [spoken.seconds for spoken in found["a"]] == [1.0, 6.0, 8.0, 10.0]
     assert idleness.share == 0
+
+
+def test_a_round_of_several_utterances_counts_with_its_median():
+    log: list[str] = []
+    found = interleave({name: FakeEngine(name, log) for name in "ab"}, "ə", 2, Idleness(), repetitions=3)
+    assert "".join(log) == "aaabbb" + "bbbaaa"
+    assert [spoken.seconds for spoken in found["b"]] == [5.0, 8.0]
+
+
+def test_an_engine_that_has_spoken_long_enough_takes_part_in_no_other_round():
+    log: list[str] = []
+    engines = {"slow": FakeEngine("slow", log, slow=ENOUGH + 1), "fast": FakeEngine("fast", log, slow=1.0)}
+    found = interleave(engines, "ə", 3, Idleness())
+    assert [len(found[name]) for name in engines] == [1, 3]
 
 
 def test_an_engine_that_computes_while_another_one_speaks_is_seen():
     log: list[str] = []
     engines = {name: FakeEngine(name, log, idling) for name, idling in (("a", 0.0), ("b", 1e6))}
     idleness = Idleness()
-    interleave(engines, "ə", "ə", 2, idleness)
+    interleave(engines, "ə", 2, idleness)
     assert idleness.share > 1
 
 

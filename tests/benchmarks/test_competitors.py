@@ -10,7 +10,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from benchmarks import run
+from benchmarks import engines
 from benchmarks.competitors import Competitor
 from benchmarks.competitors import __main__ as cold_start
 from exporter.bench import engine as inside
@@ -21,9 +21,9 @@ FAKE = Competitor("fake", "fake", 1, "af_heart", "af_heart.npy", "c", "d", 24_00
 
 
 def test_a_missing_package_is_named_before_anything_slow(monkeypatch):
-    monkeypatch.setattr(run, "find_spec", lambda name: None if name == "onnx" else object())
-    with pytest.raises(run.EngineMissingError, match=r"missing: onnx\. .*\[bench\]"):
-        run.check_installed()
+    monkeypatch.setattr(engines, "find_spec", lambda name: None if name == "onnx" else object())
+    with pytest.raises(engines.EngineMissingError, match=r"missing: onnx\. .*\[bench\]"):
+        engines.check_installed()
 
 
 def test_the_process_of_a_competitor_imports_nothing_of_the_product_but_the_protocol():

@@ -43,7 +43,7 @@ def test_the_parts_of_a_convolution_grow_with_the_utterance(length: int) -> None
 
 
 def call(work: int, *parts: int) -> Call:
-    return Call("reshape", (((work,), 1),), parts)
+    return Call("concatenate", (((work,), 1),), parts)
 
 
 @given(st.integers(1, 300), st.integers(1, 20))
@@ -59,7 +59,7 @@ def test_a_family_is_as_balanced_as_its_work_and_small_families_are_left_out() -
     table = balance_table(12, found)
     family, total = table.rows
     assert dict(zip(table.head, family, strict=True)) == {
-        "family": "reshape", "calls": "2", "fewest parts": "1", "most parts": "4", "2 threads": "0.80",
+        "family": "concatenate", "calls": "2", "fewest parts": "1", "most parts": "4", "2 threads": "0.80",
         "4 threads": "0.57", "8 threads": "0.29", "16 threads": "0.14",
     }  # fmt: skip
     assert total[:2] == ("all", "3")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.quality import quality
+from benchmarks.quality import Heard, quality
 from exporter.bench.engine import Piece
 
 FRAME = 600
@@ -19,7 +19,7 @@ class Fake:
         self.noise, self.durations = noise, np.array(durations)
         self.random = np.random.default_rng(int(1e6 * noise))
 
-    def voiced(self, phonemes: str) -> Piece:
+    def voiced(self) -> Piece:
         frames = [
             SPEECH[10 * token + frame] for token, count in enumerate(self.durations) for frame in range(count)
         ]
@@ -33,7 +33,11 @@ def test_an_engine_is_compared_where_both_speak_and_moved_durations_are_counted(
         "bundle": Fake(0.019, [10, 10, 10, 10]),
         "onnxruntime-int8": Fake(0.2, [10, 9, 10, 7]),
     }
-    found = {each.engine: each for each in quality(engines, ["one", "two"])}
+    heard = [
+        Heard(engines["pytorch"].voiced(), {name: each.voiced() for name, each in engines.items()})
+        for _ in range(2)
+    ]
+    found = {each.engine: each for each in quality(heard)}
     assert found["pytorch"].log_mel == 1
     assert found["bundle"].log_mel == pytest.approx(1, abs=0.1)
     assert found["onnxruntime-int8"].log_mel > 2

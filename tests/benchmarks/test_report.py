@@ -9,9 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.report import contents, facts
+from benchmarks.__main__ import QUOTING
+from benchmarks.report import contents, facts, quoted
 from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES
 from benchmarks.tables import tables
+from exporter.bench.figure_table import FigureTable
 from tests.support.benchmark_example import RATES, comparison, kernels
 from tests.support.paths import ROOT
 
@@ -22,15 +24,47 @@ def test_markdown_has_the_goals_every_engine_and_the_plot():
     text = contents(comparison())["bench.md"]
     assert text.index("## Goals") < text.index("](bench.svg)") < text.index("## Seconds of computing")
     assert "medians of 3 interleaved rounds" in text
-    assert all(f"| {NAMES[engine]} |" in text for engine in (*RATES, KOKORO_ONNX))
+    assert all(f"| {comparison().names[engine]} |" in text for engine in (*RATES, KOKORO_ONNX))
     assert "| model | 214 MB | 214 MB |" in text
-    assert "| 62 | 2 | bundle | 4.133 s | 0.186 s | 0.167 s | 0.0450 | 0.23 |" in text
+    assert "| 62 | 2 | bundle, float16 | 4.133 s | 0.186 s | 0.167 s | 0.0450 | 0.23 |" in text
 
 
 def test_the_committed_report_has_the_form_of_todays():
     committed = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
     heads = re.compile(r"(?m)^\| .*\n(?=\| ---)")
     assert heads.findall(committed) == heads.findall(contents(comparison())["bench.md"])
+
+
+def test_documents_quote_the_committed_report():
+    committed = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
+    places = [
+        place
+        for path in (ROOT / "docs" / name for name in QUOTING)
+        for place in re.findall(r"<!-- (.*) -->\n((?:\|.*\n)+)<!-- end -->", path.read_text(encoding="utf-8"))
+    ]
+    assert places
+    for title, rows in places:
+        assert rows in committed[committed.index(f"## {title}\n") :].split("\n## ", 1)[0], title
+
+
+def test_a_quoted_table_replaces_what_stood_in_its_place():
+    table = FigureTable("Side by side", ("figure", "bundle"), (("model", "1 MB"),))
+    place = "before\n<!-- Side by side -->\n{}<!-- end -->\nafter\n<!-- end -->\n"
+    grid = "| figure | bundle |\n| --- | ---: |\n| model | 1 MB |\n"
+    written = quoted(place.format("| old |\n"), [table])
+    assert written == place.format(grid)
+    assert quoted(written, [table]) == written
+    assert quoted("no place", [table]) == "no place"
+
+
+def test_engines_in_c_have_a_table_beside_the_bundle_with_what_they_need():
+    (table,) = [table for table in tables(comparison()) if table.title == "In C, without Python"]
+    assert table.head == ("figure", "bundle, float16", "libkokoro", "sherpa-onnx")
+    assert table.rows[0] == ("library", "–", "3.3 MB", "31.9 MB")
+    assert ("resident after 62 tokens", *["250 MiB"] * 3) in table.rows
+    assert not any(row[0] == "durations moved" for row in table.rows)
+    (others,) = [table for table in tables(comparison()) if table.title == "Side by side"]
+    assert set(table.head[2:]).isdisjoint(others.head)
 
 
 def test_streams_are_compared_with_what_must_be_seen():

@@ -140,7 +140,6 @@ def test_halving_is_counted_as_torch_counts_it():
         ("embedding", ((1, TIME), (178, 8), (1,), (1, 8, TIME)), 0),
         ("fused_strided_slice_tir_sigmoid_sum", ((1, 56, TIME), (1, TIME)), 2 * 56 * TIME),
         ("concatenate1", ((1, 8, TIME), (1, 2, TIME), (1, 10, TIME)), 0),
-        ("reshape", ((1, 8, TIME, 2), (1, 8, 2 * TIME)), 0),
         ("expand_dims", ((1, 8), (1, 8, 1)), 0),
         ("squeeze", ((1, 8, 1), (1, 8)), 0),
         ("fused_strided_slice_squeeze", ((1, 8, TIME), (1, TIME)), 0),

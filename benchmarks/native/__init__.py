@@ -1,0 +1,1 @@
+"""Engines in programs of C without Python: a bundle in libkokoro, and kokoro in sherpa-onnx."""
