@@ -4,9 +4,9 @@ The same objects and name give the same bytes on every run: no build id, no symb
 files after temporary directories), no time stamps.
 
 A library finds TVM's functions in the process that loads it. ELF and Mach-O libraries name no other file for
-them; a DLL must name one, that of apache-tvm-ffi. An Apple library also names its system's C library: zig
-brings that of macOS, and a stub with a few functions stands for that of iOS. zig signs for macOS ad hoc; for
-iOS the app signs.
+them; a DLL must name one, that of apache-tvm-ffi. A library also names its system's C library: zig brings
+that of Linux, macOS and Windows, and stubs with a few functions stand for those of iOS and Android. zig signs
+for macOS ad hoc; for iOS the app signs.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ exports:
 ...
 """
 """The functions of the C library of iOS that compiled code calls, in the format of linkers."""
+_ANDROID_SYSTEM = {"libc.so": ("memcpy", "memmove", "memset"), "libm.so": ("expf", "fmodf", "powf")}
+"""The functions of Android's C library that compiled code calls, by library."""
+_ANDROID = ("-nostdlib", "-Wl,-z,max-page-size=16384", "-Wl,--build-id=none", "-Wl,--as-needed")
+"""Some phones have pages of 16 KiB."""
 _ZIG = (sys.executable, "-m", "ziglang")
 _GLIBC = re.compile(rb"GLIBC_(\d+)\.(\d+)")
 
@@ -130,12 +134,24 @@ def _arguments(target: Target, name: str, place: Path) -> Sequence[str]:
         names.write_text(_IMPORTS)
         _run([*_ZIG, "dlltool", "-m", "i386:x86-64", "-d", str(names), "-l", imports], place)
         return (imports,)
+    if target.system == "android":
+        stubs = [_stub(library, names, target, place) for library, names in _ANDROID_SYSTEM.items()]
+        return (*_ANDROID, *stubs, f"-Wl,-soname,{name}")
     arguments = (*_MACH_O, f"-Wl,-install_name,@rpath/{name}")
     if target.system == "ios":
         system = place / "libSystem.tbd"
         system.write_text(_IOS_SYSTEM)
         return ("-nostdlib", str(system), *arguments)
     return arguments
+
+
+def _stub(name: str, functions: Iterable[str], target: Target, place: Path) -> str:
+    """Links an ELF library that has `functions` in name only, and returns its path."""
+    source, library = place / f"{name}.s", str(place / name)
+    source.write_text("".join(f".globl {each}\n.type {each}, %function\n{each}:\n" for each in functions))
+    linked = ("-shared", "-nostdlib", f"-Wl,-soname,{name}", "-o", library)
+    _run([*_ZIG, "cc", "-target", target.zig_target, str(source), *linked], place)
+    return library
 
 
 def required_libc(libraries: Iterable[Path]) -> tuple[int, int]:

@@ -225,8 +225,24 @@ _WINDOWS_X86_64 = Target(
     "kokoro; the Python part has not been run on Windows",
 )
 
+_ANDROID_ARM64 = Target(
+    name="android-arm64",
+    triple="aarch64-linux-android29",
+    system="android",
+    machine="aarch64",
+    minimum_os="android 29",
+    device="cpu",
+    levels=_LINUX_AARCH64.levels,
+    library_suffix=".so",
+    zig_target="aarch64-linux-android.29",
+    verified="run: a small model, under qemu-user with glibc in place of bionic, speaks with the bits of "
+    "linux-aarch64; checked, not run: headers and symbols of a stage of kokoro's",
+    needs="an app with TVM's runtime built for Android, and a reader of FORMAT.md",
+)
+
 TARGETS: tuple[Target, ...] = (
     _LINUX_X86_64, _LINUX_AARCH64, _MACOS_ARM64, _METAL_MACOS, _METAL_IOS, _CUDA_LINUX, _WINDOWS_X86_64,
+    _ANDROID_ARM64,
 )  # fmt: skip
 
 

@@ -147,7 +147,7 @@ class Target:
     name: Text
     triple: Text
     system: Text
-    """``linux``, ``macos``, ``windows`` or ``ios``."""
+    """``linux``, ``macos``, ``windows``, ``ios`` or ``android``."""
     machine: Text
     """``x86_64``, ``aarch64`` or ``arm64``, in the system's own spelling."""
     minimum_os: Text

@@ -17,7 +17,10 @@ from tests.exporter.compiler.test_link import Compiled
 from tests.support import tiny_stage
 from tests.support.other_systems import check_library, check_signature, exported_by_wheels, signature_offset
 
-NAMES = ("macos-arm64", pytest.param("metal-ios", marks=pytest.mark.machines), "windows-x86_64")
+NAMES = (
+    *("macos-arm64", pytest.param("metal-ios", marks=pytest.mark.machines), "windows-x86_64"),
+    pytest.param("android-arm64", marks=pytest.mark.machines),
+)
 FILE = "tiny-100"
 
 

@@ -27,23 +27,27 @@ LIBRARY_BIN = "__tvm_ffi__library_bin"
 """Where TVM's loader finds the compiled module."""
 _ADHOC, _LINKER_SIGNED = 0x2, 0x20000
 _CODE_DIRECTORY, _SUPER_BLOB = 0xFADE0C02, 0xFADE0CC0
+_STAND_INS = {"ios": "macos-arm64", "android": "linux-aarch64"}
+BIONIC = {"libc.so": {"memcpy", "memmove", "memset"}, "libm.so": {"expf", "fmodf", "powf"}}
+"""The C library's functions that LLVM makes calls of, in Android of any age."""
+_PAGE = 16 << 10
 PLATFORMS = {"macos": lief.MachO.BuildVersion.PLATFORMS.MACOS, "ios": lief.MachO.BuildVersion.PLATFORMS.IOS}
 
 
 def exported_by_wheels(target: Target, place: Path) -> dict[str, set[str]]:
     """Returns what apache-tvm-ffi's and TVM's libraries export on a target's system, by file name.
 
-    For iOS, which has no wheels, those of macOS stand: an app builds them from the same sources.
+    For iOS and Android, which have no wheels, those of macOS and Linux stand: an app builds the same sources.
     """
-    installed = target if target.runs else find_target("macos-arm64")
+    installed = target if target.runs else find_target(_STAND_INS[target.system])
     runtimes = runtime_libraries(installed).values()
-    name = "tvm_ffi.dll" if installed.system == "windows" else "libtvm_ffi.dylib"
+    name = f"{'' if installed.system == 'windows' else 'lib'}tvm_ffi{installed.library_suffix}"
     ffi = unpacked_ffi(installed.wheel_platform, place) / "tvm_ffi" / "lib" / name
     return {path.name: exported(path) for path in (ffi, *runtimes)}
 
 
 def exported(path: Path) -> set[str]:
-    """Returns the symbols that a DLL or a Mach-O library exports."""
+    """Returns the symbols that a library exports."""
     library = lief.parse(path)
     if isinstance(library, lief.PE.Binary):
         return {str(entry.name) for entry in library.get_export().entries}
@@ -57,6 +61,8 @@ def check_library(path: Path, target: Target, wheels: Mapping[str, set[str]]) ->
         assert place not in content, f"{path} names the place it was made at: {place!r}"
     if target.system == "windows":
         _check_dll(path, wheels)
+    elif target.system == "android":
+        _check_android(path, wheels)
     else:
         _check_mach_o(path, target, wheels)
 
@@ -76,6 +82,24 @@ def _check_dll(path: Path, wheels: Mapping[str, set[str]]) -> None:
     for needed in library.imports:
         if needed.name not in UCRT:
             assert {entry.name for entry in needed.entries} <= known[needed.name]
+
+
+def _check_android(path: Path, wheels: Mapping[str, set[str]]) -> None:
+    library = lief.ELF.parse(path)
+    assert library is not None and library.header.machine_type == lief.ELF.ARCH.AARCH64
+    assert library.header.file_type == lief.ELF.Header.FILE_TYPE.DYN
+    assert set(library.libraries) <= BIONIC.keys() and not list(library.symbols_version_requirement)
+    of_system = set[str]().union(*(BIONIC[str(name)] for name in library.libraries))
+    assert {str(each.name) for each in library.imported_symbols} <= of_system.union(*wheels.values())
+    for segment in library.segments:
+        if segment.type == lief.ELF.Segment.TYPE.LOAD:
+            assert segment.alignment == _PAGE
+            assert (segment.virtual_address - segment.file_offset) % _PAGE == 0
+        elif segment.type == lief.ELF.Segment.TYPE.GNU_STACK:
+            assert not segment.has(lief.ELF.Segment.FLAGS.X)
+    assert not library.has(lief.ELF.DynamicEntry.TAG.TEXTREL)
+    assert LIBRARY_BIN in exported(path)
+    _check_slots(path, wheels, "__TVM", "TVM")
 
 
 def _check_mach_o(path: Path, target: Target, wheels: Mapping[str, set[str]]) -> None:

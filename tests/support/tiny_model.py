@@ -156,7 +156,7 @@ def compile_stages(
 
     row = find_target(system)
     host = {"kind": "llvm", "mtriple": row.triple, **({"mcpu": processor} if processor else {})}
-    directory.mkdir(exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
     for name in stage_names(devices is not None):
         device = (devices or {}).get(name)
         target = tvm.target.Target({"kind": device, "host": host} if device else host)

@@ -34,6 +34,7 @@ BASELINES = {
     "metal-ios": "apple-a12",
     "cuda-linux": "x86-64",
     "windows-x86_64": "x86-64",
+    "android-arm64": "generic",
 }
 # LLVM's names of the instruction sets that the levels add, and /proc/cpuinfo's.
 CPUINFO_NAMES = {
@@ -83,10 +84,12 @@ class TestRow:
             assert {CPUINFO_NAMES[name] for name in added & CPUINFO_NAMES.keys()} == set(level.features)
 
     def test_zig_links_for_the_machine_and_the_oldest_system_that_is_promised(self, target):
-        machine, system, *version = target.zig_target.replace("-gnu", "").replace(".", "-", 1).split("-")
+        named = target.zig_target.replace("-gnu", "").replace("linux-android", "android")
+        machine, system, *version = named.replace(".", "-", 1).split("-")
         name, _, oldest = target.minimum_os.partition(" ")
         assert machine == target.machine.replace("arm64", "aarch64")
-        assert (system, name) in {("linux", "glibc"), *((each, each) for each in ("macos", "ios", "windows"))}
+        others = ("macos", "ios", "windows", "android")
+        assert (system, name) in {("linux", "glibc"), *((each, each) for each in others)}
         assert version == [] if system == "windows" else version == [oldest]
         assert target.triple.split("-")[0] == target.machine
 
