@@ -106,11 +106,16 @@ def require_compiler(target: Target) -> None:
     """Refuses a target for which the library cannot be built here.
 
     Raises:
-        LinkerMissingError: zig is not installed, or links no such library.
+        LinkerMissingError: zig or the sources are missing, or zig links no such library.
     """
     if target.name not in TARGETS:
         raise LinkerMissingError(
             f"There is no C library for {target.name}: expected one of {', '.join(TARGETS)}."
+        )
+    if not HEADER.is_file():
+        raise LinkerMissingError(
+            f"The sources of the C library are not at {SOURCES}: install kokoro-export again, or in a "
+            "checkout make that a link to runtime_native."
         )
     if importlib.util.find_spec("ziglang") is None:
         raise LinkerMissingError(

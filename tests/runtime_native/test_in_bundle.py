@@ -11,6 +11,7 @@ from exporter.bundle.write import write_bundle
 from exporter.compiler.link import LinkerMissingError
 from exporter.compiler.targets import find_target
 from exporter.export.native_files import native_files
+from exporter.native import build
 from exporter.native.build import HEADER, build_library
 from runtime_min.format.verify import verify_bundle
 from tests.support.native_checks import check_elf
@@ -37,6 +38,12 @@ def test_linking_again_gives_the_same_bytes_that_need_an_old_c_library_alone(tmp
     assert places[0].read_bytes() == places[1].read_bytes()
     assert str(Path.home()).encode() not in places[0].read_bytes()
     check_elf(places[0], find_target("host"))
+
+
+def test_an_exporter_without_the_sources_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "HEADER", tmp_path / "kokoro.h")
+    with pytest.raises(LinkerMissingError, match="sources of the C library are not at"):
+        build_library(find_target("host"), tmp_path / "library")
 
 
 def test_a_target_without_a_native_runtime_is_refused(tmp_path: Path) -> None:
