@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from exporter.bench.profile import RUNTIME, family_of
 from exporter.bench.results import Tensors
+from exporter.compiler.kernels import conv1d_winograd
 from exporter.compiler.kernels.toom_cook import SCHEMES
 from runtime_min.format.signatures import HARMONICS
 
@@ -69,8 +70,14 @@ def _products(multiply_adds: float) -> tuple[float, float]:
 
 def _conv1d(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
     """Takes an input, a weight [out/32, in, taps, 32], ..., an output [1, out, time] or [1, time, out]."""
-    blocks, _, _, channels = shapes[1]
-    return _products(math.prod(shapes[1]) * math.prod(shapes[-1]) // (blocks * channels))
+    blocks, inputs, taps, channels = shapes[1]
+    outputs = blocks * channels
+    steps = math.prod(shapes[-1]) // outputs
+    flop, multiplications = _products(math.prod(shapes[1]) * steps)
+    if conv1d_winograd.suits(taps, inputs, outputs) and steps >= conv1d_winograd.FEWEST:
+        scheme = SCHEMES[taps]
+        multiplications = float(inputs * outputs * scheme.products * math.ceil(steps / scheme.outputs))
+    return flop, multiplications
 
 
 def _winograd(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:

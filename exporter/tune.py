@@ -80,7 +80,7 @@ def _cases() -> Iterator[Case]:
         residual, out_channels=768, in_channels=256, taps=2, padding=1, activation="leaky_relu"
     )
     yield from (Case(winograd, replace(upsampler, weight_dtype=dtype), 20) for dtype in _DTYPES)
-    block = Convolution(1024, 1090, 3, padding=1, activation="adain_leaky_relu", slope=0.2)
+    block = Convolution(512, 512, 3, padding=1, activation="adain_leaky_relu", slope=0.2)
     yield Case(conv1d, block, 1)
     yield Case(conv1d, replace(block, out_channels=256, in_channels=256), 2)
     last = Convolution(24, 128, 7, padding=3, activation="leaky_relu", slope=0.01, reads_channels_last=True)

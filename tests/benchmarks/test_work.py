@@ -48,6 +48,14 @@ def test_what_only_prepares_calls_is_no_work():
         assert work_of(name, tensors((2,))) == Work(0, 0, 0)
 
 
+def test_a_convolution_that_transforms_is_counted_as_a_direct_one_with_fewer_multiplications():
+    for steps, products in ((24, 24 * 3), (60, 10 * 8)):
+        shapes = tensors((1, 256, steps), (32, 256, 3, 32), *[(1,)] * 5, (1, 1024, steps))
+        work = work_of("conv1d_256_1024_3", shapes)
+        assert work.flop == 2 * 256 * 1024 * 3 * steps
+        assert work.real_multiplications == 256 * 1024 * products
+
+
 @pytest.mark.parametrize(("reads_last", "writes_last"), [(False, False), (False, True), (True, False)])
 @pytest.mark.parametrize(
     ("channels", "out", "taps", "dilation"), [(16, 32, 1, 1), (10, 64, 3, 1), (8, 32, 7, 2)]

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
+from exporter.compiler.kernels import conv1d_winograd
+from exporter.compiler.kernels.activated_input import COPY, rows_of_channels, rows_of_time
 from exporter.compiler.kernels.convolution import (
     Buffers,
     Convolution,
     Width,
-    activate,
     convolution_function,
     store_sum,
     with_bias,
@@ -33,8 +34,6 @@ from exporter.compiler.kernels.tiles import CHANNEL_BLOCK, Sizes, Tiles
 
 LAYOUT = f"conv[out/{CHANNEL_BLOCK},in,taps,{CHANNEL_BLOCK}]"
 SCALES_LAYOUT = f"conv-scales[out/{CHANNEL_BLOCK},groups of in,{CHANNEL_BLOCK}]"
-COPY = 16
-"""Samples of a vector of activated input, on every CPU level."""
 # Wide layers run at few time steps: short jobs and many groups of channels keep all cores busy there.
 _SPANS: dict[Width, int] = {"narrow": 256, "medium": 128, "wide": 64}
 """Time steps of a job where the table has no measured value."""
@@ -73,58 +72,6 @@ def table_row(spec: Convolution) -> str:
 def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
     """Returns the time steps of a job, as `span`, which are rounded up to whole register tiles."""
     return tiles.sizes(table_row(spec), span=_SPANS[spec.width])
-
-
-def _fill_rows_of_time(spec: Convolution) -> Any:
-    """Returns a TIR macro that writes `steps` activated samples of each channel; zero outside the signal."""
-
-    @T.inline
-    def fill(tile: Any, buffers: Any, first: Any, steps: Any, n: Any) -> None:
-        # A chunk of all channels before the next one: which of its samples exist is computed once.
-        for chunk, channel in T.grid(T.floordiv(steps + (COPY - 1), COPY), spec.in_channels):
-            time: T.let[T.int64] = first + chunk * COPY
-            place: T.let[T.int64] = channel * n + time
-            if time >= 0 and time + COPY <= n:
-                for lane in T.vectorized(COPY):
-                    tile[channel, chunk * COPY + lane] = activate(
-                        spec, buffers.x[0, channel, time + lane], buffers, channel
-                    )
-            elif place >= 0 and place + COPY <= n * spec.in_channels:
-                # Neighbouring channels lie beyond the ends.
-                for lane in T.vectorized(COPY):
-                    tile[channel, chunk * COPY + lane] = T.Select(
-                        time + lane >= 0 and time + lane < n,
-                        activate(spec, buffers.x[0, channel, time + lane], buffers, channel),
-                        T.float32(0),
-                    )
-            else:
-                for lane in T.serial(COPY):
-                    tile[channel, chunk * COPY + lane] = T.float32(0)
-                    if time + lane >= 0 and time + lane < n:
-                        tile[channel, chunk * COPY + lane] = activate(
-                            spec, buffers.x[0, channel, time + lane], buffers, channel
-                        )
-
-    return fill
-
-
-def _fill_rows_of_channels(spec: Convolution) -> Any:
-    """Returns a TIR macro that writes `steps` rows of all channels, activated; zero outside the signal."""
-    lanes = math.gcd(spec.in_channels, COPY)
-
-    @T.inline
-    def fill(tile: Any, buffers: Any, first: Any, steps: Any, n: Any) -> None:
-        for step, chunk in T.grid(steps, spec.in_channels // lanes):
-            if first + step >= 0 and first + step < n:
-                for lane in T.vectorized(lanes):
-                    tile[step, chunk * lanes + lane] = activate(
-                        spec, buffers.x[0, first + step, chunk * lanes + lane], buffers, chunk * lanes + lane
-                    )
-            else:
-                for lane in T.vectorized(lanes):
-                    tile[step, chunk * lanes + lane] = T.float32(0)
-
-    return fill
 
 
 def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
@@ -213,17 +160,16 @@ def _step_of_tiles(spec: Convolution, tiles: Tiles) -> Any:
     return compute
 
 
-def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
-    """Returns the kernel of `spec`: `convolution_function` has its arguments, `pack_weight` its weight.
-
-    A weight of int8 has scales [out/32, groups, 32]; see `int8_weights`.
-    """
+def _direct(spec: Convolution, tiles: Tiles) -> Any:
+    """Returns a TIR macro that computes `spec` from the `Buffers` and the length of its input."""
     span = -(-sizes(spec, tiles)["span"] // tiles.steps) * tiles.steps
     blocks = spec.out_channels // CHANNEL_BLOCK
     groups, last = math.gcd(blocks, _GROUPS[spec.width]), spec.reads_channels_last
     reach = spec.dilation * (spec.taps - 1)
     width = -(-(span + tiles.steps + reach) // COPY) * COPY
-    fill = _fill_rows_of_channels(spec) if last else _fill_rows_of_time(spec)
+    rows = (width, spec.in_channels) if last else (spec.in_channels, width)
+    channels = () if last else (T.int64(0), T.int64(spec.in_channels))
+    fill = rows_of_channels(spec) if last else rows_of_time(spec)
     compute = _step_of_tiles(spec, tiles)
 
     @T.inline
@@ -233,21 +179,49 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
         spans[0] = T.floordiv(n + spec.growth + (span - 1), span)
         # Neighbouring jobs are neighbouring spans: the last one is short, and each core gets a part of it.
         for job in T.parallel(spans[0] * groups):
-            tile = T.alloc_buffer(
-                (width, spec.in_channels) if last else (spec.in_channels, width), "float32", scope="global"
-            )
+            tile = T.alloc_buffer(rows, "float32", scope="global")
             own = T.alloc_buffer((1,), "int64", scope="local")  # register tiles along time
             start: T.let[T.int64] = T.floormod(job, spans[0]) * span
             first_block: T.let[T.int64] = T.floordiv(job, spans[0]) * (blocks // groups)
             own[0] = T.min(T.int64(span), n + spec.growth - start)
             own[0] = T.floordiv(own[0] + (tiles.steps - 1), tiles.steps)
-            fill(tile, buffers, start - spec.padding, own[0] * tiles.steps + reach, n)
+            fill(tile, buffers, *channels, start - spec.padding, own[0] * tiles.steps + reach, n)
             for block, group, step in T.grid(blocks // groups, CHANNEL_BLOCK // tiles.columns, own[0]):
                 compute(
                     buffers, tile, first_block + block, group * tiles.columns, step * tiles.steps, start,
                     n + spec.growth,
                 )  # fmt: skip
 
+    return convolve
+
+
+def _by_length(spec: Convolution, tiles: Tiles) -> Any:
+    """Returns a TIR macro that computes short outputs directly and the others by transforms."""
+    direct, transforming = _direct(spec, tiles), conv1d_winograd.body(spec, tiles)
+
+    @T.inline
+    def convolve(buffers: Any, n: Any) -> None:
+        if n + spec.growth < conv1d_winograd.FEWEST:
+            direct(buffers, n)
+        else:
+            transforming(buffers, n)
+
+    return convolve
+
+
+def suits(spec: Convolution) -> bool:
+    """True if `conv1d_winograd` computes long outputs of `spec`."""
+    plain = spec.dilation == 1 and not spec.reads_channels_last
+    return plain and conv1d_winograd.suits(spec.taps, spec.in_channels, spec.out_channels)
+
+
+def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
+    """Returns the kernel of `spec`: `convolution_function` has its arguments, `pack_weight` its weight.
+
+    A weight of int8 has scales [out/32, groups, 32]; see `int8_weights`.
+    """
+    body = (_by_length if suits(spec) else _direct)(spec, tiles)
+    blocks = spec.out_channels // CHANNEL_BLOCK
     weight = blocks, spec.in_channels, spec.taps, CHANNEL_BLOCK
     scales = blocks, -(-spec.in_channels // summed_together(spec.taps)), CHANNEL_BLOCK
-    return convolution_function(spec, weight, convolve, scales if spec.weight_dtype == "int8" else None)
+    return convolution_function(spec, weight, body, scales if spec.weight_dtype == "int8" else None)

@@ -8,7 +8,6 @@ multiplies by the weights and transforms the products back.
 """
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,8 @@ from exporter.compiler.kernels.convolution import (
 )
 from exporter.compiler.kernels.register_tile import RegisterTile
 from exporter.compiler.kernels.tiles import Sizes, Tiles
-from exporter.compiler.kernels.toom_cook import SCHEMES, Matrix, Scheme, opposites, transform_weight
+from exporter.compiler.kernels.toom_cook import SCHEMES, Scheme, opposites, transform_weight
+from exporter.compiler.kernels.transforms import analyse, combine, entries, synthesise
 
 BLOCK = 32
 """Output channels that lie together in packed weights; one packing serves every CPU level."""
@@ -38,8 +38,6 @@ FEW = 6
 _BLOCKS, _JOBS, _UNIT, _UNITS, _SHARES = range(5)
 """Entries of a call's plan: blocks of time, jobs, blocks of time of a unit, of which a job has some, units,
 and how many jobs share the same blocks of time, each with its part of the output channels."""
-
-Sample = Callable[[int], Any]
 
 
 def layout(taps: int) -> str:
@@ -81,67 +79,14 @@ def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.ascontiguousarray(blocks.transpose(0, 3, 2, 1))
 
 
-def _combine(row: NDArray[np.float64], sample: Sample) -> Any:
-    """Returns the sum of row[i] * sample(i) over the entries that are not zero."""
-    total = None
-    for index in np.flatnonzero(row):
-        factor = float(np.float32(row[index]))
-        term = sample(int(index)) if factor == 1 else sample(int(index)) * T.float32(factor)
-        total = term if total is None else total + term
-    return total
-
-
-def _rows(buffer: Any, *place: Any) -> Sample:
-    """Returns a function from a row of a buffer to its element at `place`."""
-    return lambda index: buffer[(index, *place)]
-
-
-def _analyse(matrix: Matrix, lanes: int, sample: Callable[[int, Any], Any], values: Any) -> None:
-    """Emits values = matrix @ samples for a vector of channels."""
-    even = np.arange(matrix.shape[1]) % 2 == 0
-    for first, second, sign in opposites(matrix):
-        for row in (first, second):
-            if row is not None:
-                with T.vectorized(lanes) as lane:
-
-                    def at(index: int, lane: Any = lane) -> Any:
-                        return sample(index, lane)
-
-                    if second is None:
-                        value = _combine(matrix[row], at)
-                    else:
-                        evens, odds = _combine(matrix[first] * even, at), _combine(matrix[first] * ~even, at)
-                        value = evens + odds if row == first else evens - odds if sign > 0 else odds - evens
-                    T.buffer_store(values, value, [row, lane])
-
-
-def _synthesise(matrix: Matrix, lanes: int, values: Any, sums: Any, results: Any) -> None:
-    """Emits results = matrix @ values for a vector of channels."""
-    groups = opposites(matrix.T)
-    for index, (first, second, sign) in enumerate(groups):
-        # First the sums for the even outputs, then those for the odd ones.
-        for odd in range(2):
-            with T.vectorized(lanes) as lane:
-                value = values[first, lane]
-                if second is not None:
-                    added = (sign > 0) != bool(odd)
-                    value = value + values[second, lane] if added else value - values[second, lane]
-                T.buffer_store(sums, value, [index, odd, lane])
-    for output in range(len(matrix)):
-        with T.vectorized(lanes) as lane:
-            row = np.array([matrix[output, first] for first, _, _ in groups])
-            value = _combine(row, _rows(sums, output % 2, lane))
-            T.buffer_store(results, value, [output, lane])
-
-
 def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int) -> Any:
     """Returns a TIR macro that transforms the activated input of one column."""
 
     def emit(window: Any, values: Any, transformed: Any, first: Any, column: Any, channel: Any) -> None:
-        _analyse(scheme.analysis, lanes, lambda i, lane: window[first + i * dilation, channel + lane], values)
+        analyse(scheme.analysis, lanes, lambda i, lane: window[first + i * dilation, channel + lane], values)
         for product, row in enumerate(scheme.spread):
             with T.vectorized(lanes) as lane:
-                value = _combine(row, _rows(values, lane))
+                value = combine(row, entries(values, lane))
                 T.buffer_store(transformed, value, [product, column, channel + lane])
 
     @T.inline
@@ -160,9 +105,9 @@ def _emit_columns_out(spec: Convolution, scheme: Scheme, lanes: int) -> Any:
     def emit(product: Any, column: Any, channel: Any, values: Any, sums: Any, results: Any) -> None:
         for value, row in enumerate(scheme.gather):
             with T.vectorized(lanes) as lane:
-                term = _combine(row, _rows(product, column, channel + lane))
+                term = combine(row, entries(product, column, channel + lane))
                 T.buffer_store(values, term, [value, lane])
-        _synthesise(scheme.synthesis, lanes, values, sums, results)
+        synthesise(scheme.synthesis, lanes, values, sums, results)
 
     @T.inline
     def restore(buffers: Any, product: Any, column: Any, block: Any, first: Any, length: Any) -> None:
