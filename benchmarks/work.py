@@ -81,8 +81,9 @@ def _conv1d(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
 
 
 def _winograd(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
-    """Takes an input [1, ..., in], a weight [out/32, products, in, 32] and an output [1, time, out]."""
-    _, time, channels_out = shapes[-1]
+    """Takes an input, a weight [out/32, products, in, 32] and an output in either order of axes."""
+    channels_out = shapes[1][0] * shapes[1][3]
+    time = math.prod(shapes[-1]) // channels_out
     taps = int(name.split("_")[2])
     flop, _ = _products(shapes[0][2] * channels_out * taps * time)
     return flop, float(math.prod(shapes[1]) * math.ceil(time / SCHEMES[taps].outputs))

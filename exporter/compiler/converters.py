@@ -135,6 +135,7 @@ def _winograd_conv1d(
     emit: KernelEmitter, x: Any, weight: Any, bias: Any, taps: int, padding: int,
     dilation: int, affine: Any = None, alpha: Any = None, slope: float | None = None,
     residual: Any = None, other: Any = None, scale: float = 1.0, in_place: bool = False,
+    writes_channels_last: bool = True,
 ) -> relax.Var:  # fmt: skip
     spec = convolution.Convolution(
         out_channels=_fixed(weight, 0) * winograd.BLOCK,
@@ -147,7 +148,7 @@ def _winograd_conv1d(
         residuals=(residual is not None) + (other is not None),
         scale=scale,
         reads_channels_last=True,
-        writes_channels_last=True,
+        writes_channels_last=writes_channels_last,
         in_place=in_place,
         weight_dtype=_dtype(weight),
     )

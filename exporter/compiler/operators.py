@@ -105,11 +105,15 @@ def fused_conv1d(
     return y * scale
 
 
-@_operator(
-    lambda x, weight, bias, taps, padding, dilation, *_, **__: (
-        *(1, x.shape[1] + 2 * padding - dilation * (taps - 1), weight.shape[0] * BLOCK),
-    )
-)
+def _winograd_shape(
+    x: Tensor, weight: Tensor, bias: Tensor, taps: int, padding: int, dilation: int, *_: Any,
+    writes_channels_last: bool = True, **__: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    steps, channels = x.shape[1] + 2 * padding - dilation * (taps - 1), weight.shape[0] * BLOCK
+    return (1, steps, channels) if writes_channels_last else (1, channels, steps)
+
+
+@_operator(_winograd_shape)
 def winograd_conv1d(
     x: Tensor,
     weight: Tensor,
@@ -125,11 +129,14 @@ def winograd_conv1d(
     scale: float = 1.0,
     *,
     in_place: bool = False,
+    writes_channels_last: bool = True,
 ) -> Tensor:
-    """See `kernels.winograd.convolution`; channels are last. `in_place` is for the kernel alone."""
+    """See `kernels.winograd.convolution`; x has the channels last. `in_place` is for the kernel alone."""
     factors = weight.permute(1, 0, 3, 2).flatten(1, 2)
     activated = _activate(x.transpose(1, 2), affine, alpha, slope)
-    y = toom_cook_convolution(activated, factors, taps, padding, dilation).mT.float() + bias
+    y = toom_cook_convolution(activated, factors, taps, padding, dilation).float() + bias[:, None]
+    if writes_channels_last:
+        y = y.mT.contiguous()
     for addend in (residual, other):
         y = y if addend is None else y + addend
     return y * scale

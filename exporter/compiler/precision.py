@@ -1,8 +1,9 @@
 """Precisions of stored weights; every kernel computes in float32, whatever the type of its weights.
 
 The large weights are stored in the bundle's precision: those of convolutions, linear layers and LSTMs.
-Biases, norms, embeddings and the harmonic source stay float32. The stages mark their large parameters
-(`stages.layers`). Of these, int8 is only for the ones that bear it (`bear_int8`), and the others are float16.
+Biases, norms, embeddings, the harmonic source and, for a CPU, the generator's last convolution stay float32.
+The stages mark their large parameters (`stages.layers`). Of these, int8 is only for the ones that bear it
+(`bear_int8`), and the others are float16.
 `round_as_stored` rounds the same weights in kokoro's own modules, so that a reference computes with the
 numbers that a bundle has. Nothing here imports TVM.
 """
@@ -82,7 +83,11 @@ def round_as_stored(model: Any, precision: str, source_apart: bool = False) -> N
     if not source_apart:
         _replace_transformed(model.decoder.generator, precision)
     apart = bear_int8(model) if precision == "int8" else []
+    # The generator's last convolution has few weights, and the decoder for a CPU keeps their transform exact.
+    exact = None if source_apart else model.decoder.generator.conv_post
     for name, module in model.named_modules():
+        if module is exact:
+            continue
         for weight in _large_weights(name, module):
             value = getattr(module, weight)
             stored = rounded(value.data, precision, f"{name}.{weight}").to(value.dtype)

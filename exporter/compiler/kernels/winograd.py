@@ -73,8 +73,12 @@ def blocks_of_job(spec: Convolution, chosen: Sizes) -> int:
 
 
 def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Returns [out, in, taps] transformed to [out/32, products, in, 32], in float64 and rounded once."""
+    """Returns [out, in, taps] transformed to [out/32, products, in, 32], in float64 and rounded once.
+
+    Factors are zero where `out` is not a multiple of 32.
+    """
     factors = transform_weight(weight)
+    factors = np.pad(factors, ((0, -len(factors) % BLOCK), (0, 0), (0, 0)))
     blocks = factors.reshape(-1, BLOCK, *factors.shape[1:])
     return np.ascontiguousarray(blocks.transpose(0, 3, 2, 1))
 
@@ -154,6 +158,8 @@ def _prefetch(spec: Convolution, tile: RegisterTile) -> Any:
     steps = -(-scheme.outputs * tile.rows // scheme.products)
 
     def fetch(buffers: Any, time: Any, channel: Any) -> None:
+        if not spec.writes_channels_last:
+            return
         added = (buffers.residual, buffers.other)[: spec.residuals]
         for buffer in added if spec.in_place else (buffers.y, *added):
             for line in range(0, tile.columns, LINE):
@@ -237,17 +243,18 @@ def _check(spec: Convolution) -> None:
         raise ValueError(f"expected whole blocks of {BLOCK} channels, found {spec}")
     if spec.in_place and not spec.residuals:
         raise ValueError(f"expected a residual whose place the output takes, found {spec}")
-    if not (spec.reads_channels_last and spec.writes_channels_last):
-        raise ValueError(f"expected activations with the channels last, found {spec}")
+    if not spec.reads_channels_last:
+        raise ValueError(f"expected an input with the channels last, found {spec}")
 
 
 def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     """Returns the kernel of `spec`.
 
-    Its arguments are those of `convolution_function` with the channels last, and a weight of `pack_weight`.
+    Its arguments are those of `convolution_function`, and a weight of `pack_weight`.
 
     Raises:
-        ValueError: channels are not whole blocks or not last, or there is no residual to overwrite in place.
+        ValueError: channels are not whole blocks or the input's are not last, or there is no residual to
+            overwrite in place.
     """
     _check(spec)
     in_channels, dilation, scheme = spec.in_channels, spec.dilation, SCHEMES[spec.taps]

@@ -156,7 +156,12 @@ class Generator(nn.Module):
         self.source_blocks = nn.ModuleList(GeneratorBlock(block, winograd) for block in generator.noise_res)
         self.blocks = nn.ModuleList(GeneratorBlock(block, winograd) for block in generator.resblocks)
         self.kernels = int(generator.num_kernels)
-        self.last = Conv.of(generator.conv_post, reads_channels_last=True)
+        self.last: Conv | WinogradConv
+        if winograd:
+            # The spectrum's logarithm bears the rounding of transformed weights worst, and these are few.
+            self.last = WinogradConv.of(generator.conv_post, writes_channels_last=False, large=False)
+        else:
+            self.last = Conv.of(generator.conv_post, reads_channels_last=True)
 
     def forward(self, x: Tensor, style: Tensor, spectrum: Tensor) -> Tensor:
         """Spectrum [1, 22, 120 * m + 1] holds 11 magnitudes, then 11 phases."""

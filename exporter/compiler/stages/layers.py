@@ -29,9 +29,19 @@ def parameter(
     return made
 
 
-def packed(pack: Callable[..., NDArray[np.float32]], layout: str, *weights: Tensor) -> nn.Parameter:
-    """Returns large weights in a kernel's layout; weights on the device ``meta`` give a parameter there."""
-    return parameter(torch.from_numpy(pack(*map(_array, weights))).to(weights[0].device), layout, large=True)
+def packed(
+    pack: Callable[..., NDArray[np.float32]], layout: str, *weights: Tensor, large: bool = True
+) -> nn.Parameter:
+    """Returns weights in a kernel's layout; weights on the device ``meta`` give a parameter there."""
+    return parameter(torch.from_numpy(pack(*map(_array, weights))).to(weights[0].device), layout, large=large)
+
+
+def _padded_bias(weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Returns the bias of as many output channels as are whole blocks, zero where there is none."""
+    full = weight.new_zeros(conv1d.padded_channels(weight.shape[0]))
+    if bias is not None:
+        full[: weight.shape[0]] = bias.detach()
+    return full
 
 
 def _array(weight: Tensor) -> NDArray[np.float32]:
@@ -76,12 +86,8 @@ class Conv(nn.Module):
     ) -> None:
         """Packs `weight` [out, in, taps]; output channels are rounded up to whole blocks with zeros."""
         super().__init__()
-        out = conv1d.padded_channels(weight.shape[0])
-        full_bias = weight.new_zeros(out)
-        if bias is not None:
-            full_bias[: weight.shape[0]] = bias.detach()
         self.weight = packed(conv1d.pack_weight, conv1d.LAYOUT, weight)
-        self.bias = parameter(full_bias)
+        self.bias = parameter(_padded_bias(weight, bias))
         self.weight_scales: nn.Parameter | None = None
         self.padding, self.dilation = padding, dilation
         self.reads_channels_last, self.writes_channels_last = reads_channels_last, writes_channels_last
@@ -128,24 +134,34 @@ class Conv(nn.Module):
 
 
 class WinogradConv(nn.Module):
-    """A convolution of the generator, with the channels last; see `kernels.winograd`."""
+    """A convolution of the generator, whose input has the channels last; see `kernels.winograd`."""
 
-    def __init__(self, weight: Tensor, bias: Tensor, padding: int, dilation: int = 1) -> None:
-        """Transforms and packs `weight` [out, in, taps]."""
+    def __init__(
+        self,
+        weight: Tensor,
+        bias: Tensor,
+        padding: int,
+        dilation: int = 1,
+        *,
+        writes_channels_last: bool = True,
+        large: bool = True,
+    ) -> None:
+        """Transforms and packs `weight` [out, in, taps]; output channels are those of `Conv`."""
         super().__init__()
         self.taps, self.padding, self.dilation = weight.shape[2], padding, dilation
-        self.weight = packed(winograd.pack_weight, winograd.layout(self.taps), weight)
-        self.bias = parameter(bias)
+        self.weight = packed(winograd.pack_weight, winograd.layout(self.taps), weight, large=large)
+        self.bias = parameter(_padded_bias(weight, bias))
+        self.writes_channels_last = writes_channels_last
 
     @classmethod
-    def of(cls, module: nn.Conv1d) -> "WinogradConv":
+    def of(cls, module: nn.Conv1d, **options: bool) -> "WinogradConv":
         """Returns the same as a `Conv1d` of torch that keeps the length, as residual blocks need."""
         if module.groups != 1 or module.bias is None:
             raise TypeError(f"expected a dense Conv1d of stride 1 with a bias, found {module}")
         padding, dilation = int(module.padding[0]), module.dilation[0]
         if module.stride != (1,) or 2 * padding != dilation * (module.kernel_size[0] - 1):
             raise ValueError(f"expected a convolution that keeps the length, found {module}")
-        return cls(effective_weight(module), module.bias, padding, dilation)
+        return cls(effective_weight(module), module.bias, padding, dilation, **options)
 
     def forward(
         self,
@@ -165,6 +181,7 @@ class WinogradConv(nn.Module):
         return operators.winograd_conv1d(
             x, self.weight, self.bias, self.taps, self.padding, self.dilation,
             affine, alpha, slope, residual, other, scale, in_place=in_place,
+            writes_channels_last=self.writes_channels_last,
         )  # fmt: skip
 
 

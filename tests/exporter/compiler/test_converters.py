@@ -62,14 +62,14 @@ class ChannelsLast(nn.Module):
             self.source = Conv.of(nn.Conv1d(CHANNELS, CHANNELS, 1), writes_channels_last=True)
             self.norm = AdaIN(AdaIN1d(STYLE, CHANNELS), channels_last=True)
             self.conv = WinogradConv.of(nn.Conv1d(CHANNELS, CHANNELS, 3, padding=1))
-            self.last = Conv.of(nn.Conv1d(CHANNELS, 32, 1), reads_channels_last=True)
+            self.last = WinogradConv.of(nn.Conv1d(CHANNELS, 22, 3, padding=1), writes_channels_last=False)
         self.snake = Snake(torch.linspace(0.5, 1.5, CHANNELS))
 
     def forward(self, x: Tensor, addend: Tensor, style: Tensor) -> tuple[Tensor, Tensor]:
         """[1, 32, n], [1, 32, 2 * n] and [1, 32] to [1, 2 * n, 32] and [1, 32, 2 * n]."""
         x = self.up(self.first(x), self.source(addend), 0.1)
         x = self.conv(x, self.norm(x, style), self.snake.alpha, residual=x)
-        return x, self.last(x)
+        return x, self.last(x, slope=0.01)
 
 
 @pytest.mark.parametrize("later", [False, True])
