@@ -22,7 +22,7 @@ _UNSUITABLE, _INTERRUPTED = 5, 130
 _SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)
 ]
-_SWITCH = 0.0005
+_SWITCH = 0.0001
 """Seconds after which a thread leaves the interpreter to others, which need it for less."""
 _ended_by: list[int] = []
 """The signal that ends the process at once."""
