@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.results import ENGINES, NAMES, ONNXRUNTIME, PYTORCH, Comparison
+from benchmarks.results import ENGINES, ONNXRUNTIME, PYTORCH, Comparison
 from exporter.bench.engine import BUNDLE
 from exporter.plotting import BLUE, GREEN, ORANGE, as_svg
 
@@ -28,7 +28,7 @@ def plot(comparison: Comparison) -> str:
             timings = [comparison.timing(engine, tokens) for tokens in sorted(comparison.tokens)]
             points = [(timing.tokens, timing.rate) for timing in timings if timing is not None]
             if points:
-                axes.plot(*zip(*points, strict=True), label=NAMES[engine], **_LINES[engine])
+                axes.plot(*zip(*points, strict=True), label=comparison.names[engine], **_LINES[engine])
         axes.set_title(
             "seconds of computing for a second of audio; "
             f"threads: {comparison.most_threads}, medians of {comparison.rounds} rounds"

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.__main__ import QUOTING
 from benchmarks.report import contents, facts, quoted
-from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES
+from benchmarks.results import ENGINES, KOKORO_ONNX
 from benchmarks.tables import tables
 from exporter.bench.figure_table import FigureTable
 from tests.support.benchmark_example import RATES, comparison, kernels
@@ -119,5 +119,6 @@ def test_the_plot_stands_alone_and_has_a_line_for_each_engine():
     assert not re.search(r'@import|<script|href="(?!#)|url\((?!#)', text)
     assert "prefers-color-scheme:dark" in text
     texts = {element.text for element in root.iter(f"{SVG}text")}
-    assert texts & set(NAMES.values()) == {NAMES[engine] for engine in ENGINES}
+    names = comparison().names
+    assert texts & set(names.values()) == {names[engine] for engine in ENGINES}
     assert {"12", "62", "200", "450"} <= texts
