@@ -29,7 +29,7 @@ SPECS = {
 }  # fmt: skip
 # Measured are 3.4e-6; `test_winograd` has the reason.
 LIMIT = 4.5e-6
-every_spec = pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in SPECS.items()])
+every_spec = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 
 
 @every_spec
