@@ -15,8 +15,9 @@ from exporter.compiler.import_stage import import_stage
 from exporter.compiler.kernels.gpu.constants import exact_constants
 from exporter.compiler.kernels.gpu.limits import LIMITS, Launch, launches
 from exporter.compiler.passes import compile_module, phases
+from exporter.compiler.stages.layers import Conv
 from runtime_min.format.signatures import StageSignature, TensorSignature
-from tests.exporter.compiler.test_converters import ChannelsLast
+from tests.exporter.compiler.test_converters import CHANNELS, ChannelsLast
 from tests.support.gpu_testing import Gpu, every_device, target
 
 
@@ -77,13 +78,17 @@ def test_no_function_stays_on_the_host() -> None:
 
 def test_a_stage_of_kernels_compiles_as_it_is_for_every_device() -> None:
     class Body(ChannelsLast):
-        """The same without Winograd's convolution, of which there is none for a GPU."""
+        """The same without Winograd's convolutions, of which there is none for a GPU."""
+
+        def __init__(self) -> None:
+            super().__init__(later=False)
+            self.last = Conv.of(nn.Conv1d(CHANNELS, 22, 3, padding=1), reads_channels_last=True)
 
         def forward(self, x: Tensor, addend: Tensor, style: Tensor) -> Tensor:
             return self.last(self.up(self.first(x), self.source(addend), 0.1))
 
     for device in ("metal", "cuda"):
-        module = import_stage(Body(later=False).eval(), ChannelsLast.SIGNATURE, 100, None, "small")
+        module = import_stage(Body().eval(), ChannelsLast.SIGNATURE, 100, None, "small")
         assert isinstance(compile_module(module, target(device)), relax.VMExecutable)
 
 

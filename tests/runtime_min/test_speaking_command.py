@@ -101,7 +101,7 @@ def test_the_readmes_commands_work_as_written_as_often_as_one_likes(
     assert install == f'python -m pip install numpy "apache-tvm-ffi=={tvm_ffi.__version__}"'
     # zsh and PowerShell give these another meaning within double quotes.
     assert not set("!$`") & set(install + speak)
-    code = textwrap.dedent(readme.partition("in this directory:\n")[2].partition("\n\nEvery")[0])
+    (code,) = map(textwrap.dedent, re.findall(r"in this directory:\n((?:\n|    .*\n)+)", readme))
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     for command in (speak, speak, f"python - <<'END'\n{code}\nassert len(audio.samples)\nEND"):
         subprocess.run(command, shell=True, check=True, cwd=bundle, env={**os.environ, "PATH": path})
