@@ -167,7 +167,7 @@ def running(tasks: Sequence[Callable[[], object]], threads: int) -> Iterator[Non
         ResourceError: the system starts no more threads.
     """
     waiting: SimpleQueue[tuple[int, Callable[[], object]]] = SimpleQueue()
-    failures: dict[int, BaseException] = {}
+    failures: dict[int, Exception] = {}
     stopped: list[bool] = []
     for numbered in enumerate(tasks):
         waiting.put(numbered)
@@ -203,7 +203,7 @@ def running(tasks: Sequence[Callable[[], object]], threads: int) -> Iterator[Non
         stopped.append(True)
 
 
-def _raise_first(failures: dict[int, BaseException]) -> None:
+def _raise_first(failures: dict[int, Exception]) -> None:
     if failures:
         try:
             raise failures[min(failures)]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.bench.engine import Spoken
-from exporter.bench.fresh_process import EngineError, MeasuredProcess, environment
+from exporter.bench.fresh_process import EngineError, MeasuredProcess
 
 _SOURCES = Path(__file__).parent
 _FLAGS = ("-std=c99", "-O2", "-D_POSIX_C_SOURCE=199309L", "-Wall", "-Wextra", "-Werror")
@@ -45,16 +44,9 @@ class NativeProcess(MeasuredProcess):
         Raises:
             EngineError: it could not be loaded.
         """
-        output = tempfile.TemporaryFile("w+")  # noqa: SIM115  open as long as the process
-        process = subprocess.Popen(
-            [engine.program, "lines", str(engine.threads), *engine.arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=output,
-            encoding="utf-8",
-            env=environment(engine.threads),
-        )
-        super().__init__(engine.name, output, process)
+        command = [engine.program, "lines", str(engine.threads), *engine.arguments]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+        super().__init__(engine.name, command, engine.threads, **pipes)
         self._read()
 
     def speak(self, phonemes: str) -> Spoken:
@@ -72,7 +64,7 @@ class NativeProcess(MeasuredProcess):
     def close(self) -> None:
         """Ends the process."""
         self.process.communicate()
-        self._output.close()
+        super().close()
 
     def _read(self) -> str:
         """Returns the next line that the program prints."""

@@ -11,12 +11,11 @@ import re
 import subprocess
 import sys
 import tempfile
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import Pipe
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, Self, TypeVar
 
 import psutil
 
@@ -47,20 +46,24 @@ def environment(threads: int) -> Mapping[str, str]:
     return kept | {"PYTHONPATH": search, "TVM_NUM_THREADS": str(threads)}
 
 
-class MeasuredProcess(ABC):
-    """The memory and the CPU time of a process that was started; to be closed by a ``with`` block."""
+class MeasuredProcess:
+    """A process whose memory and CPU time are measured; to be closed by a ``with`` block."""
 
-    def __init__(self, name: str, output: IO[str], process: subprocess.Popen[Any]) -> None:
-        """Takes a process.
+    def __init__(self, name: str, command: Sequence[str], threads: int, **options: Any) -> None:
+        """Starts the process.
 
         Args:
             name: subject of the messages of errors.
-            output: file of what it writes for a person.
-            process: the process.
+            command: its command line.
+            threads: number of threads of TVM.
+            options: those of `subprocess.Popen`.
         """
-        self.name, self.process = name, process
-        self._output = output
-        self._statistics = psutil.Process(process.pid)
+        # A file, and not a pipe, takes any amount of text while nobody reads it.
+        self._output = tempfile.TemporaryFile("w+")  # noqa: SIM115  open as long as the process
+        streams = {"stdout": self._output, "stderr": self._output}
+        self.name = name
+        self.process = subprocess.Popen(command, env=environment(threads), **streams | options)
+        self._statistics = psutil.Process(self.process.pid)
 
     def resident_memory(self) -> int:
         """Returns the bytes that are resident now."""
@@ -85,9 +88,10 @@ class MeasuredProcess(ABC):
         times = self._statistics.cpu_times()
         return float(times.user + times.system)
 
-    @abstractmethod
     def close(self) -> None:
-        """Ends the process."""
+        """Waits for the end of the process."""
+        self.process.wait()
+        self._output.close()
 
     def __enter__(self) -> Self:
         return self
@@ -115,15 +119,10 @@ class FreshProcess(MeasuredProcess):
             name: subject of the messages of errors.
             threads: number of threads of TVM.
         """
-        # A file, and not a pipe, takes any amount of text while nobody reads it.
-        output = tempfile.TemporaryFile("w+")  # noqa: SIM115  open as long as the process
         self._connection, theirs = Pipe()
         with theirs:
             command = [sys.executable, "-W", "ignore", "-m", "exporter.bench.worker", str(theirs.fileno())]
-            process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdout=output, stderr=output, env=environment(threads)
-            )
-        super().__init__(name, output, process)
+            super().__init__(name, command, threads, pass_fds=[theirs.fileno()])
 
     def call(self, function: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> R:
         """Calls a function in the process and returns its result.
@@ -146,8 +145,7 @@ class FreshProcess(MeasuredProcess):
     def close(self) -> None:
         """Ends the process."""
         self._connection.close()
-        self.process.wait()
-        self._output.close()
+        super().close()
 
 
 def call_fresh(

@@ -28,6 +28,7 @@ from runtime_min.format.manifest import (
     FORMAT,
     FORMAT_VERSION,
     MANIFEST_NAME,
+    NATIVE_FOLDER,
     PARAMETER_SIZES,
     PRECISION_REQUIRED,
     RUNTIME_ARCHIVE,
@@ -45,8 +46,6 @@ from runtime_min.model.self_test import EXTENSION as SELF_TEST
 from runtime_min.output.staging import staged, write_errors
 
 PARAMETER_FILE = "parameters.bin"
-NATIVE_FOLDER = "native"
-"""Folder of the C library and its header."""
 BLOCK = 4 << 20
 """Bytes of a block of a larger file; several threads compare its blocks with their digests."""
 _ZIP_DATE = (1980, 1, 1, 0, 0, 0)
@@ -240,7 +239,7 @@ def _write_texts(staging: Path, manifest: Manifest) -> None:
     for name in ("LICENSE", "NOTICE"):
         (staging / name).write_bytes((data / f"BUNDLE_{name}").read_bytes())
     voices = [voice.name for voice in manifest.voices]
-    library = [path.name for path in (staging / NATIVE_FOLDER).glob("*kokoro.[!h]*")]
+    library = [path.name for path in (staging / NATIVE_FOLDER).glob("libkokoro.*")]
     readme = (data / "BUNDLE_README.txt").read_text(encoding="utf-8")
     text = readme.format(
         name=manifest.model.name,

@@ -4,9 +4,9 @@ The same objects and name give the same bytes on every run: no build id, no symb
 files after temporary directories), no time stamps.
 
 A library finds TVM's functions in the process that loads it. ELF and Mach-O libraries name no other file for
-them; a DLL must name one, that of apache-tvm-ffi. A library also names its system's C library: zig brings
-that of Linux, macOS and Windows, and stubs with a few functions stand for those of iOS and Android. zig signs
-for macOS ad hoc; for iOS the app signs.
+them; a DLL must name one, that of apache-tvm-ffi. A library also names its system's C library. zig brings
+that of Linux, macOS and Windows; for iOS and Android it links a stub with a few functions. For macOS zig
+signs ad hoc; for iOS the app signs.
 """
 
 from __future__ import annotations

@@ -28,11 +28,9 @@ def materials(target: Target, native: bool = False) -> Materials:
         target: the system that the bundle is for.
         native: True if the bundle has the C library.
     """
+    packages = (*_PACKAGES, "ziglang") if native else _PACKAGES
     return Materials(
-        packages={
-            name: importlib.metadata.version(name) for name in (*_PACKAGES, *(("ziglang",) if native else ()))
-        }
-        | cuda.versions(target.device),
+        packages={name: importlib.metadata.version(name) for name in packages} | cuda.versions(target.device),
         tools={
             "python": platform.python_version(),
             "llvm": _llvm_version(),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from exporter.bundle.write import NATIVE_FOLDER, ExtensionFiles
+from exporter.bundle.write import ExtensionFiles
 from exporter.compiler.targets import Target
 from exporter.native.build import HEADER, build_library, library_name
+from runtime_min.format.manifest import NATIVE_FOLDER
 
 
 def native_files(target: Target) -> ExtensionFiles:

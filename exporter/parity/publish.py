@@ -19,7 +19,7 @@ from exporter.progress import Progress
 from exporter.reference.files import StoredWeights
 from exporter.reference.utterances import BUILT_IN, Utterance, adapted, built_in, make_request
 from runtime_min import Bundle
-from runtime_min.engine.machine import this_machine
+from runtime_min.engine.machine import levels_that_run, this_machine
 from runtime_min.errors import DeviceError
 from runtime_min.format.manifest import ROUNDING
 from runtime_min.format.signatures import FRAMES_PER_SECOND
@@ -91,9 +91,7 @@ def _cannot_be_validated(plan: Plan) -> str | None:
         return "it has only a part of the stages"
     if not plan.voices:
         return "it has no voices"
-    if not plan.target.fits(machine) or not any(
-        machine.features.issuperset(level.features) for level in plan.levels
-    ):
+    if not plan.target.fits(machine) or not levels_that_run(plan.levels, machine.features):
         return _OTHER_MACHINE
     return None
 

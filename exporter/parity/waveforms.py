@@ -12,7 +12,7 @@ from exporter.parity.answers import Kokoro
 from exporter.parity.figures import Comparison, compare
 from exporter.reference.utterances import Utterance
 from runtime_min import Bundle
-from runtime_min.engine.machine import choose_level, this_machine
+from runtime_min.engine.machine import choose_level, levels_that_run, this_machine
 from runtime_min.format.manifest import Manifest
 from runtime_min.model.distances import Figure
 
@@ -34,7 +34,7 @@ def levels_here(manifest: Manifest, only: str | None = None) -> tuple[str, ...]:
     best = choose_level(manifest.target.levels, features, only).name
     if only is not None:
         return (best,)
-    return tuple(level.name for level in manifest.target.levels if features.issuperset(level.features))
+    return tuple(level.name for level in levels_that_run(manifest.target.levels, features))
 
 
 @contextmanager

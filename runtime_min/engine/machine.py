@@ -84,6 +84,11 @@ def check_target(target: Target, machine: Machine) -> None:
         )
 
 
+def levels_that_run(levels: Sequence[CpuLevel], features: frozenset[str]) -> list[CpuLevel]:
+    """Returns the levels whose features the processor has, in their order."""
+    return [level for level in levels if features.issuperset(level.features)]
+
+
 def choose_level(levels: Sequence[CpuLevel], features: frozenset[str], forced: str | None = None) -> CpuLevel:
     """Returns the best level whose features the processor has.
 
@@ -100,15 +105,14 @@ def choose_level(levels: Sequence[CpuLevel], features: frozenset[str], forced: s
     if not candidates:
         names = ", ".join(level.name for level in levels)
         raise UsageError(f"The bundle has no CPU level {forced!r}: it has {names}.")
-    for level in candidates:
-        if features.issuperset(level.features):
-            return level
+    if running := levels_that_run(candidates, features):
+        return running[0]
     lacking = "; ".join(
         f"{level.name} needs {', '.join(sorted(set(level.features) - features))}" for level in candidates
     )
-    runs = [level.name for level in levels if features.issuperset(level.features)]
+    runs = levels_that_run(levels, features)
     advice = (
-        f"Ask for {runs[0]}, or leave the choice to the runtime."
+        f"Ask for {runs[0].name}, or leave the choice to the runtime."
         if runs
         else "Export with a lower --cpu-level where the target has one, or speak on a newer processor."
     )

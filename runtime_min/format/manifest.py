@@ -39,6 +39,8 @@ REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
 MANIFEST_NAME = "manifest.msgpack"
 RUNTIME_ARCHIVE = "runtime_min.pyz"
 """The runtime itself, which Python runs."""
+NATIVE_FOLDER = "native"
+"""Folder of the C library and its header."""
 ALIGNMENT = 64
 """Generated code assumes that every tensor starts at a multiple of so many bytes."""
 TOKEN_IDS = "token_ids"

@@ -8,7 +8,7 @@ from textwrap import wrap
 
 from ..engine.machine import Machine, check_target, choose_level
 from ..errors import MachineError
-from ..format.manifest import ROUNDING, Manifest, Target
+from ..format.manifest import NATIVE_FOLDER, ROUNDING, Manifest, Target
 from ..format.signatures import Dim, offset_of
 
 _WIDTH = 80
@@ -59,7 +59,7 @@ def _facts(manifest: Manifest, machine: Machine) -> Iterator[tuple[str, str]]:
         yield "made from", f"commit {materials.commit}"
     if manifest.extensions:
         yield "extensions", ", ".join(manifest.extensions)
-    if native := [entry.path for entry in manifest.files if entry.path.startswith("native/")]:
+    if native := [entry.path for entry in manifest.files if entry.path.startswith(f"{NATIVE_FOLDER}/")]:
         yield "C library", ", ".join(native)
     yield "audio", f"{audio.sample_rate} Hz, {audio.frames_per_second} frames a second"
     yield "input", f"at most {manifest.max_phonemes} phonemes of a vocabulary of {len(manifest.vocabulary)}"

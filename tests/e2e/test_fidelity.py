@@ -13,7 +13,7 @@ from exporter.parity.answers import Kokoro
 from exporter.reference.process import Reference
 from exporter.reference.utterances import Utterance
 from runtime_min import Bundle
-from runtime_min.engine.machine import this_machine
+from runtime_min.engine.machine import levels_that_run, this_machine
 from runtime_min.model.distances import snr
 from runtime_min.model.noise import gaussian_noise
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS
@@ -28,10 +28,7 @@ RECORDED_DURATIONS = (
     1, 2, 2, 1, 1, 2, 1, 2, 3, 3, 2, 2, 2, 2, 2, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 14, 6, 1,
 )  # fmt: skip
 
-MACHINE = this_machine()
-LEVELS = [
-    level.name for level in find_target("host", MACHINE).levels if MACHINE.features.issuperset(level.features)
-]
+LEVELS = [level.name for level in levels_that_run(find_target("host").levels, this_machine().features)]
 
 UTTERANCES = [
     (3, "af_heart", 0.5),

@@ -17,7 +17,7 @@ import pytest
 from exporter.bundle.write import write_bundle
 from exporter.compiler.targets import find_target
 from runtime_min import Bundle, KokoroError
-from runtime_min.engine.machine import this_machine
+from runtime_min.engine.machine import levels_that_run, this_machine
 from runtime_min.format.verify import sha256_of
 from tests.support.both_runtimes import BothRuntimes, assert_equal, both_runtimes, utterances
 from tests.support.native_library import (
@@ -33,8 +33,7 @@ from tests.support.native_library import (
 from tests.support.speaking import contents_with_levels
 from tests.support.tiny_bundle import MAX_PHONEMES
 
-TARGET, MACHINE = find_target("host"), this_machine()
-LEVELS = [level.name for level in TARGET.levels if MACHINE.features.issuperset(level.features)]
+LEVELS = [level.name for level in levels_that_run(find_target("host").levels, this_machine().features)]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +57,7 @@ def python(speaking_bundle: Path) -> Iterator[Bundle]:
 def every_level(runtime_library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of the tiny model that is compiled for every CPU level."""
     place = tmp_path_factory.mktemp("levels")
-    return write_bundle(place / "bundle", contents_with_levels(place, TARGET, runtime_library))
+    return write_bundle(place / "bundle", contents_with_levels(place, find_target("host"), runtime_library))
 
 
 @pytest.fixture(scope="module", params=LEVELS)

@@ -209,18 +209,12 @@ def _by_length(spec: Convolution, tiles: Tiles) -> Any:
     return convolve
 
 
-def suits(spec: Convolution) -> bool:
-    """True if `conv1d_winograd` computes long outputs of `spec`."""
-    plain = spec.dilation == 1 and not spec.reads_channels_last
-    return plain and conv1d_winograd.suits(spec.taps, spec.in_channels, spec.out_channels)
-
-
 def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     """Returns the kernel of `spec`: `convolution_function` has its arguments, `pack_weight` its weight.
 
     A weight of int8 has scales [out/32, groups, 32]; see `int8_weights`.
     """
-    body = (_by_length if suits(spec) else _direct)(spec, tiles)
+    body = (_by_length if conv1d_winograd.suits(spec) else _direct)(spec, tiles)
     blocks = spec.out_channels // CHANNEL_BLOCK
     weight = blocks, spec.in_channels, spec.taps, CHANNEL_BLOCK
     scales = blocks, -(-spec.in_channels // summed_together(spec.taps)), CHANNEL_BLOCK

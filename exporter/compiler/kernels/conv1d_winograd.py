@@ -35,13 +35,14 @@ _COLUMNS, _SPANS, _COLUMNS_OF_SPAN, _COLUMNS_HERE, _TILES = range(5)
 """Entries of a call's plan: columns, spans, columns of each span; columns and register tiles of this one."""
 
 
-def suits(taps: int, in_channels: int, out_channels: int) -> bool:
-    """True if a convolution has few taps and the many channels of the decoder; see `body` for the rest.
+def suits(spec: Convolution) -> bool:
+    """True if a convolution has few taps and the many channels of the decoder, and they are first.
 
     Those of F0 and N have at most 512. They stay direct, because transforms cost them 3 dB.
     """
-    fewest, most = sorted((in_channels, out_channels))
-    return taps in (2, 3) and fewest >= 256 and most > 512
+    fewest, most = sorted((spec.in_channels, spec.out_channels))
+    plain = spec.dilation == 1 and not spec.reads_channels_last
+    return plain and spec.taps in (2, 3) and fewest >= 256 and most > 512
 
 
 class _Shape(NamedTuple):
@@ -257,10 +258,10 @@ def body(spec: Convolution, tiles: Tiles) -> Any:
     """Returns a TIR macro that computes `spec` from the `Buffers` and the length of its input.
 
     Raises:
-        ValueError: the convolution is dilated, or its input has the channels last.
+        ValueError: the convolution does not suit.
     """
-    if spec.dilation > 1 or spec.reads_channels_last:
-        raise ValueError(f"expected a convolution without dilation of channels first, found {spec}")
+    if not suits(spec):
+        raise ValueError(f"expected a wide convolution without dilation of channels first, found {spec}")
     shape = _Shape(SCHEMES[spec.taps], tiles.steps, tiles.lanes, tiles.vectors)
     scheme, channels = shape.scheme, spec.in_channels
     blocks = spec.out_channels // CHANNEL_BLOCK

@@ -253,8 +253,8 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     Its arguments are those of `convolution_function`, and a weight of `pack_weight`.
 
     Raises:
-        ValueError: channels are not whole blocks or the input's are not last, or there is no residual to
-            overwrite in place.
+        ValueError: the channels are not whole blocks, the input does not have them last, or there is no
+            residual to overwrite in place.
     """
     _check(spec)
     in_channels, dilation, scheme = spec.in_channels, spec.dilation, SCHEMES[spec.taps]
