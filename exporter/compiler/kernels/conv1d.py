@@ -106,7 +106,8 @@ def _register_tile(spec: Convolution, shape: RegisterTile) -> Any:
             T.buffer_store(total, total[index] + partial[index] * scale, list(index))
 
     def add_bias(total: Any, buffers: Buffers, channel: Any) -> None:
-        with shape.each() as (row, vector, lane):
+        # A loop, because GELU in every row would be much code.
+        with T.grid(shape.rows, shape.vectors) as (row, vector), T.vectorized(shape.lanes) as lane:
             value = with_bias(spec, total[row, vector, lane], buffers, channel + vector * shape.lanes + lane)
             T.buffer_store(total, value, [row, vector, lane])
 
@@ -162,6 +163,7 @@ def _step_of_tiles(spec: Convolution, tiles: Tiles) -> Any:
 
 def _direct(spec: Convolution, tiles: Tiles) -> Any:
     """Returns a TIR macro that computes `spec` from the `Buffers` and the length of its input."""
+    tiles = tiles.for_weights(spec.weight_dtype)
     span = -(-sizes(spec, tiles)["span"] // tiles.steps) * tiles.steps
     blocks = spec.out_channels // CHANNEL_BLOCK
     groups, last = math.gcd(blocks, _GROUPS[spec.width]), spec.reads_channels_last

@@ -29,7 +29,7 @@ COLUMNS = 60
 """The most columns of a span."""
 BLOCKS = 2
 """Blocks of output channels of a job, if their number allows it."""
-FEWEST = 32
+FEWEST = 40
 """Output steps from which on the transforms of weights are worth their time."""
 _COLUMNS, _SPANS, _COLUMNS_OF_SPAN, _COLUMNS_HERE, _TILES = range(5)
 """Entries of a call's plan: columns, spans, columns of each span; columns and register tiles of this one."""

@@ -39,6 +39,16 @@ class Tiles:
         """Elements of a register tile's vectors."""
         return self.lanes * self.vectors
 
+    def for_weights(self, dtype: str) -> "Tiles":
+        """Returns the tiles for weights of a type; if they are widened, of one vector and as many registers.
+
+        A widened vector then serves twice as many multiplications. This needs AVX-512, which multiplies by a
+        sample that it broadcasts from memory.
+        """
+        if dtype == "float32" or self.lanes < 16:
+            return self
+        return replace(self, vectors=1, steps=self.steps * self.vectors)
+
     def sizes(self, kernel: str, **defaults: int) -> Sizes:
         """Returns the sizes of a kernel from the table, or `defaults` where the table has none."""
         return defaults | self.table.get(kernel, {})

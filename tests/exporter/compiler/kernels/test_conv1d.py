@@ -73,7 +73,8 @@ every_spec = pytest.mark.parametrize("name", SPECS)
 
 def boundaries(spec: Convolution) -> list[int]:
     """Input lengths around the edges of vectors, register tiles and jobs, and the shortest."""
-    spans = {-(-conv1d.sizes(spec, each)["span"] // each.steps) * each.steps for each in TILES.values()}
+    levels = [each.for_weights(spec.weight_dtype) for each in TILES.values()]
+    spans = {-(-conv1d.sizes(spec, each)["span"] // each.steps) * each.steps for each in levels}
     edges = {3, 6, 12, 16, 24, *spans, *(2 * span for span in spans)}
     return sorted({2, 3} | {edge + step - min(spec.growth, 0) for edge in edges for step in (-1, 0, 1)})
 
