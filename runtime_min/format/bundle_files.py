@@ -37,7 +37,7 @@ from ..errors import (
 )
 from ..threads import running
 from .blocks import Block, Blocks, read_blocks
-from .file_content import PIECE, SHORTAGES, long_path, map_privately, pieces, sha256_of_handle
+from .file_content import PIECE, SHORTAGES, Descriptor, long_path, map_privately, pieces, sha256_of_handle
 from .manifest import MANIFEST_NAME, FileEntry, Manifest
 
 _NAMED = 5
@@ -52,20 +52,10 @@ _RELATIVE = os.open in os.supports_dir_fd
 _DIRECTORY = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_DIRECTORY"))
 
 
-class _Descriptor:
-    """An open file or directory: closed with the last reference to it, so never while a thread reads it."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __del__(self) -> None:
-        os.close(self.number)
-
-
 class _Opened(NamedTuple):
     """A file that stays open."""
 
-    descriptor: _Descriptor
+    descriptor: Descriptor
     state: tuple[int, int]
     """Size and time of the last change when its content was compared."""
 
@@ -88,14 +78,14 @@ class BundleFiles:
         self._mapped: dict[str, Any] = {}
         self._verified = False
         self._closed = False
-        self._root: _Descriptor | None = None
+        self._root: Descriptor | None = None
         """The directory until it is released, where the system opens such."""
         try:
             with self._typed(""):
                 self._place = os.path.realpath(directory)
                 """Leads to the directory even if a link to it changes."""
                 if _RELATIVE:
-                    self._root = _Descriptor(os.open(directory, _DIRECTORY))
+                    self._root = Descriptor(os.open(directory, _DIRECTORY))
                 elif not os.path.isdir(long_path(directory)):
                     raise NotADirectoryError(errno.ENOTDIR, "Not a directory")
         except (MissingFileError, ValueError):
@@ -345,14 +335,14 @@ class BundleFiles:
         self._check_kind(path, status)
         return _Opened(descriptor, _state(status))
 
-    def _open(self, path: str, flags: int) -> _Descriptor:
+    def _open(self, path: str, flags: int) -> Descriptor:
         root = self._root
         if self._closed:
             raise ClosedBundleError
         with self._typed(path):
             if root is None:
-                return _Descriptor(os.open(long_path(os.path.join(self._place, path)), flags))
-            return _Descriptor(os.open(path, flags, dir_fd=root.number))
+                return Descriptor(os.open(long_path(os.path.join(self._place, path)), flags))
+            return Descriptor(os.open(path, flags, dir_fd=root.number))
 
     @contextmanager
     def _typed(self, path: str) -> Iterator[None]:

@@ -25,6 +25,17 @@ PIECE = 64 << 10
 """Bytes; the allocator returns memory of this size to the system at once."""
 
 
+class Descriptor:
+    """An open file or directory: closed with the last reference to it, so never while a thread reads it."""
+
+    def __init__(self, number: int) -> None:
+        """Takes the number of one that is open."""
+        self.number = number
+
+    def __del__(self) -> None:
+        os.close(self.number)
+
+
 def long_path(path: str | os.PathLike[str]) -> str:
     """Returns a path by which this system opens a file however long it is."""
     return extended_path(os.fspath(path)) if os.name == "nt" else os.fspath(path)

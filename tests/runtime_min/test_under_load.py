@@ -9,42 +9,17 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
 
-import msgpack
 import pytest
 
 from exporter.bundle.write import ExtensionFiles, write_bundle
-from runtime_min.errors import ChangedFileError, MachineError, TvmMissingError
+from runtime_min.errors import ChangedFileError, TvmMissingError
 from runtime_min.format.manifest import CpuLevel
+from tests.support.probes import run
 from tests.support.self_tested import extension, give, made_up, stored
-from tests.support.speaking import run_alone
 from tests.support.tiny_bundle import contents, with_levels
 
 FRAMES = [2, 1, 3, 4, 2, 5, 1]
-
-# What the scripts below share.
-PROBES = """
-import gc, os, sys, threading
-from runtime_min import Bundle, KokoroError
-
-def status(field):
-    lines = open("/proc/self/status").read().splitlines()
-    return next(int(line.split()[1]) << 10 for line in lines if line.startswith(field))
-
-def handles():
-    return len(os.listdir("/proc/self/fd"))
-
-def mapped(path):
-    return sum(path in line for line in open("/proc/self/maps"))
-
-PATH = sys.argv[1]
-"""
-
-
-def run(bundle: Path, script: str, **changes: str) -> Any:
-    return run_alone(bundle, PROBES + script, **changes)
-
 
 SOAK = """
 bundle = Bundle.load(PATH)
@@ -346,71 +321,6 @@ def test_a_bundle_of_links_among_other_files_speaks(
     (tmp_path / "store" / "voices" / "af_heart.bin").write_bytes(b"through the other name")
     with pytest.raises(AssertionError, match=r"DamagedFileError.*af_heart\.bin should have"):
         run(place, script)
-
-
-def test_too_little_memory_is_an_error_and_the_bundle_goes_on(speaking_bundle: Path, tmp_path: Path) -> None:
-    """48 MB of noise and 48 MB of samples: for some room numpy fails, for some TVM, for some neither."""
-    copy = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
-    # The tiny model's libraries have no bound of their own.
-    manifest = msgpack.unpackb((copy / "manifest.msgpack").read_bytes())
-    for stage in manifest["stages"][3:]:
-        stage["libraries"][-1]["bucket"] = 1 << 16
-    (copy / "manifest.msgpack").write_bytes(msgpack.packb(manifest))
-    kinds = run(
-        copy,
-        """
-import resource
-import numpy as np
-bundle = Bundle.load(PATH)
-before = bundle.synthesize("abc").samples.tobytes()
-limits = resource.getrlimit(resource.RLIMIT_AS)
-quiet = np.zeros((1, 600 * 20_000), np.float32)
-kinds = {}
-for noise in (None, quiet):
-    for room in (0, 16, 32, 64, 96, 1024):
-        resource.setrlimit(resource.RLIMIT_AS, (status("VmSize") + (room << 20), limits[1]))
-        try:
-            bundle.trace("abc", durations=np.array([4_000] * 5), noise=noise)
-            kind = "spoke"
-        except (KokoroError, MemoryError) as error:
-            kind = type(error).__name__
-        finally:
-            resource.setrlimit(resource.RLIMIT_AS, limits)
-        kinds[kind] = kinds.get(kind, 0) + 1
-        assert bundle.synthesize("abc").samples.tobytes() == before
-result = kinds
-""",
-    )
-    assert {"MemoryError", "ExecutionError", "spoke"} <= kinds.keys()
-    assert kinds.keys() <= {"MemoryError", "ExecutionError", "LibraryLoadError", "spoke"}
-
-
-def test_too_little_of_anything_while_loading_is_an_error_of_the_machine(speaking_bundle: Path) -> None:
-    """Each load is in a process of its own without TVM, whose pool of threads would end the process."""
-    kinds = run(
-        speaking_bundle,
-        """
-import resource
-from runtime_min.engine.tvm_ffi_package import import_tvm_ffi
-import_tvm_ffi()
-def limited(name, most):
-    if (child := os.fork()) == 0:
-        resource.setrlimit(name, (most, most))
-        try:
-            Bundle.load(PATH, threads=4).synthesize("abc")
-            os._exit(0)
-        except BaseException as error:
-            os._exit(getattr(error, "exit_code", 99))
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-lowest = os.dup(0)
-os.close(lowest)
-result = [
-    sorted({limited(resource.RLIMIT_NOFILE, lowest + room) for room in range(30)}),
-    sorted({limited(resource.RLIMIT_AS, status("VmSize") + (room << 20)) for room in range(0, 400, 10)}),
-]
-""",
-    )
-    assert kinds == [[0, MachineError.exit_code]] * 2
 
 
 def test_cancelled_speech_leaves_the_bundle_usable(speaking_bundle: Path) -> None:
