@@ -70,8 +70,7 @@ _FLAGS = (
     # A crash is the app's to report.
     *("-DTVM_FFI_USE_LIBBACKTRACE=0", "-DTVM_FFI_BACKTRACE_ON_SEGFAULT=0"),
 )
-_OPTIMISED = ("-Os",)
-_SANITISED = ("-O1", "-g", "-fno-omit-frame-pointer")
+_OPTIMISED = ("-Os", "-fno-sanitize=all")
 _OWN_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers")
 _HIDDEN = tuple(
     f"-D{name}{end}=" for name in ("TVM_FFI_DLL", "TVM_RUNTIME_DLL", "TVM_DLL") for end in ("", "_EXPORT")
@@ -124,13 +123,12 @@ def require_compiler(target: Target) -> None:
         )
 
 
-def build_library(target: Target, output: Path, sanitisers: Sequence[str] = ()) -> None:
+def build_library(target: Target, output: Path) -> None:
     """Builds the library and writes it to `output`.
 
     Args:
         target: one of `TARGETS`.
         output: file to write.
-        sanitisers: of the compiler, such as ``undefined``; the library is then for tests.
 
     Raises:
         LinkerMissingError: zig is not installed, or links no such library.
@@ -138,23 +136,14 @@ def build_library(target: Target, output: Path, sanitisers: Sequence[str] = ()) 
     """
     require_compiler(target)
     compiler = [*_ZIG, "c++", "-target", target.zig_target]
-    flags = (
-        *_FLAGS,
-        *(_HIDDEN if target.system == "macos" else ()),
-        *(_SANITISED if sanitisers else _OPTIMISED),
-        *(f"-fsanitize={each}" for each in sanitisers),
-    )
-    if not sanitisers:
-        flags = (*flags, "-fno-sanitize=all")
+    flags = (*_FLAGS, *(_HIDDEN if target.system == "macos" else ()), *_OPTIMISED)
     # Two processes that build at once would compile everything twice.
     directories.make_private(_cache())
     with FileLock(_cache() / "lock"), ThreadPoolExecutor(len(usable_cores())) as pool:
         objects = list(pool.map(lambda each: _compile(compiler, each), _objects(flags)))
-    strip = () if sanitisers else ("-s",)
-    sanitised = [flag for flag in flags if "sanitize" in flag]
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
         made = Path(place, library_name(target))
-        arguments = ["-shared", *strip, *sanitised, "-o", str(made), *map(str, objects)]
+        arguments = ["-shared", "-s", "-fno-sanitize=all", "-o", str(made), *map(str, objects)]
         _run([*compiler, *arguments, *_LINKED[target.system]])
         shutil.copyfile(made, output)
 
@@ -257,11 +246,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--output", type=Path, default=Path("build/native"), help="directory for library and header"
     )
-    parser.add_argument("--sanitise", action="append", default=[], help="undefined or thread; for tests")
     given = parser.parse_args(arguments)
     given.output.mkdir(parents=True, exist_ok=True)
     target = find_target(given.target)
-    build_library(target, given.output / library_name(target), given.sanitise)
+    build_library(target, given.output / library_name(target))
     shutil.copyfile(HEADER, given.output / HEADER.name)
 
 

@@ -175,13 +175,18 @@ class NativeLibrary:
 
 
 @cache
-def native_library(*sanitisers: str) -> NativeLibrary:
+def native_library() -> NativeLibrary:
     """The library for this machine; what did not change since the last time comes from the user's cache."""
     # Emulated machines lack what building needs.
     from exporter.compiler.targets import find_target
     from exporter.native.build import LIBRARY, build_library
+    from tests.support.sanitised import SANITISERS, build_sanitised
 
     with TemporaryDirectory() as place:
-        build_library(find_target("host"), Path(place, LIBRARY), sanitisers)
+        library = Path(place, LIBRARY)
+        if SANITISERS:
+            build_sanitised(library)
+        else:
+            build_library(find_target("host"), library)
         # The loaded library needs no file.
-        return NativeLibrary(Path(place, LIBRARY))
+        return NativeLibrary(library)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from exporter.compiler.targets import find_target
 from exporter.native import build
 from tests.support.paths import ROOT
+from tests.support.sanitised import compiled, flags, link
 
 SOURCES = ROOT / "tests" / "runtime_native"
 _PARTS = (
@@ -24,16 +23,12 @@ class Probe:
     def __init__(self, name: str, directory: Path) -> None:
         """Builds the program in `directory`; what was compiled before comes from the user's cache."""
         self._program = directory / name
-        compiler = [*build._ZIG, "c++", "-target", find_target("host").zig_target]
-        flags = (*build._FLAGS, *build._OPTIMISED, "-fno-sanitize=all")
         parts = tuple(str(build.SOURCES / part) for part in _PARTS)
-        objects = [each for each in build._objects(flags) if str(each.source).startswith(parts)]
+        objects = [each for each in build._objects(flags()) if str(each.source).startswith(parts)]
         own = build._Object(
             SOURCES / f"{name}.cpp", (*objects[0].flags, f"-I{build.SOURCES}"), objects[0].facts
         )
-        with ThreadPoolExecutor(2) as pool:
-            made = list(pool.map(lambda each: build._compile(compiler, each), (own, *objects)))
-        build._run([*compiler, *map(str, made), "-o", str(self._program)])
+        link([*map(str, compiled([own, *objects]))], self._program)
 
     def ask(
         self, questions: Sequence[str], arguments: Sequence[str] = (), timeout: float | None = None
