@@ -167,6 +167,7 @@ def test_the_largest_documents(native: Native) -> None:
 def test_every_damaged_manifest(native: Native, count: int) -> None:
     sound = manifests()
     outcomes = native.agrees(damaged_manifest(seed, sound) for seed in range(count))
+    print(f"\nmanifests: {dict(outcomes)}")
     assert outcomes["ManifestError"] and outcomes["MsgpackError"]
 
 

@@ -1,0 +1,78 @@
+"""From a damaged bundle the native runtime speaks the same as the Python runtime, or it refuses it alike."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import msgpack
+import pytest
+
+from runtime_min import Bundle, KokoroError
+from tests.support.fuzzing import MANIFEST, Files, consistent_bundle, damaged_bundle, write
+from tests.support.native_library import NativeError, NativeLibrary, native_library
+from tests.support.written import bytes_of
+
+PHONEMES = ("a", "abc abc")
+
+
+def from_python(directory: Path) -> str:
+    """Returns the digest of what is spoken, or the name of the error."""
+    digest = hashlib.sha256()
+    try:
+        with Bundle.load(directory, threads=1) as bundle:
+            for voice in list(bundle.voices)[:1]:
+                for phonemes in PHONEMES:
+                    digest.update(bundle.synthesize(phonemes, voice).samples.tobytes())
+    except KokoroError as error:
+        return type(error).__name__
+    return digest.hexdigest()
+
+
+def from_native(library: NativeLibrary, directory: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        with library.loaded(directory, threads=1) as bundle:
+            if voice := library.functions.kokoro_voice_name(bundle, 0):
+                for phonemes in PHONEMES:
+                    digest.update(library.synthesize(bundle, phonemes, voice=voice).samples.tobytes())
+    except NativeError as error:
+        return error.name
+    return digest.hexdigest()
+
+
+def of_another_tvm(found: str, damaged: Files, sound: Files) -> bool:
+    """Whether a bundle was refused for the version of TVM, which a reader knows only if it has TVM inside."""
+
+    def version(files: Files) -> object:
+        return msgpack.unpackb(files[MANIFEST])["versions"]["tvm"]
+
+    return found == "TvmVersionError" and version(damaged) != version(sound)
+
+
+@pytest.mark.parametrize("damage", [damaged_bundle, consistent_bundle])
+@pytest.mark.parametrize("count", [60, pytest.param(5_000, marks=pytest.mark.slow)])
+def test_every_damaged_bundle(
+    speaking_bundle: Path, tmp_path: Path, damage: Callable[[Random, Files], Files], count: int
+) -> None:
+    """The digests of a damaged bundle are wrong, those of a consistent one are right."""
+    library = native_library()
+    bundle = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    sound = bytes_of(bundle)
+    outcomes: Counter[str] = Counter()
+    different = []
+    for seed in range(count):
+        damaged = damage(Random(seed), sound)
+        write(bundle, sound, damaged)
+        expected, found = from_python(bundle), from_native(library, bundle)
+        if found != expected and not of_another_tvm(found, damaged, sound):
+            different.append(f"seed {seed}: {found} for {expected}")
+        write(bundle, damaged, sound)
+        outcomes["spoken" if len(found) == 64 else found] += 1
+    print(f"\n{damage.__name__}: {dict(outcomes)}")
+    assert different == []
+    assert outcomes["ManifestError"] or outcomes["DamagedFileError"]
