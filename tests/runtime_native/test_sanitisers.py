@@ -39,7 +39,7 @@ def test_no_wrong_address_undefined_behaviour_or_leak(tmp_path: Path) -> None:
     }
     tests = [str(path) for path in sorted(HERE.glob("test_*.py")) if path.name not in ALL_BUT]
     # What the sanitisers keep of freed memory would count as kept.
-    chosen = ["-m", "not machines", "-k", "not keeps_nothing", "-p", "no:cacheprovider", "-q"]
+    chosen = ["-m", "not machines", "-k", "not keeps_nothing", "-p", "no:cacheprovider", "-qs"]
     # The compilers that it starts are not what is looked at.
     start = "import os, pytest, sys; del os.environ['LD_PRELOAD']; sys.exit(pytest.main(sys.argv[1:]))"
     done = subprocess.run(
