@@ -1,8 +1,8 @@
-"""Threads that run functions for others, and their number; those of closed bundles are used again.
+"""Threads that run functions for other threads, and their number; those of closed bundles are reused.
 
 A caller may be interrupted at any moment (Ctrl-C raises in the middle of whatever it does), and must then
-leave nothing locked that the thread waits for, and no thread that nobody ends. Queues and starts of threads
-that are written in C guarantee that; futures, executors and `threading.Thread` do not.
+leave nothing locked that the thread waits for, and no thread that nobody ends. Queues and thread starts that
+are written in C guarantee that; futures, executors and `threading.Thread` do not.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Reply(Generic[Result]):
     """The future result of a call, for one caller, who takes it once."""
 
     def __init__(self) -> None:
-        """Makes a reply that nobody has given yet."""
+        """Makes a reply without an outcome."""
         self._outcome: SimpleQueue[tuple[bool, Any]] = SimpleQueue()
         self._callbacks: SimpleQueue[Callable[[], object]] = SimpleQueue()
 
@@ -47,11 +47,11 @@ class Reply(Generic[Result]):
         try:
             raise value
         finally:
-            # The error has this frame, and this frame must not have the error.
+            # The error refers to this frame, so this frame must not refer to the error.
             del value
 
     def notify(self, callback: Callable[[], object]) -> None:
-        """Has `callback` called, once or twice and on any thread, when `take` need not wait."""
+        """Calls `callback`, once or twice and on any thread, as soon as `take` need not wait."""
         self._callbacks.put(callback)
         # Whichever thread comes second sees what the first one did.
         if not self._outcome.empty():
@@ -99,7 +99,7 @@ class WorkerThread:
         return self.ask(function, *arguments).take()
 
     def ask(self, function: Callable[..., Result], *arguments: Any) -> Reply[Result]:
-        """Has `function` run on the thread; does not wait.
+        """Returns the reply of `function`, which runs on the thread; does not wait for it.
 
         Raises:
             ClosedBundleError: the interpreter is ending.
@@ -111,7 +111,7 @@ class WorkerThread:
         return reply
 
     def stop(self) -> None:
-        """Ends the thread after the call that runs; what that asks of other threads is refused."""
+        """Ends the thread after its present call, whose own calls on other threads are refused."""
         self._service.stop()
 
     def __del__(self) -> None:
@@ -121,7 +121,7 @@ class WorkerThread:
 
 
 class _Service:
-    """The work of a thread; has no reference to its `WorkerThread`, so that this can be forgotten."""
+    """The work of a thread; has no reference to its `WorkerThread`, so that this object can be freed."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -159,8 +159,8 @@ def running(tasks: Sequence[Callable[[], object]], threads: int) -> Iterator[Non
 
     Args:
         tasks: begun in their order by whichever thread is free; none is begun after one has failed.
-        threads: number of threads, no more than there are cores and tasks. One of several is the caller,
-            which runs tasks after the context: a thread more than cores would take theirs from the context.
+        threads: number of threads; at most one for each core and task. If there are several, the caller is
+            one of them and runs tasks after the context: more threads than cores would slow the context.
 
     Raises:
         Exception: the first task in the order that failed raised it; it comes before an error of the context.
@@ -212,7 +212,7 @@ def _raise_first(failures: dict[int, Exception]) -> None:
 
 
 def ahead(results: Iterator[Result], most: int = 4) -> Iterator[Result]:
-    """Yields the same results; another thread computes up to `most` of them meanwhile.
+    """Yields `results`; another thread computes up to `most` of them in advance.
 
     Raises:
         ResourceError: the system starts no more threads.
@@ -284,15 +284,15 @@ def take_thread(kind: int) -> WorkerThread:
 
 
 def leave_thread(thread: WorkerThread) -> None:
-    """Keeps a thread for whoever takes one of its kind next."""
+    """Keeps a thread for the next `take_thread` of its kind."""
     _idle.append(thread)
 
 
 @atexit.register
 def _end_all() -> None:
-    """Lets what is running come to its end before the libraries that it runs in are torn down."""
+    """Waits for running calls before the interpreter tears down the libraries that they run in."""
     _ended.set()
-    # A thread has calls only for threads that were there before it.
+    # A thread calls only threads that are older than itself.
     for service in reversed(list(_running)):
         if service.process == os.getpid():
             service.stop()

@@ -1,7 +1,7 @@
 """The devices on which stages compute: their part of TVM's runtime, and moving tensors there and back.
 
-A device's memory is its own: a tensor there is a handle, which nothing but TVM may look behind (on Metal it
-is not an address).
+A device has its own memory: a tensor there is a handle, which only TVM may interpret (on Metal it is not an
+address).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Device:
     """A device that stages compute on. All methods are called on the worker's thread."""
 
     def __init__(self, tvm_ffi: Any, name: str) -> None:
-        """Takes the name, as the manifest spells it, of a device whose runtime is loaded."""
+        """Takes the manifest's name of a device whose runtime is loaded."""
         self.name = name
         self.is_cpu = name == CPU
         self.types = (CPU_TYPE,) if self.is_cpu else (_TYPES[name], CPU_TYPE)
-        """DLPack's numbers of what TVM's virtual machine computes on: the device, and the CPU for shapes."""
+        """DLPack's numbers of the devices of TVM's virtual machine: this one, and the CPU for shapes."""
         self._tvm_ffi = tvm_ffi
         self._handle = tvm_ffi.Device(name, 0)
         self._allocate = tvm_ffi.get_global_func("runtime.TVMTensorAllocWithScope")
@@ -50,7 +50,7 @@ class Device:
         self._synchronise = tvm_ffi.get_global_func("runtime.Device_StreamSync")
 
     def place(self, tensor: Any) -> Any:
-        """Returns a TVM tensor of the CPU on the device: itself, or a copy."""
+        """Returns a TVM tensor of the CPU itself if that is the device, and else its copy on the device."""
         if self.is_cpu:
             return tensor
         placed = self._allocate(tensor.shape, tensor.dtype, self._handle, None)
@@ -58,7 +58,7 @@ class Device:
         return placed
 
     def fetch(self, tensor: Any) -> NDArray[Any]:
-        """Returns an array with the numbers of a TVM tensor of the device, computed to the end."""
+        """Waits until a TVM tensor of the device is computed, and returns its numbers as an array."""
         if self.is_cpu:
             return np.from_dlpack(tensor)
         array = aligned_memory(tuple(tensor.shape), np.dtype(str(tensor.dtype)))
@@ -67,7 +67,7 @@ class Device:
 
     def _move(self, source: Any, destination: Any) -> None:
         self._copy(source, destination)
-        # Copies go on after the call, and the memory on this side may not stay.
+        # A copy continues after the call, and the memory on this side may be freed.
         self._synchronise(self._handle, 0)
 
 
@@ -75,7 +75,7 @@ def load_devices(tvm_ffi: Any, files: BundleFiles, manifest: Manifest) -> dict[s
     """Returns the devices of a bundle's stages by name, having loaded their runtimes.
 
     Raises:
-        DeviceError: this machine has no such device, or not what its runtime needs.
+        DeviceError: this machine has no such device, or lacks what the device's runtime needs.
     """
     with _lock:
         for name in {stage.device for stage in manifest.stages} - {CPU}:
@@ -84,7 +84,7 @@ def load_devices(tvm_ffi: Any, files: BundleFiles, manifest: Manifest) -> dict[s
 
 
 def _load(tvm_ffi: Any, files: BundleFiles, manifest: Manifest, name: str) -> None:
-    """Makes sure that the runtime of a device is in the process and finds one."""
+    """Makes sure that the runtime of a device is in the process and finds such a device."""
     if name in manifest.device_libraries and not _is_registered(tvm_ffi, name):
         if name == "cuda":
             _load_cudart()

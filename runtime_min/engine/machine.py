@@ -52,7 +52,7 @@ def this_machine() -> Machine:
 
 
 def check_memory(parameters: int, threads: int) -> None:
-    """Makes sure that this process may map what a bundle takes: libraries end the process if they may not.
+    """Makes sure that this process may map a bundle's memory: libraries end the process if it may not.
 
     Args:
         parameters: bytes of the bundle's parameters.
@@ -70,7 +70,7 @@ def check_target(target: Target, machine: Machine) -> None:
     """Refuses a bundle that was made for another system, processor family or a newer system.
 
     Raises:
-        PlatformError: naming what the bundle is for and what this machine is.
+        PlatformError: with the platform of the bundle and that of this machine.
     """
     if (target.system, target.machine) != (machine.system, machine.machine):
         raise PlatformError(
@@ -145,7 +145,7 @@ def _os_version(system: str) -> str:
         try:
             return os.confstr("CS_GNU_LIBC_VERSION") or ""
         except (ValueError, OSError):
-            # Another C library, such as musl, does not have the name.
+            # Another C library, such as musl, does not know this name.
             return ""
     if system == "macos":
         return f"macos {platform.mac_ver()[0]}"
@@ -162,13 +162,13 @@ def _cpu_features(system: str) -> frozenset[str]:
                 "mount /proc, which containers and chroots may lack."
             ) from failure
     if system == "macos":
-        import subprocess  # here alone, so that no other system waits for it
+        import subprocess  # imported here, so that other systems do not wait for it
 
         listed = subprocess.run(
             ["/usr/sbin/sysctl", "hw.optional"], capture_output=True, text=True, check=False
         )
         return _parse_sysctl(listed.stdout)
-    # Windows reports AVX2, but nothing else that came with it; numpy reads them from the processor.
+    # Windows reports AVX2, but no other feature of its level; numpy reads them from the processor.
     found = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
     return _parse_numpy(found)
 

@@ -34,8 +34,8 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
     Args:
         path: shown in /proc/self/maps and in debuggers.
         content: a shared library in pieces; raises after the last one if they are not what they should be.
-        kept: a copy stays as long as the process, under its own name beside the others that stay: libraries
-            of macOS find each other by their places.
+        kept: a copy stays until the process ends, under its own name beside the other copies that stay:
+            libraries of macOS find each other by their paths.
 
     Raises:
         ResourceError: there is no room for it.
@@ -45,7 +45,7 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
     if handle is None:
         with nullcontext(_kept_directory().name) if kept else _private_directory() as directory:
             copy = Path(directory, Path(path).name)
-            # A first attempt to load it may have left it.
+            # An earlier attempt to load it may have left a copy.
             copy.unlink(missing_ok=True)
             with _shortage_named(path), copy.open("xb") as file:
                 file.writelines(content)
@@ -75,7 +75,7 @@ def _is_forbidden(directory: str, reason: str) -> bool:
 
 @contextmanager
 def _shortage_named(path: str) -> Iterator[None]:
-    """Raises errors of the system while a library is written as one that names it."""
+    """Turns an error of the system while a library is written into one that names the library."""
     try:
         yield
     except OSError as failure:
@@ -93,12 +93,12 @@ def remove_forgotten(directory: Path, now: float) -> None:
 
     Args:
         directory: directory of temporary files.
-        now: time in seconds, as files' times are.
+        now: the present time, in seconds since the epoch.
     """
     for place in directory.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             if now - place.stat().st_mtime > _DAY:
-                # What another process has loaded stays.
+                # A copy that another process has loaded stays.
                 shutil.rmtree(place, ignore_errors=True)
 
 
@@ -122,7 +122,7 @@ def _memory(path: str) -> int | None:
 
 
 def _seal(handle: int) -> None:
-    """Lets nobody write to a file in memory any more."""
+    """Makes a file in memory read-only for everybody."""
     import fcntl
 
     seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
@@ -130,8 +130,8 @@ def _seal(handle: int) -> None:
 
 
 def _spelling(number: int) -> str:
-    """Returns a prefix of a path that means nothing and is another one for every number.
+    """Returns a prefix that does not change the meaning of a path, another one for every number.
 
-    The loader takes a path that it has loaded before for the same library, and descriptors are used again.
+    The loader takes a path that it has loaded before for the same library, and descriptors are reused.
     """
     return "".join("./" if bit == "1" else "/" for bit in f"{number:b}")

@@ -44,7 +44,7 @@ class StageRunner:
         self._device = device
         own_parameters = [parameters[name] for name in stage.parameters]
         self._parameters = worker.call(self._place_parameters, own_parameters)
-        # All of them: later, another bundle may be in the place of this one.
+        # All are loaded now: later, another bundle may be in the place of this one.
         self._functions = {bucket: worker.call(self._load, bucket) for bucket in libraries}
 
     def run(
@@ -59,8 +59,8 @@ class StageRunner:
 
         Args:
             inputs: an array for each input of the stage's signature, by name.
-            bucket: which library to use; by default the smallest that holds the length.
-            instrument: called before and after each kernel; for tools that look inside.
+            bucket: bucket of the library to use; by default the smallest that holds the length.
+            instrument: called before and after each kernel; for tools that examine kernels.
             parameters: arrays in place of the bundle's, by the names in the manifest; for the same tools.
 
         Returns:
@@ -68,7 +68,7 @@ class StageRunner:
 
         Raises:
             TensorInputError: a name, type, shape or length does not fit.
-            DeviceError: the stage computes on a device into which no instrument can look.
+            DeviceError: the stage computes on a device whose memory no instrument can read.
             ExecutionError: the library failed.
         """
         if instrument is not None and not self._device.is_cpu:
@@ -128,7 +128,7 @@ class StageRunner:
         return length
 
     def _check_tokens(self, token_ids: NDArray[Any]) -> None:
-        """Refuses tokens without a row of the table: the library reads one wherever that lies in memory."""
+        """Refuses tokens without a row of the table: the library would read beyond the table."""
         rows = int(self._parameters[0].shape[0])
         if token_ids.size and not 0 <= token_ids.min() <= token_ids.max() < rows:
             raise TensorInputError(
@@ -137,7 +137,7 @@ class StageRunner:
             )
 
     def _length(self, inputs: Mapping[str, NDArray[Any]]) -> int:
-        """Returns the length of the first input that has one, 0 if no shape is as it should be."""
+        """Returns the length of the first input whose shape fits the signature, 0 if none does."""
         for tensor in self.stage.inputs:
             for size, dim in zip(inputs[tensor.name].shape, tensor.shape, strict=False):
                 if not isinstance(dim, int):

@@ -62,7 +62,7 @@ class _TorchLater:
 
 
 def _offer_torch_later(tvm_ffi: Any) -> None:
-    """Repairs the places where `tvm_ffi` noted that there is no torch."""
+    """Repairs the places where `tvm_ffi` recorded that torch is missing."""
     core, stream = tvm_ffi.core, tvm_ffi.stream
 
     def data_type(torch_dtype: object) -> Any:

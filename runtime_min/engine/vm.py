@@ -62,12 +62,12 @@ Instrument = Callable[..., int]
 def load_tvm(files: BundleFiles, manifest: Manifest) -> Any:
     """Returns the module `tvm_ffi` after making sure that the TVM runtime is in the process.
 
-    The bundle's own runtime is loaded unless there already is one, and stays.
+    The bundle's own runtime is loaded unless the process already has one, and stays loaded.
 
     Raises:
         TvmMissingError: apache-tvm-ffi is not installed, or neither the bundle nor the process has a runtime.
-        TvmVersionError: it, or a runtime that is already loaded, does not fit the bundle.
-        LibraryLoadError: the runtime cannot be loaded, or the file is something else.
+        TvmVersionError: apache-tvm-ffi, or a runtime that is already loaded, does not fit the bundle.
+        LibraryLoadError: the runtime cannot be loaded, or the file is not TVM's runtime.
     """
     global _runtime
     library, versions = manifest.runtime_library, manifest.versions
@@ -118,8 +118,8 @@ def load_runtime(files: BundleFiles, library: str, *foreign: bytes) -> None:
 def _read_library(files: BundleFiles, library: str, *foreign: bytes) -> bytes:
     """Returns a library that has none of the names `foreign`.
 
-    Manifests may name files of one kind in place of another, and what they loaded could not be undone: a
-    second runtime in one process ends it.
+    A manifest may name a file of another kind, and loading that could not be undone: a second runtime ends
+    the process.
     """
     content = files.read(library)
     if any(name in content for name in foreign):
@@ -175,7 +175,7 @@ def aligned(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def aligned_memory(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Returns an array at a multiple of `ALIGNMENT` that is not filled yet."""
+    """Returns an uninitialised array at a multiple of `ALIGNMENT`."""
     size = math.prod(shape) * dtype.itemsize
     memory = np.empty(size + ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % ALIGNMENT
@@ -195,7 +195,7 @@ def load_function(
     Args:
         tvm_ffi: the module.
         files: files of the bundle.
-        library: path of the file; it leaves the process with the last reference to the function.
+        library: path of the file; it is unloaded with the last reference to the function.
         name: name of the function.
         device_types: DLPack's number of the device on which it computes, and after it the CPU's, which
             computes shapes.
@@ -207,7 +207,7 @@ def load_function(
     """
     try:
         with library_file(library, [_read_library(files, library, _IN_DEVICE_RUNTIMES)]) as path:
-            # tvm_ffi.load_module goes by the path's suffix, and keeps what it has loaded for ever.
+            # tvm_ffi.load_module chooses a loader by the path's suffix, and keeps libraries for ever.
             module = tvm_ffi.get_global_func(_LOADER)(path, "so")
         machine = module["vm_load_executable"]()
         devices = [(device_type, 0, _POOLED_ALLOCATOR) for device_type in device_types]
@@ -278,7 +278,7 @@ class Worker:
             leave_thread(self._thread)
 
     def __del__(self) -> None:
-        # Nobody can be calling; what TVM's allocator keeps, the next bundle uses.
+        # No call can be running. The next bundle uses the memory that TVM's allocator keeps.
         if not getattr(self, "_closed", True):
             leave_thread(self._thread)
 
@@ -286,13 +286,13 @@ class Worker:
 def _make_pool(tvm_ffi: Any, threads: int, cores: Sequence[int]) -> None:
     """Makes the calling thread's TVM pool with exactly `threads` threads, free to run on all `cores`."""
     configure = tvm_ffi.get_global_func("runtime.config_threadpool")
-    # The first call makes the pool, as large as the list is long; the second opens all cores to it.
+    # The first call makes a pool as large as the list; the second lets it run on all cores.
     configure(_SHARE_ALL_CORES, threads, [str(core) for core in islice(cycle(cores), threads)])
     configure(_SHARE_ALL_CORES, threads, [str(core) for core in cores])
 
 
 def _check_tvm_ffi(found: str, built: str) -> None:
-    """Accepts releases of the same minor version from `built` on: later ones read what earlier ones made."""
+    """Accepts releases of the same minor version from `built` on: they run code that `built` compiled."""
     found_numbers, built_numbers = _release(found), _release(built)
     if found_numbers[:2] != built_numbers[:2] or found_numbers < built_numbers:
         minor = ".".join(map(str, built_numbers[:2]))
