@@ -1,9 +1,9 @@
 """``make bench``: compares a bundle with other engines and writes docs/bench.*.
 
 Without a bundle, the synthetic checkpoint is exported in each precision with the default buckets: an older
-bundle would show the speed of older kernels. The default precision is exported without the cache, which is
-timed; its bundle stays as bundles/demo if there is none. Documents beside the report, and README.md above it,
-get the tables that they quote.
+bundle would show the speed of older kernels. The default precision is exported without the cache, and this
+export is timed; its bundle stays as bundles/demo if there is none. The tables that README.md and documents
+beside the report quote are replaced there.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Idleness:
 def interleave(
     engines: Mapping[str, Speaking], phonemes: str, rounds: int, idleness: Idleness, repetitions: int = 1
 ) -> dict[str, list[Spoken]]:
-    """Makes every engine speak in each round, in rotated order, until it has spoken `ENOUGH`.
+    """Makes every engine speak in each round, in rotated order, until it has spoken for `ENOUGH` seconds.
 
     Args:
         engines: the loaded engines by name, which have spoken before.

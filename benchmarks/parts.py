@@ -69,7 +69,7 @@ class Call:
         return counted.flop or counted.bytes
 
     def share(self, threads: int) -> float:
-        """Returns the part of the work that the busiest thread has; loops are taken for equal ones."""
+        """Returns the part of the work that the busiest thread has; all its loops count as equal work."""
         if not self.parts:
             return 1.0
         return sum(-(-parts // threads) / parts for parts in self.parts) / len(self.parts)
@@ -123,7 +123,7 @@ def parallel_parts(function: Any, shapes: Sequence[Shape | int]) -> tuple[int, .
         elif isinstance(node, tirx.Bind):
             values.known[node.var] = values(node.value)
         elif hasattr(node, "body"):
-            # A serial loop makes no plan, so the parts are the same in each of its turns.
+            # A serial loop makes no plan, so the parts are the same in each of its iterations.
             values.known[getattr(node, "loop_var", None)] = 0
             visit(node.body)
 

@@ -43,8 +43,8 @@ def multiply_adds(accumulators: int, lanes: int, jobs: int, steps: int) -> Any:
 def multiply_add_rate(level_name: str, threads: int) -> float:
     """Returns the GFLOP/s of this machine with the instructions of a CPU level.
 
-    It is the best of several runs of loops of nothing but fused multiply-adds on registers. It is to run in a
-    process of its own, because it needs TVM's compiler.
+    It is the best of several runs of loops of nothing but fused multiply-adds on registers. Call it in a
+    separate process, because it needs TVM's compiler.
     """
     import numpy as np
     import tvm

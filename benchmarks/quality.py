@@ -1,4 +1,4 @@
-"""How far the speech of each engine is from PyTorch's."""
+"""The distance of each engine's speech from PyTorch's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from runtime_min.model.distances import log_mel_distance
 
 
 class Heard(NamedTuple):
-    """An utterance as each engine spoke it, with noise of its own."""
+    """An utterance as each engine spoke it, each time with other noise."""
 
     reference: Piece
     """PyTorch's."""

@@ -39,7 +39,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class Quality:
-    """How far an engine's speech is from PyTorch's, mean over the utterances."""
+    """The distance of an engine's speech from PyTorch's, mean over the utterances."""
 
     engine: str
     moved: float
@@ -50,7 +50,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What an app ships, and what a second process that has spoken on the same files takes."""
+    """The size of what an app ships, and the memory of a second process on the same files."""
 
     engine: str
     bytes: int

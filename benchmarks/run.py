@@ -162,7 +162,7 @@ def _memory(
 
 
 def _bytes(engine: AnyEngine) -> tuple[int, int | None]:
-    """Returns the sizes of the files of an engine's model and of its libraries; None if it needs Python's."""
+    """Returns the sizes of the files of an engine's model and of its libraries; None for Python's."""
     if isinstance(engine, NativeProgram):
         return engine.model_bytes, engine.library_bytes
     if isinstance(engine, Competitor):

@@ -68,14 +68,14 @@ def _goal_row(goal: Goal) -> tuple[str, ...]:
 
 
 def _side_by_side(comparison: Comparison) -> Iterator[FigureTable]:
-    """Yields what an app and its users get of each engine, those in C apart."""
+    """Yields a table of size, time, memory and quality by engine, and one for the engines in C."""
     in_c = [each.engine for each in comparison.footprints if each.library_bytes is not None]
     others = [each.engine for each in comparison.footprints if each.library_bytes is None]
     for title, engines, note in (("Side by side", others, _NOTE), (_IN_C, [BUNDLE, *in_c], _NOTE_IN_C)):
         rows = (
             (figure, *(values.get(name, "–") for name in engines))
             for figure, values in _figures(comparison)
-            # PyTorch has no library of its own, and in C nobody gives durations.
+            # Engines in Python have no library of their own, and programs in C give no durations.
             if engines[-1] in values
         )
         head = ("figure", *(comparison.names[name] for name in engines))

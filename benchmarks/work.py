@@ -3,7 +3,7 @@
 A multiply-add is two operations, an elementary function is one. Convolutions, matrix products, attention and
 the recurrence are counted as torch's FlopCounter counts them: products and their sums, nothing for bias,
 activation and residual, and a convolution as the direct one, however the kernel computes it. Output channels
-that fill up a block count. Every family must be in `_COUNTS`: what is not is reported as not counted.
+that fill up a block count. A family that is not in `_COUNTS` is reported as not counted.
 """
 
 from __future__ import annotations

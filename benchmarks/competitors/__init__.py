@@ -18,7 +18,7 @@ from exporter.bench.engine import Samples, Speak
 
 @dataclass(frozen=True)
 class Competitor:
-    """An engine of others, with the weights and the voice of a bundle."""
+    """An engine of another project, with the weights and the voice of a bundle."""
 
     name: str
     module: str

@@ -20,7 +20,7 @@ def load(competitor: Competitor) -> Speak:
         np.savez(file, allow_pickle=False, **{competitor.voice: competitor.voice_rows()})
         file.flush()
         client = Kokoro.from_session(session(competitor), file.name, vocab_config=competitor.config)
-        client.voices = dict(client.voices)  # read before the file goes
+        client.voices = dict(client.voices)  # read before the file is removed
 
     def stream(phonemes: str) -> Iterator[Piece]:
         pieces = client.create_stream(phonemes, competitor.voice, is_phonemes=True)

@@ -1,7 +1,7 @@
 """kokoro's own ONNX export: `KModelForONNX` without complex numbers, opset 17, any number of tokens.
 
-The settings are those of kokoro's examples/export.py; kokoro is exported by torch's TorchScript exporter. The
-int8 file is made of it by ONNX Runtime's dynamic quantisation, as the ones that kokoro-onnx offers are.
+The settings are those of kokoro's examples/export.py; kokoro is exported by torch's TorchScript exporter.
+ONNX Runtime's dynamic quantisation turns this file into the int8 file, as in kokoro-onnx's own int8 file.
 """
 
 from __future__ import annotations

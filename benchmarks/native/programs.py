@@ -63,7 +63,7 @@ def sherpa(
 
 
 def write_model(onnx: Path, voice: tuple[int, int], output: Path) -> None:
-    """Writes an ONNX file with the facts that sherpa-onnx asks of it, and with a speed of float32."""
+    """Writes an ONNX file with the metadata that sherpa-onnx requires, and with a speed of float32."""
     import onnx as onnx_format
 
     model = onnx_format.load(onnx)

@@ -116,6 +116,6 @@ def speak(phonemes: str) -> Spoken:
 
 
 def voiced(phonemes: str) -> Piece:
-    """Returns the whole audio of the engine of this process."""
+    """Speaks with the engine of this process, and returns the whole audio."""
     samples, durations = zip(*_speak[0](phonemes), strict=True)
     return Piece(np.concatenate(samples), np.concatenate(durations))

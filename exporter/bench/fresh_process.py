@@ -24,8 +24,8 @@ from exporter.errors import ExportError
 P = ParamSpec("P")
 R = TypeVar("R")
 _ROOT = str(Path(__file__).parents[2])
-# All engines run as their makers ship them, whatever the environment of the benchmark has: with a choice of
-# threads of their own, and from compiled sources.
+# All engines run with their makers' settings, whatever the environment of the benchmark is: they choose their
+# own threads, and Python may store compiled sources.
 _SETTINGS = (
     "PYTHONDONTWRITEBYTECODE",
     *("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "OMP_PROC_BIND", "GOMP_SPINCOUNT", "KMP_BLOCKTIME"),

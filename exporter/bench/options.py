@@ -48,7 +48,7 @@ class Options:
         return text_of(_LONG_TEXT, self.manifest.vocabulary)
 
     def headline(self) -> int:
-        """Returns the length for what is measured at one length only."""
+        """Returns the length of the figures that are measured at one length only."""
         return HEADLINE if HEADLINE in self.tokens else self.tokens[0]
 
 
@@ -60,7 +60,7 @@ def check_bundle(path: Path, level: str | None) -> tuple[Manifest, str]:
         level: the wanted CPU level; None for the best of this machine.
 
     Raises:
-        BundleError: it is no bundle.
+        BundleError: the directory is no bundle.
         MachineError: it is for another machine.
         MissingStagesError: it is a partial bundle.
     """

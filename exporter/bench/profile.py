@@ -30,7 +30,7 @@ RUNTIME = "TVM's virtual machine"
 
 @dataclass
 class Watch:
-    """Stops the time of each kernel of one run of a stage."""
+    """Measures the time of each kernel in one run of a stage."""
 
     calls: list[Call] | None = None
     """List to which the calls are appended; None if they are only timed."""
@@ -42,7 +42,7 @@ class Watch:
     _started: float = 0.0
 
     def __call__(self, function: Any, name: str, before: bool, result: Any, *arguments: Any) -> int:
-        """Reads the clock as close to a kernel as possible, called by TVM before and after it."""
+        """Reads the clock as close to a kernel as possible; TVM calls this before and after the kernel."""
         if not before:
             self.last = time.perf_counter()
             self.seconds.append(self.last - self._started)
@@ -97,7 +97,7 @@ def by_kernel(stage: str, calls: Sequence[Call], seconds: Sequence[float]) -> tu
 
 
 def family_of(name: str) -> str:
-    """Returns the family of what a library calls."""
+    """Returns the family of a kernel or of a function of TVM that a library calls."""
     return RUNTIME if name.startswith("vm.builtin.") or name == "shape_func" else family(name)
 
 

@@ -29,7 +29,7 @@ class UnwritableReportError(ExportError):
 
 
 def all_facts(benchmark: Benchmark, others: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Returns the facts of a benchmark, `others`, and the load by other processes with a warning."""
+    """Returns the facts of a benchmark, `others`, and the load by other processes, if high with a warning."""
     busy = f"{benchmark.busy_before:.2f} cores before and {benchmark.busy_after:.2f} after the measurement"
     if max(benchmark.busy_before, benchmark.busy_after) > _BUSY:
         busy += ": THE MACHINE WAS BUSY, AND THE TIMINGS MEAN LITTLE"
@@ -37,7 +37,7 @@ def all_facts(benchmark: Benchmark, others: Mapping[str, str] | None = None) -> 
 
 
 def as_content(benchmark: Benchmark) -> dict[str, Any]:
-    """Returns the figures, with the statistics of each timing, as JSON holds them."""
+    """Returns the figures, with the statistics of each timing, as values of JSON."""
     content: dict[str, Any] = {"format": _FORMAT, **asdict(benchmark)}
     for entry, timing in zip(content["timings"], benchmark.timings, strict=True):
         entry |= {"median": timing.median, "rate": timing.rate, "best_rate": timing.best_rate}
@@ -73,7 +73,7 @@ def as_terminal(facts: Mapping[str, str], tables: Iterable[FigureTable], width: 
 
 
 def soak_content(soak: Soak) -> dict[str, Any]:
-    """Returns the figures of a soak test as JSON holds them."""
+    """Returns the figures of a soak test as values of JSON."""
     return {"format": _FORMAT, **asdict(soak), "growth": soak.growth, "flat": soak.flat}
 
 

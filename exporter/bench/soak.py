@@ -71,14 +71,14 @@ def soak(
     vocabulary: Collection[str],
     step: Callable[[str], None],
 ) -> Soak:
-    """Speaks, and looks at the memory about twenty times.
+    """Speaks, and reads the resident memory about twenty times.
 
     Args:
         process: a process of the bundle.
         utterances: number of utterances, 2 or more.
         lengths: least and greatest number of tokens.
         vocabulary: the model's phonemes.
-        step: takes a line about every look at the memory.
+        step: takes a line about each reading.
 
     Raises:
         EngineError: the engine failed.

@@ -25,7 +25,7 @@ _MARKS = (",", ".", ".", ",", ".", "?", ".")
 
 
 def text_of(characters: int, vocabulary: Collection[str]) -> str:
-    """Returns sentences and clauses of exactly so many phonemes, their marks and spaces counted.
+    """Returns sentences and clauses of exactly `characters` phonemes, marks and spaces included.
 
     Raises:
         NothingToSayError: as in `phonemes_of`.

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 def main(descriptor: int) -> None:
     """Calls functions and answers ``(result, error, exit code)`` until the other end closes.
 
-    An error is its message if it is one of the project's own, which have an exit code, else its traceback.
+    Of the project's own errors, which have an exit code, it answers the message; of others the traceback.
     """
     connection = Connection(descriptor)
     while connection.poll(None):
