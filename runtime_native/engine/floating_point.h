@@ -6,7 +6,7 @@
 namespace kokoro {
 
 // Rounds to nearest and keeps subnormal numbers, whatever the app has set, until the end of the scope. A thread that
-// is started within it does so for ever.
+// is started within the scope keeps this mode.
 class FloatingPointMode {
 public:
     FloatingPointMode() {

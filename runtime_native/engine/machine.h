@@ -28,7 +28,7 @@ void check_target(const Target &target, const Machine &machine);
 CpuLevel choose_level(const std::vector<CpuLevel> &levels, const std::set<std::string> &features,
                       const std::optional<std::string> &forced);
 
-// Makes sure that this process may map what a bundle takes: TVM ends the process if it may not. Throws
+// Makes sure that this process may map a bundle's memory: TVM ends the process if it may not. Throws
 // RESOURCE_ERROR.
 void check_memory(int64_t parameters, int threads);
 

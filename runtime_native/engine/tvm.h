@@ -1,4 +1,4 @@
-// tvm-ffi's C interface as owning C++ values. What goes wrong in TVM is thrown as TvmError.
+// tvm-ffi's C interface as owning C++ values. Errors of TVM are thrown as TvmError.
 #pragma once
 
 #include <tvm/ffi/c_api.h>
@@ -31,13 +31,13 @@ public:
     const TVMFFIAny &view() const { return value_; }
     bool is_function() const { return value_.type_index == kTVMFFIFunction; }
 
-    // Calls a function. Arguments are only looked at.
+    // Calls a function, which borrows its arguments.
     Any operator()(const std::vector<TVMFFIAny> &arguments) const;
     // Returns a function of a module. Throws TvmError if it lacks it.
     Any member(const std::string &name) const;
     // Returns a tensor. Throws TvmError if the value is none.
     const DLTensor &tensor() const;
-    // Returns the elements of an array. Throws TvmError if it has not so many.
+    // Returns the elements of an array. Throws TvmError if their number is another one.
     std::vector<const DLTensor *> tensors(size_t count) const;
 
 private:

@@ -22,7 +22,7 @@ public:
     // Returns the manifest's bytes, and of a file that is too large its beginning. Throws bundle errors.
     std::string read_manifest() const;
 
-    // Takes the manifest's list of files, which all that follows goes by.
+    // Takes the manifest's list of files, on which all later calls rely.
     void expect(const Manifest &manifest);
 
     // Compares every listed file's kind, size and SHA-256 on several threads. The files `hold` stay in memory until
@@ -43,7 +43,7 @@ public:
     // Returns true if the path leads to another directory than when this one was opened.
     bool replaced() const;
 
-    // Closes the directory; what is read from now on is found by its path.
+    // Closes the directory; files are found by its path from now on.
     void release_directory();
 
     // Returns the path of a file for messages.

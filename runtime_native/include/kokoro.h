@@ -111,7 +111,7 @@ typedef struct kokoro_bundle kokoro_bundle;
 
 typedef struct kokoro_options {
     size_t size; /* sizeof(kokoro_options) */
-    int threads; /* that compute; 0: TVM_NUM_THREADS, or else all cores of this process */
+    int threads; /* number of threads; 0: TVM_NUM_THREADS, or else all cores of this process */
     int skip_verify; /* not 0: compare libraries and voices as they are read, and nothing else */
     const char *level; /* the only CPU level to use; NULL: the best of this processor */
     const char *manifest_sha256; /* digest that the manifest must have: pins this very bundle */
@@ -123,7 +123,7 @@ KOKORO_API kokoro_error kokoro_load(const char *directory, const kokoro_options 
 KOKORO_API void kokoro_free(kokoro_bundle *bundle);
 
 KOKORO_API const char *kokoro_model_name(const kokoro_bundle *bundle);
-/* Returns 1 if the weights are random and the bundle babbles, which an app shows to its user. */
+/* Returns 1 if the weights are random and the bundle babbles; an app then tells its user. */
 KOKORO_API int kokoro_is_synthetic(const kokoro_bundle *bundle);
 /* Returns the CPU level in use. */
 KOKORO_API const char *kokoro_level(const kokoro_bundle *bundle);
@@ -139,7 +139,7 @@ typedef struct kokoro_request {
     size_t size; /* sizeof(kokoro_request) */
     const char *input; /* phonemes of any length, or text */
     const char *voice; /* a name, or a blend such as "af_heart*0.7+am_adam*0.3"; NULL: "af_heart" */
-    double speed; /* 0.25 to 4; 0 stands for 1 */
+    double speed; /* 0.25 to 4; 0 means 1 */
     uint64_t seed; /* of the noise in unvoiced sounds; equal seeds give equal samples */
     int text; /* not 0: the input is text in English, Spanish or Italian */
     int ssml; /* not 0: the input is an SSML document */
@@ -175,7 +175,7 @@ typedef struct kokoro_audio {
  * kokoro_cancel and functions that only read the bundle. */
 typedef int (*kokoro_callback)(const kokoro_audio *piece, void *user);
 
-/* Refuses what kokoro_synthesize would refuse before it computes. */
+/* Returns the error that kokoro_synthesize would return before it computes. */
 KOKORO_API kokoro_error kokoro_check(kokoro_bundle *bundle, const kokoro_request *request);
 /* Speaks the whole input. */
 KOKORO_API kokoro_error kokoro_synthesize(kokoro_bundle *bundle, const kokoro_request *request, kokoro_audio **audio);

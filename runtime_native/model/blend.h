@@ -13,7 +13,7 @@ namespace kokoro {
 // Returns the weight of each voice in a blend such as "af_heart*0.7+am_adam*0.3", in sum 1. Throws BLEND_ERROR.
 std::vector<std::pair<std::string, double>> parse_blend(const std::string &blend);
 
-// What styles are made of.
+// The data from which styles are computed.
 struct Voices {
     std::vector<std::string> names;
     size_t columns;

@@ -1,4 +1,4 @@
-// What the model takes at once, and what it gives.
+// The input of the model for one utterance, and its output.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct Style {
     std::vector<float> prosody;
 };
 
-// Checked input that the model takes at once.
+// Checked input of one utterance.
 struct Utterance {
     std::u32string phonemes;
     Style style;

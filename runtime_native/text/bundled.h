@@ -34,8 +34,8 @@ public:
         : extensions_(extensions), listed_(std::move(listed)), read_(std::move(read)) {}
 
     // Returns the parts of a request for a text. A long text comes in parts, so that its beginning can be
-    // spoken before its end is read. What is wrong with a later segment is told before all. The parts must
-    // not outlive this object. Throws VOICE_LANGUAGE_ERROR, NO_TEXT_ERROR, LANGUAGE_ERROR, errors of the
+    // spoken before its end is read. An error in a later segment is thrown before the first part. The parts
+    // must not outlive this object. Throws VOICE_LANGUAGE_ERROR, NO_TEXT_ERROR, LANGUAGE_ERROR, errors of the
     // input and of the bundle.
     NextRequest parts(const TextInput &input, const Request &request, const Capabilities &capabilities);
 

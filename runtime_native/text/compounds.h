@@ -24,8 +24,8 @@ std::vector<Part> parts_of(View text, View tag, const Phonemes &spoken);
 // Returns the context before a word, from its phonemes and the context after it.
 Context following(View phonemes, View text, const Context &context);
 
-// Returns the phonemes of each part, and the context before the first. From the right, the most parts are
-// taken that are one word.
+// Returns the phonemes of each part, and the context before the first. From the right, as many parts as
+// possible are read as one word.
 std::pair<std::vector<Phonemes>, Context> compound(const std::vector<Part> &parts, Context context,
                                                    Pronunciation &pronunciation, const SpeakPart &other);
 

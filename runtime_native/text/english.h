@@ -40,7 +40,7 @@ private:
     // What holds for places of the text that is being read.
     struct Places {
         std::vector<const Control *> controls;  // the control that each lies in, or null
-        std::vector<bool> in_run;               // it lies in what is too long for a word or an address
+        std::vector<bool> in_run;               // it lies in a run that is too long for a word or an address
     };
     using Tokens = std::vector<Token>;
     using Group = std::pair<size_t, size_t>;  // the tokens of a word: the first, and the one after the last

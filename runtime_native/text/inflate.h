@@ -6,7 +6,7 @@
 
 namespace kokoro::text {
 
-// Returns what a stream has, or nothing if it is damaged, cut off or larger than `most` bytes.
+// Returns the content of a stream, or nothing if it is damaged, cut off or larger than `most` bytes.
 // `used`, if given, receives the number of its bytes.
 bool inflate(std::string_view stream, size_t most, std::string &content, size_t *used = nullptr);
 

@@ -49,7 +49,7 @@ private:
     Text phonemes_;
     std::vector<std::string_view> first_words_;
     std::vector<uint32_t> ends_;
-    // Bounded, for texts of ever new words.
+    // Bounded, because a text may have ever new words.
     std::unordered_map<size_t, Block> blocks_;
     std::unordered_map<std::string, std::optional<Entry>> found_;
 };

@@ -14,7 +14,7 @@ namespace kokoro::text {
 
 class Pattern;
 
-// A match of a pattern in a text, which both must outlive it.
+// A match of a pattern in a text; both must outlive the match.
 class Match {
 public:
     View text() const { return text_; }
@@ -87,7 +87,7 @@ struct Step {
     uint32_t least = 0, most = 0;
 };
 
-// What `compile_pattern` makes of a pattern.
+// A compiled pattern.
 struct Program {
     std::vector<Step> steps;
     std::vector<Letters> sets;
@@ -100,8 +100,7 @@ class Pattern {
 public:
     explicit Pattern(std::string_view written);
 
-    // Each of these takes the part of a text that ends at `end` for all of it, but sees what lies before
-    // `start`.
+    // Each of these treats a text as if it ended at `end`, but sees the characters before `start`.
     bool match(View text, size_t start, size_t end, Match &found) const {
         return match_from(text, start, end, false, found);
     }

@@ -1,4 +1,4 @@
-// What Python's `str` does with texts, and tables of words.
+// Functions of Python's `str`, and tables of words.
 #pragma once
 
 #include <map>

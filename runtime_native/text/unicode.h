@@ -1,4 +1,4 @@
-// What Python knows of characters, from tables that `exporter/native/unicode_tables.py` makes of its own.
+// Python's data on characters, from tables that `exporter/native/unicode_tables.py` makes of its own.
 #pragma once
 
 #include <string>

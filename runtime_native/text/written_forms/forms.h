@@ -1,5 +1,5 @@
-// What is said for each written form: a function of its match, and of the dialect. None if it is none after
-// all.
+// The words for each written form, as a function of its match and of the dialect. None if the match is no
+// written form.
 #pragma once
 
 #include <optional>

@@ -5,7 +5,7 @@
 
 namespace kokoro::text {
 
-// Returns the name of one of a unit, empty if there is no such unit.
+// Returns a unit's singular, empty if there is no such unit.
 Text unit_name(View written);
 // Returns a unit's plural: "square feet", "degrees Celsius", "miles per hour".
 Text several(View unit);

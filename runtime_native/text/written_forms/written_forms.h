@@ -7,7 +7,7 @@
 
 namespace kokoro::text {
 
-// A part of a text, and what is said for it: words with single spaces between; a single capital letter is the
+// A part of a text, and the words for it, with single spaces between; a single capital letter is the
 // name of the letter.
 struct WrittenForm {
     size_t start, end;
