@@ -26,7 +26,7 @@ class Goal:
     values: Mapping[str, float]
     """Figure of each engine that was measured."""
     written: Format
-    """Writes a value."""
+    """Returns a value as text."""
     at_least: float
     goal: float
     peer: str | None = None

@@ -18,9 +18,9 @@ class Heard(NamedTuple):
     """An utterance as each engine spoke it, each time with other noise."""
 
     reference: Piece
-    """PyTorch's."""
+    """The speech of PyTorch."""
     spoken: Mapping[str, Piece]
-    """That of every engine, PyTorch's second one among them."""
+    """The speech of every engine, a second one of PyTorch among them."""
 
 
 def quality(utterances: Sequence[Heard]) -> tuple[Quality, ...]:

@@ -60,7 +60,7 @@ class Footprint:
     resident: int
     """Resident bytes of the second process."""
     second_process: int
-    """Those of them that it does not share."""
+    """The resident bytes that it does not share."""
 
 
 @dataclass(frozen=True, kw_only=True)

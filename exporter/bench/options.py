@@ -16,7 +16,7 @@ from runtime_min.format.verify import read_manifest
 HEADLINE, LONGEST = 62, 450
 """The lengths at which memory and cold starts are measured, if they are among the lengths."""
 _LONG_TEXT = 3_000
-"""Phonemes."""
+"""Phonemes of the text that is spoken piece by piece."""
 
 
 class LengthError(ExportError):

@@ -31,7 +31,7 @@ MOST_STREAMS = 3
 STREAM_WARM_UP = 600
 """Phonemes of the long text that are spoken before it is timed."""
 _LOOK_SECONDS = 2.0
-"""Duration of each look at the load of the machine."""
+"""Duration of each measurement of the machine's load."""
 
 
 def run(options: Options, step: Step) -> Benchmark:

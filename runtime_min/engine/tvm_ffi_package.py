@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import ResourceError, TvmMissingError
 
 _SHORTAGES = ("failed to map segment", "annot allocate memory", "Too many open files")
-"""Parts of what glibc says if it cannot load a library that is there."""
+"""Parts of glibc's messages about a library that exists and cannot be loaded."""
 
 
 def import_tvm_ffi() -> Any:
