@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
-from itertools import count
 from pathlib import Path
 
 from ..errors import ForbiddenCodeError, ResourceError
@@ -21,7 +20,6 @@ _FORBIDDEN = ("Operation not permitted", "Permission denied", "Access is denied"
 """Parts of the loaders' messages about a library that may not be executed."""
 _NOT_MAPPED = "failed to map segment"
 """Part of glibc's message about that, and about too little memory."""
-_numbers = count(1)
 
 
 @contextmanager
@@ -61,7 +59,7 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
         with _shortage_named(path), os.fdopen(handle, "wb", closefd=False) as file:
             file.writelines(content)
         _seal(handle)
-        yield f"{_DESCRIPTORS}{_spelling(next(_numbers))}{handle}"
+        yield f"{_DESCRIPTORS}{_spelling(os.fstat(handle).st_ino)}{handle}"
     finally:
         os.close(handle)
 
@@ -132,6 +130,7 @@ def _seal(handle: int) -> None:
 def _spelling(number: int) -> str:
     """Returns a prefix that does not change the meaning of a path, another one for every number.
 
-    The loader takes a path that it has loaded before for the same library, and descriptors are reused.
+    The loader takes a path that it has loaded before for the same library, whoever loaded it, and descriptors
+    are reused. So each path is spelled by the inode of its file.
     """
-    return "".join("./" if bit == "1" else "/" for bit in f"{number:b}")
+    return "".join("./" if bit == "1" else "/" for bit in f"{number:b}"[::-1])

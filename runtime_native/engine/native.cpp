@@ -4,9 +4,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cstdint>
 #include <cstring>
 
 #include "../errors.h"
@@ -38,12 +39,13 @@ Descriptor make_memory(const std::string &name) {
     return memory;
 }
 
-// Returns a path to a file in memory that is another one each time. The loader takes a path that it has loaded before
-// for the same library, and descriptors are used again.
-std::string unused_path(const Descriptor &memory) {
-    static std::atomic<uint64_t> numbers{1};
+// Returns a path to a file in memory that no other library of this process has, whoever has loaded it: spelled by the
+// file's inode. The loader takes a path that it knows for the library that it knows, and descriptors are used again.
+std::string own_path(const Descriptor &memory, const std::string &name) {
+    struct stat found;
+    if (fstat(memory.number(), &found)) fail(name);
     std::string path = "/proc/self/fd/";
-    for (uint64_t number = numbers++; number; number >>= 1) path += number & 1 ? "./" : "/";
+    for (uint64_t bits = found.st_ino; bits; bits >>= 1) path += bits & 1 ? "./" : "/";
     return path + std::to_string(memory.number());
 }
 
@@ -58,7 +60,7 @@ LibraryFile::LibraryFile(const std::string &name, const std::string &content) {
         write_all(memory_.number(), content, name);
         int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
         if (fcntl(memory_.number(), F_ADD_SEALS, seals)) fail(name);
-        path_ = unused_path(memory_);
+        path_ = own_path(memory_, name);
         return;
     }
 #endif

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,27 @@ def test_a_bundle_serves_c_as_well(libraries: dict[str, Path], runtime_library: 
     library = NativeLibrary(bundle / "native" / "libkokoro.so")
     with library.loaded(bundle) as loaded:
         assert len(library.synthesize(loaded, "abc").samples)
+
+
+def test_copies_in_one_process_load_their_own_files(speaking_bundle: Path, tmp_path: Path) -> None:
+    """The loader takes a path that it has loaded for the same library, whoever has loaded it."""
+    copies = [tmp_path / name for name in ("one", "other")]
+    for copy in copies:
+        build_library(find_target("host"), copy)
+    one, other = map(NativeLibrary, copies)
+    before, descriptor = stages_in_memory(), os.open(os.devnull, os.O_RDONLY)
+    with one.loaded(speaking_bundle):
+        alone = stages_in_memory() - before
+        # In its place comes the file that a bundle keeps open, and so the others have the same numbers again.
+        os.close(descriptor)
+        with other.loaded(speaking_bundle):
+            assert len(stages_in_memory() - before) == 2 * len(alone) > 0
+
+
+def stages_in_memory() -> set[str]:
+    """Returns the inodes of the compiled stages that this process has mapped."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    return {line.split()[4] for line in lines if "/memfd:lib/" in line}
 
 
 def test_linking_again_gives_the_same_bytes_that_need_an_old_c_library_alone(tmp_path: Path) -> None:
