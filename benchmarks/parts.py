@@ -112,6 +112,14 @@ def parallel_parts(function: Any, shapes: Sequence[Shape | int]) -> tuple[int, .
     """
     values, found = _Values(bound(function, shapes)), []
 
+    def taken(node: Any) -> list[Any]:
+        try:
+            branch = node.then_case if values(node.condition) else node.else_case
+        except KeyError:
+            # A condition on samples, which decide no plan.
+            return []
+        return [] if branch is None else [branch]
+
     def visit(node: Any) -> None:
         if isinstance(node, tirx.SeqStmt):
             for each in node.seq:
@@ -122,6 +130,9 @@ def parallel_parts(function: Any, shapes: Sequence[Shape | int]) -> tuple[int, .
             values.known[_place(node.buffer, node.indices)] = values(node.value)
         elif isinstance(node, tirx.Bind):
             values.known[node.var] = values(node.value)
+        elif isinstance(node, tirx.IfThenElse):
+            for branch in taken(node):
+                visit(branch)
         elif hasattr(node, "body"):
             # A serial loop makes no plan, so the parts are the same in each of its iterations.
             values.known[getattr(node, "loop_var", None)] = 0

@@ -26,10 +26,16 @@ def planned(x: T.Buffer((1, 8, T.int64(4)), "float32")):
     for row in T.serial(8):
         for _ in T.parallel(T.min(plan[1], T.int64(3)) + row):
             x[0, 0, 0] = T.float32(2)
+    if plan[0] < T.int64(4):
+        for _ in T.parallel(6):
+            x[0, 0, 0] = T.float32(3)
+    else:
+        for _ in T.parallel(7):
+            x[0, 0, 0] = T.float32(4)
 
 
 def test_the_plan_of_a_kernel_is_followed_to_the_loops_that_are_parallel() -> None:
-    assert parallel_parts(planned, [(1, 8, 4)]) == (20, 3)
+    assert parallel_parts(planned, [(1, 8, 4)]) == (20, 3, 7)
 
 
 @pytest.mark.parametrize("length", [30, 7_000])

@@ -1,4 +1,4 @@
-"""How a direct or transforming convolution's job copies its input: activated, with zeros outside the signal.
+"""Copies of a convolution job's input, direct or transforming: activated, with zeros outside the signal.
 
 The zeros stand *after* the activation, as a convolution's padding does.
 """
@@ -15,13 +15,13 @@ COPY = 16
 
 
 def rows_of_time(spec: Convolution) -> Any:
-    """Returns a TIR macro that writes `steps` samples of each of `channels` channels, from two firsts on."""
+    """Returns a TIR macro that writes `steps` samples of `channels` channels, from the two given ones on."""
 
     @T.inline
     def fill(
         tile: Any, buffers: Any, first_channel: Any, channels: Any, first: Any, steps: Any, n: Any
     ) -> None:
-        # A chunk of all channels before the next one: which of its samples exist is computed once.
+        # A chunk is copied for all channels before the next one, so its ends are computed once.
         for chunk, row in T.grid(T.floordiv(steps + (COPY - 1), COPY), channels):
             time: T.let[T.int64] = first + chunk * COPY
             channel: T.let[T.int64] = first_channel + row

@@ -78,7 +78,7 @@ def store_affine(
 def _sum_lanes(vectors: Any) -> None:
     """Emits the sums of the lanes of 2 * `_LANES` vectors into their first lanes, in pairs.
 
-    One step is made for all vectors before the next one, so that none waits for the step before.
+    Each step is done for all vectors before the next one, so that no addition waits for the one before it.
     """
     half = _LANES // 2
     while half:

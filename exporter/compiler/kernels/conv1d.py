@@ -42,7 +42,7 @@ _GROUPS: dict[Width, int] = {"narrow": 1, "medium": 2, "wide": 8}
 
 
 def padded_channels(channels: int) -> int:
-    """Output channels after rounding up to whole blocks."""
+    """Returns the output channels, rounded up to whole blocks."""
     return -(-channels // CHANNEL_BLOCK) * CHANNEL_BLOCK
 
 
@@ -58,7 +58,7 @@ def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
 def pack_int8(numbers: Int8, scales: Half) -> tuple[Int8, Half]:
     """Packs what `int8_weights.quantise` returns, as [out/32, in, taps, 32] and [out/32, groups, 32]."""
     packed = pack_weight(numbers.astype(np.float32)).astype(np.int8)
-    # Channels that are only there to fill a block have zeros times 1.
+    # Channels that only fill a block have numbers of 0 and scales of 1.
     full = np.ones((padded_channels(len(scales)), scales.shape[1]), np.float16)
     full[: len(scales)] = scales
     return packed, np.ascontiguousarray(full.reshape(-1, CHANNEL_BLOCK, scales.shape[1]).transpose(0, 2, 1))

@@ -30,15 +30,15 @@ COLUMNS = 60
 BLOCKS = 2
 """Blocks of output channels of a job, if their number allows it."""
 FEWEST = 40
-"""Output steps from which on the transforms of weights are worth their time."""
+"""The fewest output steps for which transforms of weights save time."""
 _COLUMNS, _SPANS, _COLUMNS_OF_SPAN, _COLUMNS_HERE, _TILES = range(5)
 """Entries of a call's plan: columns, spans, columns of each span; columns and register tiles of this one."""
 
 
 def suits(spec: Convolution) -> bool:
-    """True if a convolution has few taps and the many channels of the decoder, and they are first.
+    """Returns True if a convolution has few taps, the many channels of the decoder, and channels first.
 
-    Those of F0 and N have at most 512. They stay direct, because transforms cost them 3 dB.
+    The layers of F0 and N have at most 512 channels. They stay direct, because transforms cost them 3 dB.
     """
     fewest, most = sorted((spec.in_channels, spec.out_channels))
     plain = spec.dilation == 1 and not spec.reads_channels_last
@@ -46,7 +46,7 @@ def suits(spec: Convolution) -> bool:
 
 
 class _Shape(NamedTuple):
-    """What the parts of a kernel share; `rows` are the columns of a register tile."""
+    """The values that the parts of a kernel share; `rows` are the columns of a register tile."""
 
     scheme: Scheme
     rows: int

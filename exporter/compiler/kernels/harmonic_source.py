@@ -1,7 +1,7 @@
 """The harmonic source of the generator: nine sines that follow F0, merged with noise into one signal.
 
-The generator feeds the raw angle of this signal's spectrum to convolutions, so its waveform is as good as
-chaotic in F0, and only a source that rounds as PyTorch does speaks as PyTorch does. Each step therefore
+The generator feeds the raw angle of this signal's spectrum to convolutions, so the waveform is nearly
+chaotic in F0, and only a source that rounds as PyTorch does gives PyTorch's speech. Each step therefore
 repeats a float32 rounding of `kokoro.istftnet.SineGen`, which runs at 24 kHz on F0 repeated 300 times, and
 interpolates down by 300 and up again:
 

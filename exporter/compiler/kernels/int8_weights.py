@@ -36,7 +36,7 @@ def quantise(weight: NDArray[np.float32]) -> tuple[Int8, Half]:
     # The caller looks for scales that are not finite.
     with np.errstate(over="ignore", invalid="ignore"):
         scales = (most / _GREATEST).astype(np.float16)
-        # The next one where that was rounded down, and never 0.
+        # The next greater float16 where rounding went down, and never 0.
         scales = np.where(scales * _GREATEST < most, np.nextafter(scales, np.float16(np.inf)), scales)
         scales = np.maximum(scales, np.finfo(np.float16).smallest_subnormal)
         numbers = np.rint(groups / scales[:, :, None].astype(np.float32)).astype(np.int8)
@@ -44,7 +44,7 @@ def quantise(weight: NDArray[np.float32]) -> tuple[Int8, Half]:
 
 
 def expand(numbers: Int8, scales: Half) -> NDArray[np.float32]:
-    """Returns the weight [out, in, taps] that `quantise` took apart, rounded and exact in float32."""
+    """Returns the rounded weight [out, in, taps] from the results of `quantise`, exact in float32."""
     _, channels, taps = numbers.shape
     each = np.repeat(scales.astype(np.float32), summed_together(taps), axis=1)[:, :channels, None]
     expanded: NDArray[np.float32] = numbers * each

@@ -31,8 +31,8 @@ COSINE = [round(math.cos(2 * math.pi * i / FFT_SIZE), 15) for i in range(FFT_SIZ
 SINE = [round(math.sin(2 * math.pi * i / FFT_SIZE), 15) for i in range(FFT_SIZE)]
 _MINUS_SINE = [-value for value in SINE]
 # torch.hann_window(20) to the bit, whose float32 rounding is not symmetric. The first frame of a reflected
-# signal is: the sign of its imaginary parts, so whether an angle is near +pi or -pi, comes from this
-# asymmetry alone.
+# signal is symmetric, so this asymmetry alone decides the sign of its imaginary parts, and whether an angle
+# is near +pi or -pi.
 HANN = [
     0.0, 0.02447172999382019, 0.09549149870872498, 0.20610737800598145, 0.34549152851104736,
     0.5, 0.6545085310935974, 0.7938926219940186, 0.9045084714889526, 0.9755282998085022,

@@ -40,7 +40,7 @@ class Tiles:
         return self.lanes * self.vectors
 
     def for_weights(self, dtype: str) -> "Tiles":
-        """Returns the tiles for weights of a type; if they are widened, of one vector and as many registers.
+        """Returns the tiles for weights of a type; for widened weights, of one vector and as many registers.
 
         A widened vector then serves twice as many multiplications. This needs AVX-512, which multiplies by a
         sample that it broadcasts from memory.

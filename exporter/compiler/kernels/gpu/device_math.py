@@ -17,7 +17,7 @@ __all__ = ["cos", "exp", "gelu_new", "leaky_relu", "sigmoid", "sin", "snake", "t
 
 _PI, _LN2 = two_floats(math.pi), two_floats(math.log(2.0))
 _LARGEST = 88.0
-"""Arguments of e**x are limited to 1 - 88..88, where the result is a normal number."""
+"""Arguments of e**x are limited to -87..88, where the result is a normal number."""
 
 
 def _polynomial(x: Expr, coefficients: Sequence[float]) -> Expr:
