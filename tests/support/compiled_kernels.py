@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ from tvm.tirx import PrimFunc
 from exporter import directories
 from exporter.compiler.link import link_library
 from exporter.compiler.targets import Target
+from tests.support.paths import PROVING
 
 _FRESH = tempfile.TemporaryDirectory(prefix="kernels-")
 
@@ -21,7 +21,7 @@ _FRESH = tempfile.TemporaryDirectory(prefix="kernels-")
 @cache
 def _place() -> Path:
     """Returns the directory of the libraries, which is empty at first for `make prove`."""
-    if "KOKORO_EXPORT_PROOF" in os.environ:
+    if PROVING:
         return Path(_FRESH.name)
     place = directories.cache() / "test-kernels"
     place.mkdir(parents=True, exist_ok=True)

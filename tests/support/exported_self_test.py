@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +16,10 @@ from exporter.model.checkpoint import load
 from exporter.model.voice_packs import load_voices
 from exporter.parity.make_self_test import make_self_test
 from runtime_min.format.verify import read_manifest
+from tests.support.paths import PROVING
 from tests.support.self_tested import rewrite
 
-ANSWERS = None if "KOKORO_EXPORT_PROOF" in os.environ else directories.answers()
+ANSWERS = None if PROVING else directories.answers()
 """Where kokoro's answers are kept."""
 
 
