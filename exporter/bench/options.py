@@ -60,7 +60,7 @@ def check_bundle(path: Path, level: str | None) -> tuple[Manifest, str]:
         level: the wanted CPU level; None for the best of this machine.
 
     Raises:
-        BundleError: the directory is no bundle.
+        BundleError: the directory contains no sound bundle.
         MachineError: it is for another machine.
         MissingStagesError: it is a partial bundle.
     """

@@ -1,6 +1,6 @@
 // Uses bundles as apps do, from many threads at once: ./many_threads BUNDLE ROUNDS THREADS TEXT...
 // Every round of a thread loads a bundle or shares one, speaks, streams, cancels and frees in a random order. A second
-// thread cancels at every moment of a speech. What is not an expected error ends the program with status 1.
+// thread cancels at many moments of a speech. An error that is not expected ends the program with status 1.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -51,7 +51,7 @@ kokoro_bundle *load(int threads) {
 
 struct Listener {
     kokoro_bundle *bundle;
-    int pieces, ends;  // after so many pieces the stream ends: 1: stopped, 2: cancelled
+    int pieces, ends;  // number of pieces before the end; 0: it goes on, 1: it is stopped, 2: it is cancelled
 };
 
 int listen(const kokoro_audio *piece, void *user) {
@@ -88,7 +88,7 @@ void speak(kokoro_bundle *bundle, Random &random) {
 }
 
 // Cancels a speech at moments spread over the time that it takes.
-void cancel_at_every_moment(kokoro_bundle *bundle, Random &random) {
+void cancel_at_many_moments(kokoro_bundle *bundle, Random &random) {
     using Clock = std::chrono::steady_clock;
     const Random same = random;
     const Clock::time_point start = Clock::now();
@@ -111,7 +111,7 @@ void live(int seed, int rounds, kokoro_bundle *shared) {
         kokoro_bundle *own = below(random, 3) ? nullptr : load(1 + below(random, 2));
         kokoro_bundle *bundle = own ? own : shared;
         kokoro_max_phonemes(bundle);
-        if (below(random, 10) == 0) cancel_at_every_moment(bundle, random);
+        if (below(random, 10) == 0) cancel_at_many_moments(bundle, random);
         for (int count = below(random, 6); count--;) speak(bundle, random);
         kokoro_free(own);
     }
