@@ -112,13 +112,12 @@ def parallel_parts(function: Any, shapes: Sequence[Shape | int]) -> tuple[int, .
     """
     values, found = _Values(bound(function, shapes)), []
 
-    def taken(node: Any) -> list[Any]:
+    def taken(node: Any) -> Any:
         try:
-            branch = node.then_case if values(node.condition) else node.else_case
+            return node.then_case if values(node.condition) else node.else_case
         except KeyError:
             # A condition on samples, which decide no plan.
-            return []
-        return [] if branch is None else [branch]
+            return None
 
     def visit(node: Any) -> None:
         if isinstance(node, tirx.SeqStmt):
@@ -131,8 +130,7 @@ def parallel_parts(function: Any, shapes: Sequence[Shape | int]) -> tuple[int, .
         elif isinstance(node, tirx.Bind):
             values.known[node.var] = values(node.value)
         elif isinstance(node, tirx.IfThenElse):
-            for branch in taken(node):
-                visit(branch)
+            visit(taken(node))
         elif hasattr(node, "body"):
             # A serial loop makes no plan, so the parts are the same in each of its iterations.
             values.known[getattr(node, "loop_var", None)] = 0

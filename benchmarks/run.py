@@ -12,7 +12,6 @@ from benchmarks.competitors import Competitor
 from benchmarks.engines import AnyEngine, AnyProcess, prepare, started
 from benchmarks.interleaved import TOKENS, Idleness, interleave
 from benchmarks.native.native_program import NativeProgram
-from benchmarks.native.programs import bundle_bytes
 from benchmarks.peak import multiply_add_rate
 from benchmarks.quality import Heard, quality
 from benchmarks.results import (
@@ -31,6 +30,7 @@ from exporter.bench.fresh_process import call_fresh
 from exporter.bench.options import LONGEST, Options
 from exporter.bench.results import ColdStart, PeakMemory, StreamTiming, Timing
 from exporter.bench.run import Step
+from runtime_min.format.verify import read_manifest
 
 _PACKAGES = ("apache-tvm", "torch", ONNXRUNTIME, KOKORO_ONNX, "sherpa-onnx-core", "kokoro", "numpy")
 
@@ -167,7 +167,7 @@ def _bytes(engine: AnyEngine) -> tuple[int, int | None]:
         return engine.model_bytes, engine.library_bytes
     if isinstance(engine, Competitor):
         return Path(engine.model).stat().st_size, None
-    return bundle_bytes(engine), None
+    return read_manifest(Path(engine.bundle)).content_bytes, None
 
 
 def _streams(options: Options, clients: Mapping[str, AnyEngine], step: Step) -> Iterator[StreamTiming]:

@@ -30,7 +30,7 @@ from exporter.compiler.kernels.tiles import Sizes, Table, Tiles, tiles_of
 from exporter.compiler.targets import CpuLevel, Target, UnknownCpuLevelError, choose_levels, find_target
 from exporter.errors import ExportError
 from exporter.export.jobs import worker_processes
-from runtime_min.engine.machine import Machine
+from runtime_min.engine.machine import Machine, levels_that_run
 from runtime_min.output.writer import write_file
 
 MARGIN = 0.02
@@ -125,7 +125,7 @@ def measurable_levels(target: Target, selection: str, machine: Machine) -> tuple
         UnknownCpuLevelError: a level has another name, or this machine does not run it.
     """
     levels = choose_levels(target, selection, machine)
-    able = tuple(level for level in levels if machine.features.issuperset(level.features))
+    able = tuple(levels_that_run(levels, machine.features))
     if not able or (able != levels and selection != "all"):
         lacking = ", ".join(level.name for level in levels if level not in able)
         raise UnknownCpuLevelError(

@@ -16,18 +16,13 @@ from exporter.native.build import HEADER, LIBRARY, build_library
 from runtime_min.format.verify import read_manifest
 
 
-def bundle_bytes(bundle: BundleEngine) -> int:
-    """Returns the size of all files of a bundle."""
-    return sum(entry.bytes for entry in read_manifest(Path(bundle.bundle)).files)
-
-
 def libkokoro(name: str, bundle: BundleEngine, directory: Path) -> NativeProgram:
     """Returns the program of a bundle in libkokoro, which is built in a directory."""
     library, program = directory / LIBRARY, directory / name
     build_library(find_target("host"), library)
     compile_program("kokoro.c", [HEADER.parent], library, program)
     arguments = (bundle.bundle, bundle.level, bundle.voice)
-    sizes = bundle_bytes(bundle), library.stat().st_size
+    sizes = read_manifest(Path(bundle.bundle)).content_bytes, library.stat().st_size
     return NativeProgram(name, str(program), arguments, bundle.threads, *sizes)
 
 

@@ -63,7 +63,7 @@ def add_voices(
                     f"{bundle / MANIFEST_NAME} was changed while voices were added, and none was: try again."
                 )
 
-        needed = sum(entry.bytes for entry in manifest.files) + sum(rows.nbytes for rows in voices.values())
+        needed = manifest.content_bytes + sum(rows.nbytes for rows in voices.values())
         needed += _HEADROOM
         with (
             replacing(

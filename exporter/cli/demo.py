@@ -39,7 +39,7 @@ def main() -> None:
     with wave.open(str(SPEECH)) as file:
         seconds = file.getnframes() / file.getframerate()
     manifest = read_manifest(BUNDLE)
-    size = decimal(sum(entry.bytes for entry in manifest.files))
+    size = decimal(manifest.content_bytes)
     print(f"\nexported   {BUNDLE}, {size}, in {exporting:.1f} s")
     print(f"spoke      {SPEECH}, {seconds:.2f} s of audio, in {speaking:.2f} s with start and verification")
     print(f"validated  {_validation(manifest)}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from exporter.errors import ExportError
-from runtime_min.engine.machine import Machine, this_machine
+from runtime_min.engine.machine import Machine, levels_that_run, this_machine
 from runtime_min.format.manifest import CpuLevel as ManifestLevel
 from runtime_min.format.manifest import Target as ManifestTarget
 
@@ -287,9 +287,9 @@ def choose_levels(target: Target, selection: str, machine: Machine) -> tuple[Cpu
         return target.levels
     known = ", ".join(level.name for level in target.levels)
     if selection == "host":
-        for level in target.levels:
-            if target.fits(machine) and machine.features.issuperset(level.features):
-                return (level,)
+        running = levels_that_run(target.levels, machine.features)
+        if target.fits(machine) and running:
+            return (running[0],)
         raise UnknownCpuLevelError(
             f"This machine runs no CPU level of {target.name} ({known}): name some of them with --cpu-level."
         )

@@ -9,6 +9,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from ..errors import CpuLevelError, PlatformError, UnknownProcessorError, UsageError
 from ..format.manifest import CpuLevel, Target
@@ -24,6 +25,8 @@ _STACK = 8 << 20
 """Bytes of a thread's stack, as most systems have it."""
 _WITH_AVX2_AND_FMA = frozenset({"abm", "bmi1", "bmi2", "cx16", "lahf_lm", "movbe", "xsave"})
 """Features of every processor with AVX2 and FMA; not every numpy lists them."""
+
+Level = TypeVar("Level", bound=CpuLevel)
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ def check_target(target: Target, machine: Machine) -> None:
         )
 
 
-def levels_that_run(levels: Sequence[CpuLevel], features: frozenset[str]) -> list[CpuLevel]:
+def levels_that_run(levels: Sequence[Level], features: frozenset[str]) -> list[Level]:
     """Returns the levels whose features the processor has, in their order."""
     return [level for level in levels if features.issuperset(level.features)]
 

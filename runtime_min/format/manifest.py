@@ -278,6 +278,11 @@ class Manifest:
         return min(found, key=STORED_SIZES.__getitem__, default="float32")
 
     @property
+    def content_bytes(self) -> int:
+        """Size of all listed files."""
+        return sum(entry.bytes for entry in self.files)
+
+    @property
     def source_apart(self) -> bool:
         """True if the harmonic source is a stage of its own."""
         return DEVICES_REQUIRED in self.requires

@@ -34,7 +34,7 @@ def unpack_archive(
     """
     with PackedBundle(archive) as packed:
         data, manifest = packed.manifest(checks)
-        needed = sum(entry.bytes for entry in manifest.files) + _HEADROOM
+        needed = manifest.content_bytes + _HEADROOM
         replaceable = check_replaceable if force else _check_free
         with staged(destination, needed, replaceable) as staging, write_errors(destination, needed):
             (staging / MANIFEST_NAME).write_bytes(data)

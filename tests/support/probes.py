@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.support.speaking import run_alone
 
-PROBES = """
+_PROBES = """
 import gc, os, sys, threading
 from runtime_min import Bundle, KokoroError
 
@@ -27,4 +27,4 @@ PATH = sys.argv[1]
 
 def run(bundle: Path, script: str, **changes: str) -> Any:
     """Returns the `result` of a script that has the functions above; `changes` are of its environment."""
-    return run_alone(bundle, PROBES + script, **changes)
+    return run_alone(bundle, _PROBES + script, **changes)
