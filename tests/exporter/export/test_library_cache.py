@@ -27,7 +27,7 @@ COMPILER = Path(exporter.__file__).parent / "compiler"
 # What the compiler may know of the runtime: what a job holds, and the machine, whose linker is in the key.
 FACTS = {
     "runtime_min.format.signatures": {"StageSignature", "TensorSignature", "offset_of"},
-    "runtime_min.engine.machine": {"Machine", "this_machine"},
+    "runtime_min.engine.machine": {"Machine", "levels_that_run", "this_machine"},
     "runtime_min.format.manifest": {"CpuLevel", "Target"},
 }
 
