@@ -133,7 +133,7 @@ def _cold_starts(
     tokens = options.headline()
     step(f"cold starts at {tokens} tokens")
     seconds: dict[str, list[float]] = {name: [] for name in engines}
-    for order in rotated(tuple(engines), min(alone.MOST_COLD_STARTS, options.rounds) + 1):
+    for order in rotated(tuple(engines), min(alone.MOST_COLD_STARTS, 2 * options.rounds) + 1):
         for name in order:
             seconds[name].append(time_cold_start(engines[name], options.phonemes(tokens), wav))
     for name, times in seconds.items():

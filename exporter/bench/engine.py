@@ -71,7 +71,11 @@ class BundleEngine:
     name: str = BUNDLE
 
     def load(self) -> Speak:
-        """Loads the bundle into this process."""
+        """Loads the bundle into this process, without a package that tvm_ffi imports where it finds it.
+
+        ONNX needs it, to which the bundle is compared; an app's environment lacks it. It takes 2 MiB.
+        """
+        sys.modules.setdefault("ml_dtypes", None)  # type: ignore[arg-type]
         from runtime_min import Bundle
 
         bundle = Bundle.load(self.bundle, threads=self.threads, level=self.level)
