@@ -1,5 +1,5 @@
 # make demo           hear something
-# make test           ruff, mypy and the tests: at most 25 minutes on 2 cores, with empty caches
+# make test           ruff, mypy and the tests: 20 to 26 minutes on 2 cores, with empty caches
 # make test-machines  the tests on emulated processors, systems and GPUs
 # make prove          all tests, with the full matrix of utterances
 # make fuzz           feed the readers what reaches new code, for a minute each
@@ -38,7 +38,7 @@ fuzz: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[fuzz]'
 	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS) --keep
 
-# Takes at most 25 minutes on two idle cores, and means nothing on a busy machine.
+# Takes an hour on two idle cores with empty caches, and means nothing on a busy machine.
 # Writes docs/bench.* and the tables that docs/speed.md and README.md quote.
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[bench]'

@@ -33,7 +33,7 @@ from exporter.compiler.targets import find_target
 from exporter.reference.files import reference_files
 from runtime_min.engine.machine import this_machine
 
-ROUNDS = 3
+ROUNDS = 7
 QUOTING = ("speed.md", "../README.md")
 """Documents that quote tables, from the directory of the report."""
 
