@@ -235,8 +235,7 @@ def _output_job(spec: Convolution, shape: _Shape, blocks: int) -> Any:
 
     @T.inline
     def run(buffers: Any, transformed: Any, first_block: Any, plan: Any, start: Any, length: Any) -> None:
-        # One channel more than there are: a stride of a power of two would map all products to one set.
-        factors = T.alloc_buffer((scheme.products, CHUNK + 1, CHANNEL_BLOCK), "float32", scope="global")
+        factors = T.alloc_buffer((scheme.products, CHUNK, CHANNEL_BLOCK), "float32", scope="global")
         products = T.alloc_buffer(
             (blocks, shape.tiles, scheme.products, shape.rows, CHANNEL_BLOCK), "float32", scope="global"
         )

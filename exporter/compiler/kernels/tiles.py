@@ -14,6 +14,8 @@ TABLE = Path(__file__).parents[1] / "data" / "tuning.json"
 
 CHANNEL_BLOCK = 32
 """Output channels that lie together in packed convolution weights; one packing serves every CPU level."""
+_WIDENED = 16
+"""Time steps of a register tile with one vector of widened weights."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,14 @@ class Tiles:
         return self.lanes * self.vectors
 
     def for_weights(self, dtype: str) -> "Tiles":
-        """Returns the tiles for weights of a type; for widened weights, of one vector and as many registers.
+        """Returns the tiles for weights of a type; for widened weights, of one vector and `_WIDENED` steps.
 
-        A widened vector then serves twice as many multiplications. This needs AVX-512, which multiplies by a
-        sample that it broadcasts from memory.
+        A widened vector then serves 16 multiplications. This needs AVX-512, which multiplies by a sample that
+        it broadcasts from memory, and whose 32 registers hold the sums and what is added to them.
         """
         if dtype == "float32" or self.lanes < 16:
             return self
-        return replace(self, vectors=1, steps=self.steps * self.vectors)
+        return replace(self, vectors=1, steps=_WIDENED)
 
     def sizes(self, kernel: str, **defaults: int) -> Sizes:
         """Returns the sizes of a kernel from the table, or `defaults` where the table has none."""
