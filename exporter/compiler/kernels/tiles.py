@@ -14,8 +14,6 @@ TABLE = Path(__file__).parents[1] / "data" / "tuning.json"
 
 CHANNEL_BLOCK = 32
 """Output channels that lie together in packed convolution weights; one packing serves every CPU level."""
-_WIDENED = 16
-"""Time steps of a register tile with one vector of widened weights."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,7 @@ class Tiles:
         channels: channels of a register tile with vectors along time.
         vectors: vectors of a register tile.
         steps: time steps of a register tile with vectors along channels, an even number.
+        widened_steps: the same for one vector of widened weights; None where `steps` serve them too.
         table: sizes of single kernels; they change no bit of a result.
     """
 
@@ -34,6 +33,7 @@ class Tiles:
     channels: int
     vectors: int
     steps: int
+    widened_steps: int | None = None
     table: Mapping[str, Sizes] = field(default_factory=dict, hash=False)
 
     @property
@@ -42,21 +42,21 @@ class Tiles:
         return self.lanes * self.vectors
 
     def for_weights(self, dtype: str) -> "Tiles":
-        """Returns the tiles for weights of a type; for widened weights, of one vector and `_WIDENED` steps.
+        """Returns the tiles for weights of a type; for widened weights of one vector, if the level has them.
 
-        A widened vector then serves 16 multiplications. This needs AVX-512, which multiplies by a sample that
-        it broadcasts from memory, and whose 32 registers hold the sums and what is added to them.
+        A widened vector then serves more multiplications. This needs AVX-512, which multiplies by a sample
+        that it broadcasts from memory, and whose 32 registers hold the sums and what is added to them.
         """
-        if dtype == "float32" or self.lanes < 16:
+        if dtype == "float32" or self.widened_steps is None:
             return self
-        return replace(self, vectors=1, steps=_WIDENED)
+        return replace(self, vectors=1, steps=self.widened_steps)
 
     def sizes(self, kernel: str, **defaults: int) -> Sizes:
         """Returns the sizes of a kernel from the table, or `defaults` where the table has none."""
         return defaults | self.table.get(kernel, {})
 
 
-AVX512 = Tiles(lanes=16, channels=8, vectors=2, steps=12)
+AVX512 = Tiles(lanes=16, channels=8, vectors=2, steps=12, widened_steps=16)
 AVX2 = Tiles(lanes=8, channels=4, vectors=2, steps=6)
 NEON = Tiles(lanes=4, channels=4, vectors=4, steps=6)
 _BY_LANES = {tiles.lanes: tiles for tiles in (AVX512, AVX2, NEON)}
