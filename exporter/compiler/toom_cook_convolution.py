@@ -15,12 +15,14 @@ from torch import Tensor, nn
 from exporter.compiler.kernels.toom_cook import SCHEMES, transform_weight
 
 Round = Callable[[Tensor], Tensor]
+_COLUMNS = 256
+"""Transforms that are computed together: more leave the caches, fewer are slow matrix products."""
 
 
 def stored_factors(weight: Tensor, rounded: Round) -> Tensor:
     """Returns a weight [out, in, taps] transformed and rounded as it is stored, [products, out, in]."""
     factors = torch.from_numpy(transform_weight(weight.detach().float().numpy()))
-    return rounded(factors).permute(2, 0, 1).double()
+    return rounded(factors).permute(2, 0, 1).double().contiguous()
 
 
 def toom_cook_convolution(x: Tensor, factors: Tensor, taps: int, padding: int, dilation: int) -> Tensor:
@@ -32,16 +34,20 @@ def toom_cook_convolution(x: Tensor, factors: Tensor, taps: int, padding: int, d
     length = x.shape[2] + 2 * padding - dilation * (taps - 1)
     stride, span = scheme.outputs * dilation, scheme.samples * dilation
     blocks = -(-length // stride)
-    padded = F.pad(x[0].double(), (padding, (blocks - 1) * stride + span - padding - x.shape[2]))
-    windows = padded.unfold(1, span, stride).reshape(-1, blocks, scheme.samples, dilation)
+    padded = F.pad(x[0], (padding, (blocks - 1) * stride + span - padding - x.shape[2]))
+    windows = padded.unfold(1, span, stride).view(-1, blocks, scheme.samples, dilation)
     spread, gather = (
         torch.from_numpy(matrix)
         for matrix in (scheme.spread @ scheme.analysis, scheme.synthesis @ scheme.gather)
     )
-    samples = torch.einsum("ps,cbsd->pcbd", spread, windows)
-    products = factors.double() @ samples.flatten(2)
-    outputs = torch.einsum("sp,pox->osx", gather, products)
-    steps = outputs.reshape(-1, scheme.outputs, blocks, dilation).transpose(1, 2)
+    factors = factors.double()
+    steps = x.new_empty((factors.shape[1], blocks, scheme.outputs, dilation), dtype=torch.float64)
+    together = max(1, _COLUMNS // dilation)
+    for first in range(0, blocks, together):
+        window, step = windows[:, first : first + together], steps[:, first : first + together]
+        samples = (spread @ window.permute(2, 0, 1, 3).double().flatten(1)).view(len(spread), len(window), -1)
+        outputs = (gather @ (factors @ samples).flatten(1)).view(scheme.outputs, *step.shape[:2], dilation)
+        step.copy_(outputs.permute(1, 2, 0, 3))
     return steps.flatten(1)[None, :, :length]
 
 
