@@ -176,6 +176,16 @@ def test_exact_factors_compute_torchs_convolution(taps: int, dilation: int, leng
     torch.testing.assert_close(found, conv(x).detach(), rtol=0, atol=3e-5)
 
 
+@pytest.mark.parametrize("dilation", [1, 5])
+@pytest.mark.parametrize("taps", [3, 7, 11])
+def test_more_transforms_than_are_computed_together_join_without_a_gap(taps: int, dilation: int) -> None:
+    conv = nn.Conv1d(2, 2, taps, padding=dilation * (taps - 1) // 2, dilation=dilation)
+    # More than 500 transforms with any number of taps.
+    x = torch.randn(1, 2, 8_000, generator=torch.Generator().manual_seed(taps))
+    found = ToomCookConv1d(conv, lambda value: value)(x)
+    torch.testing.assert_close(found, conv(x).detach(), rtol=0, atol=3e-5)
+
+
 @settings(max_examples=20)
 @given(stride=st.sampled_from([2, 6, 10]), length=st.integers(1, 60))
 def test_exact_phases_compute_torchs_transposed_convolution(stride: int, length: int) -> None:
