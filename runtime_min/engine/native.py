@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -20,6 +21,8 @@ _FORBIDDEN = ("Operation not permitted", "Permission denied", "Access is denied"
 """Parts of the loaders' messages about a library that may not be executed."""
 _NOT_MAPPED = "failed to map segment"
 """Part of glibc's message about that, and about too little memory."""
+_SEALINGS = 30
+"""Attempts to make a file in memory read-only, each of up to 0.16 s."""
 
 
 @contextmanager
@@ -56,9 +59,10 @@ def library_file(path: str, content: Iterable[bytes], *, kept: bool = False) -> 
                 raise
         return
     try:
-        with _shortage_named(path), os.fdopen(handle, "wb", closefd=False) as file:
-            file.writelines(content)
-        _seal(handle)
+        with _shortage_named(path):
+            with os.fdopen(handle, "wb", closefd=False) as file:
+                file.writelines(content)
+            _seal(handle)
         yield f"{_DESCRIPTORS}{_spelling(os.fstat(handle).st_ino)}{handle}"
     finally:
         os.close(handle)
@@ -124,7 +128,14 @@ def _seal(handle: int) -> None:
     import fcntl
 
     seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-    fcntl.fcntl(handle, fcntl.F_ADD_SEALS, seals)
+    for left in reversed(range(_SEALINGS)):
+        try:
+            fcntl.fcntl(handle, fcntl.F_ADD_SEALS, seals)
+            return
+        except OSError as failure:
+            # Linux itself holds pages while it looks for memory to free, and refuses if that takes long.
+            if failure.errno != errno.EBUSY or not left:
+                raise
 
 
 def _spelling(number: int) -> str:

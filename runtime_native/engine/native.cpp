@@ -31,12 +31,24 @@ void write_all(int descriptor, const std::string &content, const std::string &na
 
 #if defined(__linux__)
 
+// Attempts to make a file in memory read-only, each of up to 0.16 s.
+constexpr int SEALINGS = 30;
+
 // Returns an empty file in memory, or none where the system allows none or where no path leads to it.
 Descriptor make_memory(const std::string &name) {
     Descriptor memory(memfd_create(name.c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
     std::string path = "/proc/self/fd/" + std::to_string(memory.number());
     if (memory && access(path.c_str(), F_OK)) return Descriptor();
     return memory;
+}
+
+// Makes a file in memory read-only for everybody. Linux itself holds pages while it looks for memory to free, and
+// refuses if that takes long.
+void seal(const Descriptor &memory, const std::string &name) {
+    const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+    for (int left = SEALINGS; fcntl(memory.number(), F_ADD_SEALS, seals); --left) {
+        if (errno != EBUSY || left == 1) fail(name);
+    }
 }
 
 // Returns a path to a file in memory that no other library of this process has, whoever has loaded it: spelled by the
@@ -58,8 +70,7 @@ LibraryFile::LibraryFile(const std::string &name, const std::string &content) {
     memory_ = make_memory(name);
     if (memory_) {
         write_all(memory_.number(), content, name);
-        int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-        if (fcntl(memory_.number(), F_ADD_SEALS, seals)) fail(name);
+        seal(memory_, name);
         path_ = own_path(memory_, name);
         return;
     }

@@ -44,6 +44,12 @@ def test_a_struct_of_an_older_or_newer_header_is_read_as_far_as_both_know_it(pro
     assert probe.ask(["struct 32 5 6 0"]) == ["5 6"]
 
 
+def test_a_library_waits_until_nothing_holds_its_memory(probe: Probe) -> None:
+    library = bytes(range(256)) * 40
+    found = probe.ask([f"library {attempts} {library.hex()}" for attempts in (0, 3, 30)])
+    assert found == [hashlib.sha256(library).hexdigest()] * 2 + ["507"]
+
+
 NAMES = st.sampled_from(["glibc", "macos", "windows", "", "glibc2"])
 NUMBERS = st.lists(st.integers(0, 40).map(str) | st.sampled_from(["", "x", "1a"]), max_size=4).map(".".join)
 VERSIONS = st.lists(st.tuples(NAMES, NUMBERS).map(" ".join) | NAMES, min_size=2, max_size=2)

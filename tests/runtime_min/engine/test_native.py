@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +62,42 @@ def test_a_copy_lies_where_forgotten_ones_are_looked_for(
     with library_file("lib/x.dll", [b"MZ"]) as path:
         remove_forgotten(tmp_path, time.time() + 2 * DAY)
         assert not Path(path).exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux loads libraries from memory")
+@pytest.mark.parametrize("seconds", [0.4, 60])
+def test_a_library_waits_until_nothing_holds_its_memory(
+    monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """A pipe holds a page, as the system does while it looks for memory to free."""
+    monkeypatch.setattr(native, "_SEALINGS", 5)
+    reader, writer = os.pipe()
+    release = threading.Timer(seconds, os.read, (reader, 4096))
+
+    def content() -> Iterator[bytes]:
+        yield bytes(1 << 20)
+        links = {number: Path(f"/proc/self/fd/{number}") for number in map(int, os.listdir("/proc/self/fd"))}
+        (file,) = [number for number, link in links.items() if "held.so" in str(link.resolve())]
+        assert os.splice(file, writer, 4096, offset_src=0) == 4096
+        release.start()
+
+    try:
+        if seconds < 1:
+            with library_file("lib/held.so", content()) as path:
+                assert Path(path).stat().st_size == 1 << 20
+                with pytest.raises(PermissionError):
+                    Path(path).write_bytes(b"x")
+        else:
+            with (
+                pytest.raises(ResourceError, match=r"Copying lib/held\.so .*busy"),
+                library_file("lib/held.so", content()),
+            ):
+                pytest.fail("loaded")
+    finally:
+        release.cancel()
+        release.join()
+        os.close(reader)
+        os.close(writer)
 
 
 @pytest.mark.parametrize("memory", [True, False])
