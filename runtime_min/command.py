@@ -19,7 +19,6 @@ from .errors import InputError, OutputError, TextEncodingError
 from .model.voices import voice_language
 from .output.audio_file import AudioFile, audio_file
 from .output.console import print_line, tell
-from .speech.subtitles import write_timings
 from .speech.timing import Audio, Timing
 from .speech.words import G2P, Segment, read_input
 
@@ -82,6 +81,9 @@ def speak(options: argparse.Namespace, bundle: Bundle) -> None:
                 progress.warning(f"{word.text!r:.60} cannot be spoken: see character {word.offset}.")
             progress.piece(file.samples, piece)
     if options.timings is not None:
+        # Whoever wants none need not wait for its import.
+        from .speech.subtitles import write_timings
+
         write_timings(options.timings, shown, words, tokens)
     progress.done()
 

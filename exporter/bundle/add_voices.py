@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -84,8 +83,7 @@ def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
             file.writelines(files.content(entry.path))
-    manifest = replace(
-        manifest,
+    manifest = manifest._replace(
         voices=tuple(voice for voice in manifest.voices if voice.name not in voices),
         voice_ranks={name: rank for name, rank in manifest.voice_ranks.items() if name not in voices},
     )
@@ -98,7 +96,7 @@ def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices
         kept = {path: found for path, found in digests.items() if path not in replaced}
         extensions[BLOCKS] = {**extensions[BLOCKS], "digests": kept}
     entries.sort(key=lambda entry: entry.path)
-    return write_manifest(staging, replace(manifest, files=tuple(entries), extensions=extensions))
+    return write_manifest(staging, manifest._replace(files=tuple(entries), extensions=extensions))
 
 
 def _check(voices: Voices, manifest: Manifest, overwrite: bool) -> None:

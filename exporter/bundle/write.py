@@ -99,7 +99,7 @@ class BundleContents:
         extensions = {**self.manifest.extensions, **added.extensions}
         return replace(
             self,
-            manifest=replace(self.manifest, extensions=extensions),
+            manifest=self.manifest._replace(extensions=extensions),
             extension_files={**self.extension_files, **added.files},
         )
 
@@ -140,7 +140,7 @@ def write_bundle(
             manifest = _write_files(staging, contents)
             write_manifest(staging, manifest)
         if measure is not None:
-            measured = replace(manifest, parity=dict(measure(staging)))
+            measured = manifest._replace(parity=dict(measure(staging)))
             with write_errors(destination, needed):
                 write_manifest(staging, measured)
     return destination
@@ -158,8 +158,8 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     for path, source in contents.copies.items():
         (staging / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, staging / path)
-    manifest = replace(contents.manifest, parameters=_write_parameters(staging, contents.tensors), voices=())
-    manifest = replace(manifest, requires=_requirements(manifest))
+    manifest = contents.manifest._replace(parameters=_write_parameters(staging, contents.tensors), voices=())
+    manifest = manifest._replace(requires=_requirements(manifest))
     for name, rows in sorted(contents.voices.items()):
         manifest = write_voice(staging, manifest, name, rows)[0]
     for path, data in contents.extension_files.items():
@@ -175,7 +175,7 @@ def _write_files(staging: Path, contents: BundleContents) -> Manifest:
     }
     blocks = {BLOCKS: {"bytes": BLOCK, "digests": digests}} if digests else {}
     extensions = {**manifest.extensions, **blocks}
-    return replace(manifest, files=files, extensions=extensions)
+    return manifest._replace(files=files, extensions=extensions)
 
 
 def _requirements(manifest: Manifest) -> tuple[str, ...]:
@@ -231,7 +231,7 @@ def write_voice(
     (staging / file).write_bytes(content)
     voices = sorted([*manifest.voices, Voice(name, file, *rows.shape)], key=lambda voice: voice.name)
     entry = FileEntry(file, len(content), sha256(content).hexdigest())
-    return replace(manifest, voices=tuple(voices), voice_ranks=ranks), entry
+    return manifest._replace(voices=tuple(voices), voice_ranks=ranks), entry
 
 
 def _write_texts(staging: Path, manifest: Manifest) -> None:

@@ -11,8 +11,6 @@ from difflib import get_close_matches
 
 from exporter.errors import ExportError
 from runtime_min.engine.machine import Machine, levels_that_run, this_machine
-from runtime_min.format.manifest import CpuLevel as ManifestLevel
-from runtime_min.format.manifest import Target as ManifestTarget
 
 # The x86-64 microarchitecture levels (x86-64 psABI, table 3.1), in the names of Linux's /proc/cpuinfo.
 # pni is SSE3 and abm is LZCNT; the operating system's own part, OSXSAVE, shows in avx being listed at all.
@@ -39,9 +37,12 @@ class UnknownCpuLevelError(ExportError):
 
 
 @dataclass(frozen=True)
-class CpuLevel(ManifestLevel):
+class CpuLevel:
     """One set of instructions that libraries are compiled for; its name is a directory under ``lib``."""
 
+    name: str
+    features: tuple[str, ...]
+    """Names of processor features in /proc/cpuinfo."""
     mcpu: str
     """LLVM's name of the level."""
     lanes: int
@@ -58,9 +59,15 @@ class RuntimeFile:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Target(ManifestTarget):
-    """One system that a bundle can be exported for; its oldest system is that of the wheels."""
+class Target:
+    """One system that a bundle can be exported for, with the fields of the manifest's `Target`."""
 
+    name: str
+    triple: str
+    system: str
+    machine: str
+    minimum_os: str
+    """Oldest system of the wheels."""
     levels: tuple[CpuLevel, ...]
     wheel_platform: str = ""
     """Platform tag of the wheels; empty where there are none."""

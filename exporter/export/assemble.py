@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import tvm
@@ -100,7 +100,7 @@ def _stage(
 ) -> manifest.Stage:
     return manifest.Stage(
         device=plan.device_of(stage),
-        **vars(plan.signatures[stage]),
+        **plan.signatures[stage]._asdict(),
         parameters=tuple(weight.name for weight in parameters),
         libraries=tuple(
             manifest.Library(each.job.level.name, each.job.bucket, library_path(each), stage)
@@ -133,7 +133,7 @@ def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
 
 
 def _manifest_target(plan: Plan, libraries: Sequence[CompiledLibrary]) -> manifest.Target:
-    entries = {field.name: getattr(plan.target, field.name) for field in fields(manifest.Target)}
+    entries = {name: getattr(plan.target, name) for name in manifest.Target._fields}
     entries["minimum_os"] = minimum_os(plan.target, [library.path for library in libraries])
     entries["levels"] = tuple(manifest.CpuLevel(level.name, level.features) for level in plan.levels)
     return manifest.Target(**entries)

@@ -67,7 +67,7 @@ def export_bundle(
             contents = contents.extended(test)
         if measure is None:
             progress.step("write the bundle, and do not validate it")
-            manifest = replace(contents.manifest, parity=not_validated("--no-validate"))
+            manifest = contents.manifest._replace(parity=not_validated("--no-validate"))
             return write_bundle(options.output, replace(contents, manifest=manifest))
         progress.step("write the bundle, and compare it with kokoro before it is published")
         return write_bundle(options.output, contents, partial(measure, plan, progress))

@@ -69,8 +69,7 @@ class UtteranceRuns:
     def equal(self) -> Trace:
         """The bundle's chain with pt.dynamic's quantities as the inputs of each stage."""
         dynamic = self.dynamic
-        return replace(
-            self.bundle_trace,
+        return self.bundle_trace._replace(
             token_ids=self.request.token_ids[None],
             style=self.request.style,
             hidden=dynamic.hidden,

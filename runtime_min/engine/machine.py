@@ -7,9 +7,8 @@ import mmap
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from ..errors import CpuLevelError, PlatformError, UnknownProcessorError, UsageError
 from ..format.manifest import CpuLevel, Target
@@ -26,11 +25,16 @@ _STACK = 8 << 20
 _WITH_AVX2_AND_FMA = frozenset({"abm", "bmi1", "bmi2", "cx16", "lahf_lm", "movbe", "xsave"})
 """Features of every processor with AVX2 and FMA; not every numpy lists them."""
 
-Level = TypeVar("Level", bound=CpuLevel)
+
+class _WithFeatures(Protocol):
+    @property
+    def features(self) -> tuple[str, ...]: ...
 
 
-@dataclass(frozen=True)
-class Machine:
+Level = TypeVar("Level", bound=_WithFeatures)
+
+
+class Machine(NamedTuple):
     """The facts about a machine that decide whether a bundle runs on it."""
 
     system: str

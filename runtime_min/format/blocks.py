@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 from ..errors import ManifestError
@@ -26,8 +25,7 @@ class Block(NamedTuple):
     """Number of the file's last block."""
 
 
-@dataclass(frozen=True)
-class Blocks:
+class Blocks(NamedTuple):
     """The blocks of a bundle's large files; the field names are the keys of the manifest."""
 
     bytes: Annotated[int, integer(1, 1 << 34)]

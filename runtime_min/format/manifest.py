@@ -1,4 +1,4 @@
-"""The manifest of a bundle as frozen dataclasses.
+"""The manifest of a bundle as named tuples.
 
 Field names are the keys of the file, in the order of the file, and annotations are the rules for their values
 (see `schema`); `bundles/FORMAT.md` specifies them.
@@ -7,8 +7,8 @@ Field names are the keys of the file, in the order of the file, and annotations 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
 
 from .schema import Digest, Length, Node, Offset, RelativePath, Text, array, integer, one_of
 from .signatures import (
@@ -63,6 +63,7 @@ _Size = Annotated[int, integer(1, 1 << 31)]
 _ParameterType = Annotated[str, one_of(PARAMETER_SIZES)]
 _Names = Annotated[tuple[Text, ...], array(0, 8_192)]
 _Scalar = Annotated[str | int | float | bool, Node.scalar]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def _dim(node: Node) -> Dim:
@@ -91,8 +92,7 @@ def _optional_path(node: Node) -> str:
     return "" if node.value == "" else node.relative_path()
 
 
-@dataclass(frozen=True)
-class ModelInfo:
+class ModelInfo(NamedTuple):
     """The model that the bundle computes."""
 
     name: Text
@@ -108,8 +108,7 @@ class ModelInfo:
     """Channels of each half of a style row (``style_dim``)."""
 
 
-@dataclass(frozen=True)
-class Versions:
+class Versions(NamedTuple):
     """The versions that the bundle was made with."""
 
     kokoro_export: Text
@@ -119,8 +118,7 @@ class Versions:
     """Version of TVM's virtual machine; the runtime library accepts exactly its own."""
 
 
-@dataclass(frozen=True)
-class Materials:
+class Materials(NamedTuple):
     """Everything else that the bundle was made with: the same materials give the same bytes."""
 
     packages: Mapping[str, Text]
@@ -133,8 +131,7 @@ class Materials:
     """Commit of the exporter's checkout; empty if it had none."""
 
 
-@dataclass(frozen=True)
-class CpuLevel:
+class CpuLevel(NamedTuple):
     """A set of processor features for which the bundle has libraries of their own."""
 
     name: Text
@@ -142,8 +139,7 @@ class CpuLevel:
     """Names of processor features in /proc/cpuinfo."""
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """The machines that the bundle runs on."""
 
     name: Text
@@ -158,8 +154,7 @@ class Target:
     """Best first."""
 
 
-@dataclass(frozen=True)
-class AudioFormat:
+class AudioFormat(NamedTuple):
     """Rates of the model's time axes."""
 
     sample_rate: _Rate = SAMPLE_RATE
@@ -167,8 +162,7 @@ class AudioFormat:
     frames_per_second: _Rate = FRAMES_PER_SECOND
 
 
-@dataclass(frozen=True)
-class Library:
+class Library(NamedTuple):
     """One compiled library of a stage."""
 
     level: Text
@@ -179,8 +173,7 @@ class Library:
     """Entry point within the library."""
 
 
-@dataclass(frozen=True)
-class Stage:
+class Stage(NamedTuple):
     """A stage of the model and the libraries that compute it."""
 
     name: Annotated[str, one_of(stage_names(source_apart=True))]
@@ -203,8 +196,7 @@ class Stage:
         return {library.bucket: library for library in self.libraries if library.level == level}
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(NamedTuple):
     """A parameter's place in the parameter file."""
 
     name: Text
@@ -216,16 +208,14 @@ class Tensor:
     """Order of the model's own axes in `shape`, such as ``row-major`` or ``conv[co/8,ci,k,8]``."""
 
 
-@dataclass(frozen=True)
-class Parameters:
+class Parameters(NamedTuple):
     """The parameter file and what lies in it."""
 
     file: RelativePath
     tensors: Annotated[tuple[Tensor, ...], array(0, 8_192)]
 
 
-@dataclass(frozen=True)
-class Voice:
+class Voice(NamedTuple):
     """A table of style rows, one for each length of the input in phonemes."""
 
     name: Text
@@ -234,8 +224,7 @@ class Voice:
     columns: Length
 
 
-@dataclass(frozen=True)
-class FileEntry:
+class FileEntry(NamedTuple):
     """A file of the bundle."""
 
     path: RelativePath
@@ -243,8 +232,7 @@ class FileEntry:
     sha256: Digest
 
 
-@dataclass(frozen=True)
-class Manifest:
+class Manifest(NamedTuple):
     """The contents of ``manifest.msgpack``."""
 
     requires: Annotated[tuple[Text, ...], array(0, 64)]
@@ -261,14 +249,14 @@ class Manifest:
     vocabulary: Annotated[Mapping[str, int], _vocabulary]
     max_phonemes: Length
     voices: Annotated[tuple[Voice, ...], array(0, 4_096)]
-    parity: Mapping[str, _Scalar] = field(default_factory=dict)
+    parity: Mapping[str, _Scalar] = _NOTHING
     """Distances of this bundle from the reference, measured when it was exported."""
     files: Annotated[tuple[FileEntry, ...], array(1, 4_096)] = ()
-    extensions: Mapping[str, Annotated[Any, lambda node: node.value]] = field(default_factory=dict)
+    extensions: Mapping[str, Annotated[Any, lambda node: node.value]] = _NOTHING
     """Values that readers may ignore, by names that their writers chose."""
-    device_libraries: Mapping[str, RelativePath] = field(default_factory=dict)
+    device_libraries: Mapping[str, RelativePath] = _NOTHING
     """Path of TVM's runtime for each of `DEVICES` that the target has; empty where the app brings them."""
-    voice_ranks: Mapping[str, Length] = field(default_factory=dict)
+    voice_ranks: Mapping[str, Length] = _NOTHING
     """Rank of each voice whose file holds two factors of its table in place of the table."""
 
     @property
@@ -297,10 +285,18 @@ class Manifest:
 def manifest_keys(requires: Collection[str]) -> tuple[str, ...]:
     """Returns the keys of a manifest, in their order: all fields but those of what it does not require."""
     absent = {key for name, keys in REQUIREMENTS.items() if name not in requires for key in keys}
-    return tuple(name for name in Manifest.__dataclass_fields__ if name not in absent)
+    return tuple(name for name in Manifest._fields if name not in absent)
 
 
 def manifest_entries(manifest: Manifest) -> dict[str, Any]:
     """Returns the manifest's entries by the keys of the format."""
-    entries = asdict(manifest)
-    return {key: entries[key] for key in manifest_keys(manifest.requires)}
+    return {key: _entry(getattr(manifest, key)) for key in manifest_keys(manifest.requires)}
+
+
+def _entry(value: Any) -> Any:
+    """Returns a value with maps in the place of named tuples, at any depth."""
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Mapping):
+        return {key: _entry(each) for key, each in value.items()}
+    return [_entry(each) for each in value] if isinstance(value, (tuple, list)) else value

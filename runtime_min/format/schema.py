@@ -1,11 +1,11 @@
 """Typed access to decoded msgpack: every mismatch names its place, what was expected and what was found.
 
-A dataclass's annotations are its schema; `reader_of` makes a reader from them:
+A named tuple's annotations are its schema; `reader_of` makes a reader from them:
 
     file: RelativePath                                  a string or number, with a rule for its value
     shape: Annotated[tuple[Size, ...], array(0, 8)]     an array, with a rule for the number of elements
     tools: Mapping[str, Text]                           a map whose keys are names
-    level: CpuLevel                                     a map with exactly the fields of a dataclass
+    level: CpuLevel                                     a map with exactly the fields of a named tuple
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def reader_of(kind: Any) -> Reader:
 
 @cache
 def field_readers(kind: type) -> dict[str, Reader]:
-    """Returns a reader for each field of a dataclass.
+    """Returns a reader for each field of a named tuple.
 
     Every evaluation of an annotation makes new rules, so the annotations of a class are evaluated once.
     """

@@ -13,7 +13,7 @@ because its phase must round as PyTorch's does, which only a CPU guarantees.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 GrowingDim = tuple[int, str] | tuple[int, str, int]
 """``(scale, axis)``, or ``(scale, axis, offset)`` with an offset that is not 0."""
@@ -39,8 +39,7 @@ SPECTRUM_CHANNELS = 22
 SPECTRA_PER_FRAME = 120
 
 
-@dataclass(frozen=True)
-class TensorSignature:
+class TensorSignature(NamedTuple):
     """Name, type and shape of one argument or result of a stage."""
 
     name: str
@@ -54,8 +53,7 @@ class TensorSignature:
         return tuple([size_of(dim, length) for dim in self.shape])
 
 
-@dataclass(frozen=True)
-class StageSignature:
+class StageSignature(NamedTuple):
     """The inputs and outputs of a stage, and the axis of its length."""
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,7 @@ Run = Callable[..., list[Floats]]
 """Called with a stage's name and its inputs by name, returns its outputs in order."""
 
 
-@dataclass(frozen=True)
-class Trace:
+class Trace(NamedTuple):
     """Every tensor of one utterance, in the order in which they are computed."""
 
     token_ids: NDArray[np.int64]
@@ -56,8 +55,7 @@ class Trace:
         return align(self.encoding, self.durations)
 
 
-@dataclass(frozen=True)
-class Choices:
+class Choices(NamedTuple):
     """Values of the caller's in place of those that the chain would compute or choose."""
 
     durations: NDArray[np.int64] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from textwrap import wrap
 
 from ..engine.machine import Machine, check_target, choose_level
@@ -53,7 +52,7 @@ def _facts(manifest: Manifest, machine: Machine) -> Iterator[tuple[str, str]]:
     yield "CPU levels", ", ".join(level.name for level in target.levels)
     yield "this machine", _chosen(target, machine)
     materials = manifest.materials
-    made_with = {**asdict(manifest.versions), **materials.packages, **materials.tools}
+    made_with = {**manifest.versions._asdict(), **materials.packages, **materials.tools}
     yield "made with", ", ".join(f"{name} {value}" for name, value in made_with.items())
     if materials.commit:
         yield "made from", f"commit {materials.commit}"

@@ -8,7 +8,7 @@ the left one fades out. Whatever the correlation of the two, the gains keep the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,7 @@ _EDGE = 120
 """5 ms fades around added silence."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(NamedTuple):
     """A part of a rendering: its own samples, and those of its neighbours on both sides.
 
     `start`, `end` and the gaps count samples of the rendering.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from dataclasses import replace
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from ..errors import (
 )
 from ..model.synthesiser import Utterance
 from ..model.voices import Style, VoiceLike, style_row
-from .sentences import find_sentences
 from .split import Break, find_breaks, split
 from .text_as_phonemes import looks_like_text
 from .words import G2P, Passage, Segment, SpeechInput, Unspoken, WordSpan, read_input
@@ -39,8 +38,7 @@ _SEED_STEP = 0x9E3779B97F4A7C15
 """2**64 over the golden ratio: the seeds of pieces lie far from each other and from other seeds' pieces."""
 
 
-@dataclass(frozen=True)
-class Capabilities:
+class Capabilities(NamedTuple):
     """The voices, phonemes and lengths that a bundle can speak."""
 
     voices: Mapping[str, NDArray[np.float32]]
@@ -50,8 +48,7 @@ class Capabilities:
     """Most phonemes of one utterance."""
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """A caller's request, not checked yet; `Bundle.synthesize` describes the fields."""
 
     phonemes: SpeechInput
@@ -76,8 +73,7 @@ class Request:
         return self.g2p is None and (self.text or self.ssml)
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """A passage that is ready to be spoken, or one without phonemes, whose words are left out."""
 
     passage: Passage
@@ -89,8 +85,7 @@ class Section:
     seed: int
 
 
-@dataclass(frozen=True)
-class SpeechPlan:
+class SpeechPlan(NamedTuple):
     """A checked request, divided into sections and pieces."""
 
     sections: tuple[Section, ...]
@@ -122,7 +117,7 @@ def plan_parts(
         phonemes += len(plan.phonemes)
         text += sum(len(section.passage.text) for section in plan.sections)
         if phonemes:
-            yield replace(plan, sections=(*silent, *plan.sections))
+            yield plan._replace(sections=(*silent, *plan.sections))
             silent = []
         else:
             silent += plan.sections
@@ -283,6 +278,9 @@ def piece_seed(seed: int, first: int) -> int:
 
 def _sentence_starts(passage: Passage) -> list[int]:
     """Returns the phonemes at which sentences of the passage begin after others, as its text shows."""
+    # Whoever gives phonemes need not wait for its import.
+    from .sentences import find_sentences
+
     starts, words = [], iter(passage.words)
     word = next(words, None)
     for first, _ in find_sentences(passage.text)[1:]:

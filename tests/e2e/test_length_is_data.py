@@ -6,7 +6,6 @@ import json
 import struct
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ MEGABYTES = 50 << 20
 
 
 def arrays_of(trace: Trace) -> dict[str, NDArray[Any]]:
-    values = {field.name: getattr(trace, field.name) for field in fields(trace)}
+    values = trace._asdict()
     return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
 
 

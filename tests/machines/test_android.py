@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +34,7 @@ def speak(aarch64: EmulatedMachine, tmp_path: Path) -> Callable[[str], list[NDAr
     def speak(name: str) -> list[NDArray[np.float32]]:
         runtime = runtime_libraries(LINUX)["libtvm_runtime.so"]
         made = contents_with_levels(tmp_path / name, find_target(name), runtime)
-        system = replace(made.manifest.target, system="linux", minimum_os=LINUX.minimum_os)
+        system = made.manifest.target._replace(system="linux", minimum_os=LINUX.minimum_os)
         bundle = write_bundle(tmp_path / name / "bundle", with_entries(made, target=system))
         variables = {**aarch64.environment, "LD_LIBRARY_PATH": str(renamed)}
         script = Path(bundle_server.__file__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -231,7 +230,7 @@ def test_what_cannot_be_loaded_is_a_typed_error(
         broken if "runtime" in change else runtime_library,
     )
     if "tvm_ffi" in change:
-        made = with_entries(made, versions=replace(made.manifest.versions, **change))
+        made = with_entries(made, versions=made.manifest.versions._replace(**change))
     found, message = load_error(write_bundle(tmp_path / "bundle", made))
     assert found == error.__name__
     assert re.search(expected, message)
@@ -245,7 +244,7 @@ def test_a_runtime_of_another_version_in_the_process_is_refused_unless_it_is_the
     liar, runtime = tmp_path / "liar", tmp_path / runtime_library.name
     runtime.write_bytes(runtime_library.read_bytes() + runtimes_end)
     made = contents(libraries, runtime_library)
-    write_bundle(liar, with_entries(made, versions=replace(made.manifest.versions, tvm="0.28.0")))
+    write_bundle(liar, with_entries(made, versions=made.manifest.versions._replace(tvm="0.28.0")))
     found = run_alone(
         write_bundle(tmp_path / "sound", contents(libraries, runtime)),
         f"""

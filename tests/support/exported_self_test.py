@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -46,4 +45,4 @@ def give(bundle: Path, said: ExtensionFiles) -> None:
     """Writes a self-test into a bundle."""
     for path, data in said.files.items():
         (bundle / path).write_bytes(data)
-    rewrite(bundle, replace(read_manifest(bundle), extensions=said.extensions))
+    rewrite(bundle, read_manifest(bundle)._replace(extensions=said.extensions))

@@ -84,7 +84,7 @@ def part(work: Path) -> BundleContents:
     made = whole(work)
     stages = tuple(stage for stage in made.manifest.stages if stage.name in ("bert", "decoder"))
     two = with_levels(with_entries(made, stages=stages), LEVELS)
-    materials = replace(made.manifest.materials, commit="")
+    materials = made.manifest.materials._replace(commit="")
     return with_entries(replace(two, voices={}), parity={}, materials=materials)
 
 
@@ -93,9 +93,9 @@ def devices(work: Path) -> BundleContents:
     made = _fixed(dummy_contents_on("cuda", work))
     moved = ("duration", "text_encoder", "decoder")
     stages = tuple(
-        replace(stage, device="cuda" if stage.name in moved else "cpu") for stage in made.manifest.stages
+        stage._replace(device="cuda" if stage.name in moved else "cpu") for stage in made.manifest.stages
     )
-    return with_entries(made, stages=stages, target=replace(made.manifest.target, name="cuda-linux"))
+    return with_entries(made, stages=stages, target=made.manifest.target._replace(name="cuda-linux"))
 
 
 def devices_of_app(work: Path) -> BundleContents:

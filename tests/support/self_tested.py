@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -104,12 +103,12 @@ def stored(tensors: Tensors) -> bytes:
 def give(bundle: Path, document: Any, data: bytes) -> Manifest:
     """Puts a self-test into a bundle, and returns its new manifest."""
     (bundle / FILE).write_bytes(data)
-    return rewrite(bundle, replace(read_manifest(bundle), extensions={EXTENSION: document}))
+    return rewrite(bundle, read_manifest(bundle)._replace(extensions={EXTENSION: document}))
 
 
 def rewrite(bundle: Path, manifest: Manifest) -> Manifest:
     """Puts `manifest` in the place of a bundle's own, made one of the files that are there."""
     (bundle / MANIFEST_NAME).unlink()
-    made = replace(manifest, files=list_files(bundle))
+    made = manifest._replace(files=list_files(bundle))
     write_manifest(bundle, made)
     return made

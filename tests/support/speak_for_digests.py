@@ -12,7 +12,6 @@ import ctypes
 import hashlib
 import json
 import sys
-from dataclasses import fields
 from itertools import product
 
 import numpy as np
@@ -23,7 +22,7 @@ from runtime_min.model.chain import Trace
 
 def digests(trace: Trace) -> dict[str, str]:
     """SHA-256 of the bytes of every array of `trace`."""
-    arrays = {field.name: getattr(trace, field.name) for field in fields(trace)}
+    arrays = trace._asdict()
     return {
         name: hashlib.sha256(array.tobytes()).hexdigest()
         for name, array in arrays.items()

@@ -48,7 +48,7 @@ def contents_with_levels(directory: Path, target: Target, runtime_library: Path)
         for library in stage.libraries:
             copies[library.file] = directory / library.level / f"{stage.name}.so"
     facts = {name: getattr(target, name) for name in ("system", "machine", "minimum_os")}
-    return with_entries(replace(made, copies=copies), target=replace(made.manifest.target, **facts))
+    return with_entries(replace(made, copies=copies), target=made.manifest.target._replace(**facts))
 
 
 def _compile(directory: Path, *arguments: str) -> None:

@@ -109,7 +109,7 @@ def contents(
             stages.append(
                 Stage(
                     device=devices.get(name, "cpu"),
-                    **vars(signature),
+                    **signature._asdict(),
                     parameters=PARAMETERS[name],
                     libraries=found,
                 )
@@ -138,7 +138,7 @@ def contents(
 
 def with_entries(made: BundleContents, **changes: Any) -> BundleContents:
     """The same bundle with other entries of the manifest."""
-    return replace(made, manifest=replace(made.manifest, **changes))
+    return replace(made, manifest=made.manifest._replace(**changes))
 
 
 def dummy_contents(directory: Path, stages: tuple[str, ...] = STAGE_NAMES) -> BundleContents:
@@ -166,9 +166,9 @@ def with_levels(made: BundleContents, levels: tuple[CpuLevel, ...]) -> BundleCon
         for library in stage.libraries:
             for level in levels:
                 file = f"lib/{level.name}/{stage.name}-{library.bucket}.so"
-                libraries.append(replace(library, level=level.name, file=file))
+                libraries.append(library._replace(level=level.name, file=file))
                 copies[file] = made.copies[library.file]
         libraries.sort(key=lambda each: [level.name for level in levels].index(each.level))
-        stages.append(replace(stage, libraries=tuple(libraries)))
-    target = replace(made.manifest.target, levels=levels)
+        stages.append(stage._replace(libraries=tuple(libraries)))
+    target = made.manifest.target._replace(levels=levels)
     return with_entries(replace(made, copies=copies), target=target, stages=tuple(stages))

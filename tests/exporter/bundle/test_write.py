@@ -98,7 +98,7 @@ def test_the_archive_holds_the_whole_runtime_with_fixed_dates(made: BundleConten
 
 
 def test_the_readme_warns_of_synthetic_weights_only(made: BundleContents, place: Path) -> None:
-    real = with_entries(made, model=replace(made.manifest.model, synthetic=False, source="hub"))
+    real = with_entries(made, model=made.manifest.model._replace(synthetic=False, source="hub"))
     for contents, warns in ((made, True), (real, False)):
         bundle = write_bundle(place / "bundle", contents)
         readme = (bundle / "README.txt").read_text(encoding="utf-8")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,10 +24,10 @@ def test_inspect_shows_a_manifests_names_as_they_are(tmp_path: Path, name: str) 
     made = dummy_contents(tmp_path)
     made = with_entries(
         made,
-        model=replace(made.manifest.model, name=name),
-        target=replace(made.manifest.target, name=name, triple=name, levels=(CpuLevel(name, ()),)),
+        model=made.manifest.model._replace(name=name),
+        target=made.manifest.target._replace(name=name, triple=name, levels=(CpuLevel(name, ()),)),
         stages=tuple(
-            replace(stage, libraries=tuple(replace(each, level=name) for each in stage.libraries))
+            stage._replace(libraries=tuple(each._replace(level=name) for each in stage.libraries))
             for stage in made.manifest.stages
         ),
         parity={name: name, f"{name}: {name}": 1.5},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,8 +25,8 @@ def made_from(source: str, files: tuple[Path, Path], bundle: Path) -> Manifest:
     """The bundle's manifest, as if it had been made from these files."""
     made = read_manifest(bundle)
     path, config = files
-    model = replace(made.model, source=source, sha256=sha256_of(path), config_sha256=sha256_of(config))
-    return replace(made, model=model)
+    model = made.model._replace(source=source, sha256=sha256_of(path), config_sha256=sha256_of(config))
+    return made._replace(model=model)
 
 
 def test_a_bundle_of_files_takes_those_files_and_asks_for_both(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -111,7 +110,7 @@ class TestCheck:
         assert caught.value.__notes__ == [f"This was utterance 2: {said.phonemes!r}, {said.voice}."]
 
     def test_a_partial_bundle_is_refused(self, bundle: Any) -> None:
-        bundle.manifest = replace(bundle.manifest, stages=bundle.manifest.stages[:2])
+        bundle.manifest = bundle.manifest._replace(stages=bundle.manifest.stages[:2])
         with pytest.raises(MissingStagesError, match="text_encoder"):
             inputs.check_utterance(bundle, Utterance("a", "af_heart"))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -214,7 +213,7 @@ def test_a_missing_device_is_an_error_that_says_what_is_expected(tmp_path: Path)
         match=r"computes decoder on cuda, and no such device was found: expected a GPU with NVIDIA's driver "
         r".* export a bundle for linux-x86_64, which computes on the CPU",
     ):
-        load_devices(tvm_ffi, files, replace(manifest, target=target))
+        load_devices(tvm_ffi, files, manifest._replace(target=target))
     assert asked == [(2, 0, 0)]
 
 

@@ -134,7 +134,7 @@ def test_unknown_extensions_change_nothing_else(extensions: dict[str, Any]) -> N
     manifest = parse_manifest(packed(extensions=extensions))
     assert manifest.extensions == extensions
     plain = parse_manifest(packed())
-    differing = {field for field in vars(plain) if getattr(plain, field) != getattr(manifest, field)} - {
+    differing = {field for field in plain._fields if getattr(plain, field) != getattr(manifest, field)} - {
         "extensions"
     }
     assert not differing

@@ -7,7 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -95,18 +95,18 @@ def test_every_rule_is_checked_before_anything_is_read(
     assert isinstance(document, dict)
     damage(document)
     with pytest.raises(ManifestError, match=rf"extensions\.self_test(.|\n)*{place}"):
-        read_self_test(replace(manifest, extensions={EXTENSION: document}))
+        read_self_test(manifest._replace(extensions={EXTENSION: document}))
 
 
 @pytest.mark.parametrize("document", [[], "self-test", 5, True, {}])
 def test_something_else_than_a_self_test_is_refused(manifest: Manifest, document: Any) -> None:
     with pytest.raises(ManifestError, match="self_test"):
-        read_self_test(replace(manifest, extensions={EXTENSION: document}))
+        read_self_test(manifest._replace(extensions={EXTENSION: document}))
 
 
 def test_a_bundle_without_one_says_why(manifest: Manifest) -> None:
     with pytest.raises(NoSelfTestError, match="--no-validate") as caught:
-        read_self_test(replace(manifest, extensions={}))
+        read_self_test(manifest._replace(extensions={}))
     assert caught.value.exit_code == 3
 
 
@@ -247,14 +247,13 @@ def test_whatever_a_bundle_claims_ends_in_figures_or_a_typed_error(tested: Path,
         tested,
         f"""
         import json
-        from dataclasses import replace
         from runtime_min import Bundle
         from runtime_min.errors import KokoroError
         from runtime_min.model.self_test import run_self_test
         bundle = Bundle.load(sys.argv[1])
         result = {{}}
         for document in json.load(open({str(tmp_path / "documents.json")!r})):
-            manifest = replace(bundle.manifest, extensions={{"self_test": document}})
+            manifest = bundle.manifest._replace(extensions={{"self_test": document}})
             try:
                 outcome = str(len(list(run_self_test(manifest, bundle._files, bundle._stages))) > 0)
             except KokoroError as error:
