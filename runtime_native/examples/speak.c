@@ -42,5 +42,6 @@ int main(int count, char **arguments) {
     long bytes = ftell(file) - HEADER;
     int written = write_header(file, (uint32_t)bytes) && fclose(file) == 0;
     kokoro_free(bundle);
+    if (error || !written) remove(arguments[3]);
     return error || !written;
 }

@@ -57,6 +57,9 @@ def test_c(native: Path, speaking_bundle: Path, expected: bytes, tmp_path: Path)
     run([*compiler, f"-I{native}", EXAMPLES / "speak.c", library, "-lm", "-o", "speak"], tmp_path)
     run(["./speak", speaking_bundle, PHONEMES, "c.wav"], tmp_path, LD_LIBRARY_PATH=str(native))
     assert samples(tmp_path / "c.wav") == expected
+    with pytest.raises(AssertionError, match="lacks these phonemes"):
+        run(["./speak", speaking_bundle, "?", "refused.wav"], tmp_path, LD_LIBRARY_PATH=str(native))
+    assert not (tmp_path / "refused.wav").exists()
 
 
 def test_python_without_packages(
