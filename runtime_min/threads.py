@@ -11,6 +11,7 @@ import _thread
 import atexit
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +22,8 @@ from .errors import ClosedBundleError, ResourceError, ThreadsError
 
 _MAXIMUM_THREADS = 1_024
 _THREADS_VARIABLE = "TVM_NUM_THREADS"
+_LOOKS = 1_000
+"""Times that ended threads are looked for, a millisecond apart."""
 
 Result = TypeVar("Result")
 
@@ -268,6 +271,17 @@ def check_threads(count: int) -> None:
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
+        _wait_for_stacks([thread.native_id for thread in threads])
+
+
+def _wait_for_stacks(ended: Sequence[int | None]) -> None:
+    """Waits until Linux, too, has ended threads: only then do other threads take over their stacks."""
+    present = list(ended)
+    for _ in range(_LOOKS):
+        present = [number for number in present if os.path.exists(f"/proc/self/task/{number}")]
+        if not present:
+            return
+        time.sleep(0.001)
 
 
 def take_thread(kind: int) -> WorkerThread:
