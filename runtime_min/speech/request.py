@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, TypeGuard
+from dataclasses import dataclass, replace
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,8 @@ _SEED_STEP = 0x9E3779B97F4A7C15
 """2**64 over the golden ratio: the seeds of pieces lie far from each other and from other seeds' pieces."""
 
 
-class Capabilities(NamedTuple):
+@dataclass(frozen=True)
+class Capabilities:
     """The voices, phonemes and lengths that a bundle can speak."""
 
     voices: Mapping[str, NDArray[np.float32]]
@@ -48,7 +49,8 @@ class Capabilities(NamedTuple):
     """Most phonemes of one utterance."""
 
 
-class Request(NamedTuple):
+@dataclass(frozen=True)
+class Request:
     """A caller's request, not checked yet; `Bundle.synthesize` describes the fields."""
 
     phonemes: SpeechInput
@@ -73,7 +75,8 @@ class Request(NamedTuple):
         return self.g2p is None and (self.text or self.ssml)
 
 
-class Section(NamedTuple):
+@dataclass(frozen=True)
+class Section:
     """A passage that is ready to be spoken, or one without phonemes, whose words are left out."""
 
     passage: Passage
@@ -85,7 +88,8 @@ class Section(NamedTuple):
     seed: int
 
 
-class SpeechPlan(NamedTuple):
+@dataclass(frozen=True)
+class SpeechPlan:
     """A checked request, divided into sections and pieces."""
 
     sections: tuple[Section, ...]
@@ -117,7 +121,7 @@ def plan_parts(
         phonemes += len(plan.phonemes)
         text += sum(len(section.passage.text) for section in plan.sections)
         if phonemes:
-            yield plan._replace(sections=(*silent, *plan.sections))
+            yield replace(plan, sections=(*silent, *plan.sections))
             silent = []
         else:
             silent += plan.sections

@@ -135,7 +135,7 @@ def _as_one(sections: Sequence[Section]) -> Section:
     (spoken,) = [section for section in sections if section.passage.phonemes]
     unspoken = [word for section in sections for word in section.passage.unspoken]
     pause = max([section.passage.pause for section in sections])
-    return spoken._replace(passage=replace(spoken.passage, unspoken=tuple(unspoken), pause=pause))
+    return replace(spoken, passage=replace(spoken.passage, unspoken=tuple(unspoken), pause=pause))
 
 
 def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Iterator[Rendering]:

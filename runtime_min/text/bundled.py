@@ -160,7 +160,7 @@ class BundledText:
         }
         for number, (segment, own) in enumerate(zip(segments, languages, strict=True), 1):
             for part, ends in _spoken_parts(segment, g2ps[own]):
-                yield request._replace(phonemes=[part], ends_segment=ends and number < len(segments))
+                yield replace(request, phonemes=[part], ends_segment=ends and number < len(segments))
 
 
 def _spoken_parts(segment: Segment, g2p: Callable[[str], Any]) -> Iterator[tuple[Segment, bool]]:

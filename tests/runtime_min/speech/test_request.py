@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ WRONG_NUMBERS: list[Any] = [float("nan"), float("inf"), -1, "1", None, True, 1j,
 def test_a_speed_out_of_range_is_refused(speed: Any) -> None:
     with pytest.raises(SpeedError, match=r"from 0\.25 to 4"):
         check_speed(speed)
-    for request in (REQUEST._replace(speed=speed), REQUEST._replace(phonemes=[Segment("a", None, speed)])):
+    for request in (replace(REQUEST, speed=speed), replace(REQUEST, phonemes=[Segment("a", None, speed)])):
         if speed is not None or request.speed is None:
             with pytest.raises(SpeedError):
                 plan_speech(CAPABILITIES, request, whole=True)
@@ -52,7 +53,7 @@ def test_a_speed_out_of_range_is_refused(speed: Any) -> None:
 
 @pytest.mark.parametrize("pause", [*WRONG_NUMBERS, -0.1, 61], ids=repr)
 def test_a_pause_out_of_range_is_refused(pause: Any) -> None:
-    for request in (REQUEST._replace(sentence_pause=pause), REQUEST._replace(clause_pause=pause)):
+    for request in (replace(REQUEST, sentence_pause=pause), replace(REQUEST, clause_pause=pause)):
         with pytest.raises(PauseError, match="from 0 to 60, found"):
             plan_speech(CAPABILITIES, request, whole=True)
 
@@ -60,7 +61,7 @@ def test_a_pause_out_of_range_is_refused(pause: Any) -> None:
 @pytest.mark.parametrize("seed", [*WRONG_NUMBERS, 1 << 64, 1.0], ids=repr)
 def test_a_seed_out_of_range_is_refused(seed: Any) -> None:
     with pytest.raises(SeedError, match="from 0 to"):
-        plan_speech(CAPABILITIES, REQUEST._replace(seed=seed), whole=True)
+        plan_speech(CAPABILITIES, replace(REQUEST, seed=seed), whole=True)
 
 
 @pytest.mark.parametrize("number", [0.25, 1, 4, np.float32(1.5), np.int64(2)])
@@ -102,7 +103,7 @@ def test_the_message_names_phonemes_positions_and_words() -> None:
 
 @given(st.integers(1, 100), st.integers(0, 100))
 def test_the_limit_of_an_utterance_is_exact_and_nothing_is_cut_off(limit: int, more: int) -> None:
-    capabilities = CAPABILITIES._replace(max_phonemes=limit)
+    capabilities = replace(CAPABILITIES, max_phonemes=limit)
     assert check_utterance(capabilities, "a" * limit, "af_heart", 1.0, 0).phonemes == "a" * limit
     with pytest.raises(TooManyPhonemesError, match=rf"{limit}\b.*split") as refusal:
         check_utterance(capabilities, "a" * (limit + 1 + more), "af_heart", 1.0, 0)
@@ -136,7 +137,7 @@ SENTENCES = {
 @pytest.mark.parametrize("name", SENTENCES)
 def test_sentences_are_those_of_the_written_text(name: str) -> None:
     text, words_before = SENTENCES[name]
-    request = REQUEST._replace(phonemes=written(text), sentence_pause=1.0)
+    request = replace(REQUEST, phonemes=written(text), sentence_pause=1.0)
     (section,) = plan_speech(CAPABILITIES, request, whole=True).sections
     length = len(section.passage.phonemes)
     expected = (
@@ -148,20 +149,20 @@ def test_sentences_are_those_of_the_written_text(name: str) -> None:
 
 def test_headings_and_paragraphs_without_punctuation_are_sentences() -> None:
     words = [*written("Title", "\n"), *written("It is so")]
-    (section,) = plan_speech(CAPABILITIES, REQUEST._replace(phonemes=words), whole=True).sections
+    (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words), whole=True).sections
     assert section.breaks[section.passage.words[1].first] is Break.SENTENCE
     # The first part of a long text.
-    (section,) = plan_speech(CAPABILITIES, REQUEST._replace(phonemes=words[:1]), whole=True).sections
+    (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words[:1]), whole=True).sections
     assert section.breaks[len(section.passage.phonemes)] is Break.SENTENCE
     segments = [*(Segment(part) for part in ("ab", "ab,", "ab.")), Segment("ab", pause=0.1), Segment("ab")]
-    sections = plan_speech(CAPABILITIES, REQUEST._replace(phonemes=segments), whole=True).sections
+    sections = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=segments), whole=True).sections
     kinds = [section.breaks[len(section.passage.phonemes)] for section in sections]
     assert kinds == [Break.SENTENCE, Break.CLAUSE, Break.SENTENCE, Break.WORD, Break.WORD]
 
 
 def test_a_word_that_ends_one_sentence_and_begins_another_is_not_divided() -> None:
     words = [Word("So.", "b.", " "), Word("It is. They are", "bb", " "), Word("here", "b")]
-    (section,) = plan_speech(CAPABILITIES, REQUEST._replace(phonemes=words), whole=True).sections
+    (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words), whole=True).sections
     assert [at for at, kind in section.breaks.items() if kind is Break.SENTENCE] == [3]
 
 
@@ -172,7 +173,7 @@ def test_parts_are_planned_when_they_are_taken_and_follow_each_other() -> None:
         silent, parts = [Word("世", None)], [[Word("ab", "ab", " "), Word("界", None)], [Word("c", "c")]]
         for number, words in enumerate([silent, *parts]):
             taken.append(number)
-            yield REQUEST._replace(phonemes=words, seed=7)
+            yield replace(REQUEST, phonemes=words, seed=7)
 
     plans = plan_parts(CAPABILITIES, requests(), whole=False)
     first = next(plans)
@@ -187,4 +188,4 @@ def test_parts_are_planned_when_they_are_taken_and_follow_each_other() -> None:
 
 def test_parts_without_any_phonemes_are_refused() -> None:
     with pytest.raises(EmptyInputError):
-        list(plan_parts(CAPABILITIES, [REQUEST._replace(phonemes=[Word("世", None)])] * 2, whole=True))
+        list(plan_parts(CAPABILITIES, [replace(REQUEST, phonemes=[Word("世", None)])] * 2, whole=True))
