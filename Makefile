@@ -1,5 +1,5 @@
 # make demo           hear something
-# make test           ruff, mypy and the tests: 20 to 26 minutes on 2 cores, with empty caches
+# make test           ruff, mypy and the tests: 20 to 28 minutes on 2 cores, with empty caches
 # make test-machines  the tests on emulated processors, systems and GPUs
 # make prove          all tests, with the full matrix of utterances
 # make fuzz           feed the readers what reaches new code, for a minute each
