@@ -295,6 +295,8 @@ def load_configs(directory: Path, first: int, count: int) -> Outcomes:
         "\ud800",
     ]
     built = 0
+    # The imports of kokoro take seconds, and are the same for all.
+    kokoro_model.model_without_weights(json.dumps(document))
 
     def case(random: Random) -> None:
         changed = dict(document)
