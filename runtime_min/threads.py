@@ -23,7 +23,7 @@ from .errors import ClosedBundleError, ResourceError, ThreadsError
 _MAXIMUM_THREADS = 1_024
 _THREADS_VARIABLE = "TVM_NUM_THREADS"
 _LOOKS = 1_000
-"""Times that ended threads are looked for, a millisecond apart."""
+"""Times that an ended thread is looked for, a millisecond apart."""
 
 Result = TypeVar("Result")
 
@@ -271,15 +271,13 @@ def check_threads(count: int) -> None:
         for thread in threads:
             if thread.ident is not None:
                 thread.join()
-        _wait_for_stacks([thread.native_id for thread in threads])
+                _wait_for_stack(thread)
 
 
-def _wait_for_stacks(ended: Sequence[int | None]) -> None:
-    """Waits until Linux, too, has ended threads: only then do other threads take over their stacks."""
-    present = list(ended)
+def _wait_for_stack(ended: threading.Thread) -> None:
+    """Waits until Linux, too, has ended a thread: only then do other threads take over its stack."""
     for _ in range(_LOOKS):
-        present = [number for number in present if os.path.exists(f"/proc/self/task/{number}")]
-        if not present:
+        if not os.path.exists(f"/proc/self/task/{ended.native_id}"):
             return
         time.sleep(0.001)
 

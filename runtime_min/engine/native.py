@@ -128,13 +128,13 @@ def _seal(handle: int) -> None:
     import fcntl
 
     seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-    for left in reversed(range(_SEALINGS)):
+    for attempt in range(1, _SEALINGS + 1):
         try:
             fcntl.fcntl(handle, fcntl.F_ADD_SEALS, seals)
             return
         except OSError as failure:
             # Linux itself holds pages while it looks for memory to free, and refuses if that takes long.
-            if failure.errno != errno.EBUSY or not left:
+            if failure.errno != errno.EBUSY or attempt == _SEALINGS:
                 raise
 
 

@@ -46,8 +46,8 @@ Descriptor make_memory(const std::string &name) {
 // refuses if that takes long.
 void seal(const Descriptor &memory, const std::string &name) {
     const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
-    for (int left = SEALINGS; fcntl(memory.number(), F_ADD_SEALS, seals); --left) {
-        if (errno != EBUSY || left == 1) fail(name);
+    for (int attempt = 1; fcntl(memory.number(), F_ADD_SEALS, seals); attempt++) {
+        if (errno != EBUSY || attempt == SEALINGS) fail(name);
     }
 }
 

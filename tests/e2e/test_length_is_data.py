@@ -30,8 +30,7 @@ MEGABYTES = 50 << 20
 
 
 def arrays_of(trace: Trace) -> dict[str, NDArray[Any]]:
-    values = trace._asdict()
-    return {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    return {name: value for name, value in trace._asdict().items() if isinstance(value, np.ndarray)}
 
 
 def assert_same_bits(one: Mapping[str, NDArray[Any]], other: Mapping[str, NDArray[Any]]) -> None:

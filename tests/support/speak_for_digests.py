@@ -22,10 +22,9 @@ from runtime_min.model.chain import Trace
 
 def digests(trace: Trace) -> dict[str, str]:
     """SHA-256 of the bytes of every array of `trace`."""
-    arrays = trace._asdict()
     return {
         name: hashlib.sha256(array.tobytes()).hexdigest()
-        for name, array in arrays.items()
+        for name, array in trace._asdict().items()
         if isinstance(array, np.ndarray)
     }
 
