@@ -43,7 +43,7 @@ class Reference:
         arithmetic: Arithmetic = "float32",
         stored: StoredWeights = ORIGINAL,
     ) -> None:
-        """Starts the process and loads the model into it.
+        """Starts the process; the first request waits until the model is loaded, or raises why it is not.
 
         Args:
             checkpoint: a file that `exporter.model.checkpoint.load` has accepted.
@@ -51,18 +51,11 @@ class Reference:
             threads: number of threads for torch.
             arithmetic: float64 shows how far rounding carries float32.
             stored: how a bundle stores the weights.
-
-        Raises:
-            ReferenceProcessError: kokoro could not load the checkpoint.
         """
         self.thread_count = threads
         self._tapped: dict[str, list[Array]] = {}
         self._process = Process(_serve, checkpoint, config, threads, arithmetic, stored)
-        try:
-            self._process.receive()
-        except BaseException:
-            self.close()
-            raise
+        self._loaded = False
 
     def threads(self, count: int) -> None:
         """Lets torch use that many threads from now on."""
@@ -172,6 +165,9 @@ class Reference:
     def _run(self, operation: str, **arguments: Any) -> Arrays:
         for values in self._tapped.values():
             values.clear()
+        if not self._loaded:
+            self._process.receive()
+            self._loaded = True
         self._process.send((operation, arguments, tuple(self._tapped)))
         found, tapped = self._process.receive()
         for tap, values in tapped.items():

@@ -202,8 +202,11 @@ def test_a_refused_request_is_an_error_and_the_process_lives_on(
 
 
 def test_a_process_that_cannot_load_is_an_error(loaded: Checkpoint) -> None:
-    with pytest.raises(ReferenceProcessError, match="Traceback"):
-        Reference(loaded.config_path, loaded.config_path)
+    with Reference(loaded.config_path, loaded.config_path) as unloadable:
+        with pytest.raises(ReferenceProcessError, match="Traceback"):
+            unloadable.text(REQUEST)
+        with pytest.raises(ReferenceProcessError, match="ended"):
+            unloadable.text(REQUEST)
 
 
 def test_rounded_weights_take_every_stage_a_little_away(
