@@ -64,7 +64,7 @@ def _bundle_class() -> type[Bundle]:
         from . import command  # noqa: F401
         from .bundle import Bundle
 
-        import_tvm_ffi()
+        import_tvm_ffi(alone=True)
     return Bundle
 
 

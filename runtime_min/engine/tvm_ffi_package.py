@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from types import ModuleType
 from typing import Any
 
 from ..errors import ResourceError, TvmMissingError
 
+_METADATA = "importlib.metadata"
 _SHORTAGES = ("failed to map segment", "annot allocate memory", "Too many open files")
 """Parts of glibc's messages about a library that exists and cannot be loaded."""
 
 
-def import_tvm_ffi() -> Any:
+def import_tvm_ffi(*, alone: bool = False) -> Any:
     """Returns the module `tvm_ffi`, which has torch if the app has imported torch before.
 
     Otherwise torch is imported neither now nor later by `tvm_ffi`, and what `tvm_ffi` offers for torch starts
     to work when the app imports torch. Other threads may import torch meanwhile.
+
+    Args:
+        alone: no other thread imports anything meanwhile, so that the import may be faster.
 
     Raises:
         TvmMissingError: the package is not installed.
@@ -28,7 +37,8 @@ def import_tvm_ffi() -> Any:
     if without_torch:
         sys.meta_path.insert(0, finder)
     try:
-        tvm_ffi: Any = importlib.import_module("tvm_ffi")
+        with _without_metadata() if alone else nullcontext():
+            tvm_ffi: Any = importlib.import_module("tvm_ffi")
     except ImportError as failure:
         if any(shortage in str(failure) for shortage in _SHORTAGES):
             raise ResourceError("Importing apache-tvm-ffi", failure) from failure
@@ -41,6 +51,47 @@ def import_tvm_ffi() -> Any:
     if without_torch and getattr(tvm_ffi.core, "torch", tvm_ffi) is None:
         _offer_torch_later(tvm_ffi)
     return tvm_ffi
+
+
+@contextmanager
+def _without_metadata() -> Iterator[None]:
+    """Spares `tvm_ffi` the import of `importlib.metadata`, which imports a parser of e-mails.
+
+    `tvm_ffi` asks that module for its library, and looks into its own directory where it gets no answer.
+    """
+    package = importlib.util.find_spec("tvm_ffi")
+    beside = package is not None and os.path.isdir(os.path.join(os.path.dirname(package.origin or ""), "lib"))
+    if _METADATA in sys.modules or not beside:
+        yield
+        return
+    metadata = _MetadataLater(_METADATA)
+    sys.modules[_METADATA] = metadata
+    setattr(importlib, "metadata", metadata)  # noqa: B010 (mypy knows the module)
+    try:
+        yield
+    finally:
+        metadata.leave()
+
+
+class _MetadataLater(ModuleType):
+    """Knows no distribution until it leaves; asked for anything else, it imports `importlib.metadata`."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.distribution = self._no_distribution
+        self.PackageNotFoundError = ModuleNotFoundError
+
+    def leave(self) -> None:
+        """Lets the next import find the module itself."""
+        if sys.modules.get(_METADATA) is self:
+            del sys.modules[_METADATA], importlib.metadata, self.distribution, self.PackageNotFoundError
+
+    def _no_distribution(self, name: str) -> None:
+        raise ModuleNotFoundError(name=name)
+
+    def __getattr__(self, name: str) -> Any:
+        self.leave()
+        return getattr(importlib.import_module(_METADATA), name)
 
 
 class _NoTorch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -47,16 +48,64 @@ library, ctypes.CDLL = ctypes.CDLL, Library
 tvm_ffi = import_tvm_ffi()
 torch = sys.modules["torch"]
 """
+LIBRARY = """
+import json, sys
+from runtime_min.engine.tvm_ffi_package import import_tvm_ffi
+{before}
+tvm_ffi = import_tvm_ffi(alone={alone})
+parsers = "email" in sys.modules, "importlib.metadata" in sys.modules
+with open("/proc/self/maps") as maps:
+    libraries = {{line.split()[-1] for line in maps if "tvm_ffi" in line}}
+metadata = tvm_ffi.libinfo.im
+try:
+    metadata.distribution("no-such-package")
+except metadata.PackageNotFoundError as failure:
+    missing = type(failure).__module__, str(failure)
+import importlib.metadata
+version = metadata.version("apache-tvm-ffi"), importlib.metadata.version("apache-tvm-ffi")
+print(json.dumps([parsers, sorted(libraries), missing, version, sys.modules["importlib.metadata"].__file__]))
+"""
+ASKED_MEANWHILE = """
+import ctypes
+
+class Library(ctypes.CDLL):
+    def __init__(self, *arguments):
+        import importlib.metadata
+        importlib.metadata.version("numpy")
+        super().__init__(*arguments)
+
+ctypes.CDLL = Library
+"""
+
+
+def told(program: str) -> Any:
+    """What a program prints as JSON in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
+    )
+    return json.loads(done.stdout)
 
 
 def results(imports: str) -> object:
-    script = USE.format(imports=imports)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=300
-    )
-    return json.loads(done.stdout)
+    return told(USE.format(imports=imports))
 
 
 @pytest.mark.parametrize("imports", [ALONE, "import torch\n" + ALONE.split("assert")[0], IMPORTED_MEANWHILE])
 def test_what_tvm_ffi_offers_for_torch_works_as_if_torch_came_first(imports: str) -> None:
     assert results(imports) == results("import torch, tvm_ffi")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux lists a process's libraries in /proc")
+@pytest.mark.parametrize(
+    ("before", "spared"),
+    [
+        ("", True),
+        ("import importlib.metadata", False),
+        ("import importlib.util; importlib.util.find_spec = lambda name: None", False),
+        (ASKED_MEANWHILE, False),
+    ],
+)
+def test_alone_it_finds_the_same_library_without_a_parser_of_e_mails(before: str, spared: bool) -> None:
+    parsers, *found = told(LIBRARY.format(before=before, alone=True))
+    assert parsers == [not spared] * 2
+    assert found == told(LIBRARY.format(before="", alone=False))[1:]
