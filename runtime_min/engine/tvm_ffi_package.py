@@ -26,7 +26,7 @@ def import_tvm_ffi(*, alone: bool = False) -> Any:
     to work when the app imports torch. Other threads may import torch meanwhile.
 
     Args:
-        alone: no other thread imports anything meanwhile, so that the import may be faster.
+        alone: no other thread imports anything meanwhile, so that `importlib.metadata` can be left out.
 
     Raises:
         TvmMissingError: the package is not installed.
@@ -66,7 +66,7 @@ def _without_metadata() -> Iterator[None]:
         return
     metadata = _MetadataLater(_METADATA)
     sys.modules[_METADATA] = metadata
-    setattr(importlib, "metadata", metadata)  # noqa: B010 (mypy knows the module)
+    setattr(importlib, "metadata", metadata)  # noqa: B010 (mypy refuses an assignment)
     try:
         yield
     finally:
