@@ -34,10 +34,11 @@ int main(int count, char **arguments) {
     request.size = sizeof request;
     request.input = arguments[2];
     kokoro_bundle *bundle = NULL;
+    if (kokoro_load(arguments[1], NULL, &bundle) || kokoro_check(bundle, &request))
+        return fprintf(stderr, "%s\n", kokoro_last_error()), 1;
     FILE *file = fopen(arguments[3], "wb+");
     if (!file || !write_header(file, 0)) return perror(arguments[3]), 1;
-    kokoro_error error = kokoro_load(arguments[1], NULL, &bundle);
-    if (!error) error = kokoro_stream(bundle, &request, write_piece, file);
+    kokoro_error error = kokoro_stream(bundle, &request, write_piece, file);
     if (error) fprintf(stderr, "%s\n", kokoro_last_error());
     long bytes = ftell(file) - HEADER;
     int written = write_header(file, (uint32_t)bytes) && fclose(file) == 0;

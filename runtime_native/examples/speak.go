@@ -7,10 +7,6 @@ package main
 /*
 #include "kokoro.h"
 int writePiece(kokoro_audio *piece, void *user);
-static kokoro_error speak(kokoro_bundle *bundle, const char *input) {
-	kokoro_request request = {.size = sizeof request, .input = input};
-	return kokoro_stream(bundle, &request, (kokoro_callback)writePiece, NULL);
-}
 */
 import "C"
 import (
@@ -44,17 +40,22 @@ func check(done bool, message string) {
 
 func main() {
 	runtime.LockOSThread() // The message of an error belongs to its thread.
-	file, _ = os.Create(os.Args[3])
-	file.Seek(44, 0)
 	var bundle *C.kokoro_bundle
 	check(C.kokoro_load(C.CString(os.Args[1]), nil, &bundle) == 0, C.GoString(C.kokoro_last_error()))
-	check(C.speak(bundle, C.CString(os.Args[2])) == 0, C.GoString(C.kokoro_last_error()))
+	request := C.kokoro_request{size: C.sizeof_kokoro_request, input: C.CString(os.Args[2])}
+	check(C.kokoro_check(bundle, &request) == 0, C.GoString(C.kokoro_last_error()))
+	var err error
+	file, err = os.Create(os.Args[3])
+	check(err == nil, "The file could not be created.")
+	file.Seek(44, 0)
+	callback := C.kokoro_callback(unsafe.Pointer(C.writePiece))
+	check(C.kokoro_stream(bundle, &request, callback, nil) == 0, C.GoString(C.kokoro_last_error()))
 	C.kokoro_free(bundle)
 	end, _ := file.Seek(0, 2)
 	header := []byte("RIFF....WAVEfmt ....................data....")
 	for at, value := range map[int]int64{4: end - 8, 16: 16, 20: 0x10001, 24: 24000, 28: 48000, 32: 0x100002, 40: end - 44} {
 		binary.LittleEndian.PutUint32(header[at:], uint32(value))
 	}
-	_, err := file.WriteAt(header, 0)
+	_, err = file.WriteAt(header, 0)
 	check(err == nil, "The file could not be written.")
 }

@@ -19,6 +19,7 @@ koffi.proto("int kokoro_callback(const kokoro_audio *piece, void *user)");
 const load = library.func("int kokoro_load(const char *directory, const void *options, _Out_ kokoro_bundle **bundle)");
 const stream = library.func(
   "int kokoro_stream(kokoro_bundle *bundle, const kokoro_request *request, kokoro_callback *callback, void *user)");
+const checkRequest = library.func("int kokoro_check(kokoro_bundle *bundle, const kokoro_request *request)");
 const free = library.func("void kokoro_free(kokoro_bundle *bundle)");
 const lastError = library.func("const char *kokoro_last_error()");
 
@@ -35,6 +36,8 @@ const header = (bytes) => {
 
 const bundle = [null];
 check(load(directory, null, bundle));
+const request = { size: koffi.sizeof("kokoro_request"), input: phonemes };
+check(checkRequest(bundle[0], request));
 const file = openSync(output, "w");
 let position = 44;
 const writePiece = (pointer) => {
@@ -45,7 +48,7 @@ const writePiece = (pointer) => {
   console.log(`from ${piece.start.toFixed(2)} s on: ${piece.phonemes}`);
   return 0;
 };
-check(stream(bundle[0], { size: koffi.sizeof("kokoro_request"), input: phonemes }, writePiece, null));
+check(stream(bundle[0], request, writePiece, null));
 writeSync(file, header(position - 44), 0, 44, 0);
 closeSync(file);
 free(bundle[0]);

@@ -39,6 +39,8 @@ def main(path: str, directory: str, phonemes: str, output: str) -> None:
 
     bundle = c_void_p()
     call("kokoro_load", directory.encode(), None, byref(bundle))
+    request = Request(ctypes.sizeof(Request), phonemes.encode())
+    call("kokoro_check", bundle, byref(request))
     with wave.open(output, "wb") as file:
         file.setparams((1, 2, 24_000, 0, "NONE", ""))
 
@@ -51,7 +53,6 @@ def main(path: str, directory: str, phonemes: str, output: str) -> None:
             print(f"from {audio.start:.2f} s on: {audio.phonemes.decode()}")
             return 0
 
-        request = Request(ctypes.sizeof(Request), phonemes.encode())
         call("kokoro_stream", bundle, byref(request), write_piece, None)
     library.kokoro_free(bundle)
 

@@ -22,6 +22,7 @@ type Callback = extern "C" fn(&Audio, *mut c_void) -> c_int;
 #[link(name = "kokoro")]
 unsafe extern "C" {
     fn kokoro_load(directory: *const c_char, options: *const c_void, bundle: *mut *mut c_void) -> c_int;
+    fn kokoro_check(bundle: *mut c_void, request: &Request) -> c_int;
     fn kokoro_stream(bundle: *mut c_void, request: &Request, callback: Callback, user: *mut c_void) -> c_int;
     fn kokoro_free(bundle: *mut c_void);
     fn kokoro_last_error() -> *const c_char;
@@ -43,12 +44,13 @@ extern "C" fn write_piece(piece: &Audio, user: *mut c_void) -> c_int {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let (directory, phonemes) = (CString::new(&*arguments[0])?, CString::new(&*arguments[1])?);
-    let mut file = File::create(&arguments[2])?;
-    file.write_all(&header(0))?;
     let mut bundle = ptr::null_mut();
     let request = Request { size: size_of::<Request>(), input: phonemes.as_ptr(), ..unsafe { mem::zeroed() } };
     let check = |error| if error == 0 { Ok(()) } else { Err(unsafe { CStr::from_ptr(kokoro_last_error()) }.to_str().unwrap()) };
     check(unsafe { kokoro_load(directory.as_ptr(), ptr::null(), &mut bundle) })?;
+    check(unsafe { kokoro_check(bundle, &request) })?;
+    let mut file = File::create(&arguments[2])?;
+    file.write_all(&header(0))?;
     check(unsafe { kokoro_stream(bundle, &request, write_piece, ptr::from_mut(&mut file).cast()) })?;
     let bytes = file.stream_position()? - 44;
     file.rewind()?;

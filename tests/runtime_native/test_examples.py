@@ -45,6 +45,13 @@ def run(command: list[object], directory: Path, **variables: str) -> None:
         assert "".join(line.partition(": ")[2] for line in done.stdout.splitlines()) == PHONEMES
 
 
+def refused(command: list[object], directory: Path, **variables: str) -> None:
+    """Runs an example with a phoneme that the model does not have: it says so, and leaves no file."""
+    with pytest.raises(AssertionError, match="lacks these phonemes"):
+        run([*command, "?", "refused.wav"], directory, **variables)
+    assert not (directory / "refused.wav").exists()
+
+
 def samples(path: Path) -> bytes:
     with wave.open(str(path)) as file:
         assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, 24_000)
@@ -57,9 +64,7 @@ def test_c(native: Path, speaking_bundle: Path, expected: bytes, tmp_path: Path)
     run([*compiler, f"-I{native}", EXAMPLES / "speak.c", library, "-lm", "-o", "speak"], tmp_path)
     run(["./speak", speaking_bundle, PHONEMES, "c.wav"], tmp_path, LD_LIBRARY_PATH=str(native))
     assert samples(tmp_path / "c.wav") == expected
-    with pytest.raises(AssertionError, match="lacks these phonemes"):
-        run(["./speak", speaking_bundle, "?", "refused.wav"], tmp_path, LD_LIBRARY_PATH=str(native))
-    assert not (tmp_path / "refused.wav").exists()
+    refused(["./speak", speaking_bundle], tmp_path, LD_LIBRARY_PATH=str(native))
 
 
 def test_python_without_packages(
@@ -69,6 +74,7 @@ def test_python_without_packages(
     python = [sys.executable, "-I", "-S", EXAMPLES / "speak.py"]
     run([*python, native / build.LIBRARY, speaking_bundle, PHONEMES, "python.wav"], tmp_path)
     assert samples(tmp_path / "python.wav") == expected
+    refused([*python, native / build.LIBRARY, speaking_bundle], tmp_path)
 
 
 @pytest.mark.machines
@@ -81,6 +87,7 @@ def test_node(native: Path, speaking_bundle: Path, expected: bytes, tmp_path: Pa
     )
     # JavaScript rounds a half up.
     assert len(found) == len(wanted) and abs(found - wanted).max() <= 1
+    refused(["node", "speak.mjs", native / build.LIBRARY, speaking_bundle], tmp_path)
 
 
 @pytest.mark.machines
@@ -88,6 +95,7 @@ def test_rust(native: Path, speaking_bundle: Path, expected: bytes, tmp_path: Pa
     run(["rustc", "-O", "--edition", "2021", EXAMPLES / "speak.rs", "-L", native], tmp_path)
     run(["./speak", speaking_bundle, PHONEMES, "rust.wav"], tmp_path, LD_LIBRARY_PATH=str(native))
     assert samples(tmp_path / "rust.wav") == expected
+    refused(["./speak", speaking_bundle], tmp_path, LD_LIBRARY_PATH=str(native))
 
 
 @pytest.mark.machines
@@ -115,3 +123,4 @@ def test_go(native: Path, speaking_bundle: Path, expected: bytes, tmp_path: Path
     run(build_command, tmp_path, **flags, **caches)
     run(["./speak", speaking_bundle, PHONEMES, "go.wav"], tmp_path, LD_LIBRARY_PATH=str(native))
     assert samples(tmp_path / "go.wav") == expected
+    refused(["./speak", speaking_bundle], tmp_path, LD_LIBRARY_PATH=str(native))
