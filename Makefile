@@ -24,7 +24,7 @@ test: $(INSTALLED)
 	$(BIN)/mypy
 	$(PYTEST) -m "not slow and not machines" tests
 
-# Takes about half an hour; emulated machines come from Debian's and Python's registries.
+# Takes about an hour; emulated machines come from Debian's and Python's registries.
 test-machines: $(INSTALLED)
 	$(PYTEST) -m "machines and not slow" tests
 
