@@ -54,12 +54,14 @@ class Process:
         """Sends a picklable value.
 
         Raises:
-            ReferenceProcessError: the process has ended.
+            ReferenceProcessError: the process failed, or has ended.
         """
         try:
             self._connection.send(value)
-        except OSError as error:
-            raise self._ended() from error
+        except OSError:
+            # What it sent last tells why.
+            while True:
+                self.receive()
 
     def receive(self) -> Any:
         """Waits for the next value and returns it.

@@ -55,7 +55,6 @@ class Reference:
         self.thread_count = threads
         self._tapped: dict[str, list[Array]] = {}
         self._process = Process(_serve, checkpoint, config, threads, arithmetic, stored)
-        self._loaded = False
 
     def threads(self, count: int) -> None:
         """Lets torch use that many threads from now on."""
@@ -165,9 +164,6 @@ class Reference:
     def _run(self, operation: str, **arguments: Any) -> Arrays:
         for values in self._tapped.values():
             values.clear()
-        if not self._loaded:
-            self._process.receive()
-            self._loaded = True
         self._process.send((operation, arguments, tuple(self._tapped)))
         found, tapped = self._process.receive()
         for tap, values in tapped.items():
@@ -189,7 +185,6 @@ def _serve(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     model = RecordingModel(checkpoint, config, arithmetic, stored)
     model.threads(threads)
-    connection.send(None)
     while True:
         operation, arguments, taps = connection.recv()
         try:

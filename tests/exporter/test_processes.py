@@ -60,6 +60,15 @@ def test_a_function_that_raises_is_an_error_with_its_message(error: Exception, m
         process.receive()
 
 
+def test_a_value_for_a_function_that_raised_is_an_error_with_its_message() -> None:
+    # More than a pipe holds, so that it is still being sent when the process ends.
+    with Process(fail, ExportError("what to do")) as process:
+        with pytest.raises(ReferenceProcessError, match="what to do"):
+            process.send(bytes(2**24))
+        with pytest.raises(ReferenceProcessError, match="exit status 0"):
+            process.send(1)
+
+
 def test_a_process_that_ends_by_itself_is_an_error_with_its_status() -> None:
     with Process(end, 7) as process:
         with pytest.raises(ReferenceProcessError, match="exit status 7"):
