@@ -1,4 +1,4 @@
-"""Voice packs, a row of style for every utterance length: from a directory, from the hub, or made up."""
+"""Voice packs, a row of style for every utterance length: official ones, from a directory, or made up."""
 
 from __future__ import annotations
 
@@ -18,23 +18,27 @@ from exporter.model.hub import VOICES, download
 from exporter.model.synthetic import uniform
 from exporter.model.torch_file import StoredTensor, TorchFile, TorchFileError
 from runtime_min.errors import ManifestError
+from runtime_min.format.manifest import Voice
 from runtime_min.format.schema import Node
-from runtime_min.model.voices import LARGEST_STYLE
+from runtime_min.model.voices import LARGEST_STYLE, voice_table
 
 ROWS, COLUMNS = 510, 256
 _MOST_BYTES_OUTSIDE_TENSOR = 64 << 10
+_OFFICIAL = Path(__file__).parent / "data" / "voices.npz"
 NAMES = tuple(VOICES)
 """The 54 voices of Kokoro-82M v1.0."""
 
 Voices = dict[str, NDArray[np.float32]]
+_BELONGING = {"hub": "hub", "packages": "official", "synthetic": "synthetic"}
+"""Voices of each kind of checkpoint. The hub's are exact, for the bundles that store them exactly."""
 
 
 def load_voices(source: str | None, checkpoint: Checkpoint | None = None) -> Voices:
     """Loads voice packs.
 
     Args:
-        source: a directory of ``.pt`` or raw ``.bin`` packs, ``hub`` or ``synthetic``; None takes those that
-            belong to the checkpoint, which a local file does not have.
+        source: ``official``, a directory of ``.pt`` or raw ``.bin`` packs, ``hub`` or ``synthetic``; None
+            takes those that belong to the checkpoint, which a local file does not have.
         checkpoint: needed only if `source` is None.
 
     Returns:
@@ -45,23 +49,40 @@ def load_voices(source: str | None, checkpoint: Checkpoint | None = None) -> Voi
         VoiceError: there is no such source, or a pack is not one.
         CheckpointUnreachableError: the hub did not deliver.
     """
-    if source is None and checkpoint is not None and checkpoint.source != "file":
-        source = checkpoint.source
+    if source is None and checkpoint is not None:
+        source = _BELONGING.get(checkpoint.source)
     if source is None:
         raise VoiceError(
             "a checkpoint of one's own comes without voices: add --voices with a directory of .pt or .bin "
-            "packs, or hub, or synthetic"
+            "packs, or official, for the 54 voices of Kokoro-82M"
         )
+    if source == "official":
+        return official_voices()
     if source == "synthetic":
         return {name: synthetic_voice(name) for name in NAMES}
     if source == "hub":
         return {name: _read_pack(download(f"voices/{name}.pt")) for name in NAMES}
     if not os.path.isdir(source):
         raise VoiceError(
-            f"no directory of voices at {source}. --voices takes a directory of .pt or .bin packs, hub or "
-            "synthetic."
+            f"no directory of voices at {source}. --voices takes official, a directory of .pt or .bin packs, "
+            "hub or synthetic."
         )
     return read_packs([Path(source)])
+
+
+def official_voices() -> Voices:
+    """Returns the 54 voices that come with the exporter, as the products of the factors that a bundle stores.
+
+    A value is off by at most 2⁻¹⁴ of the largest value in its row, an eighth of the rounding to float16.
+    `training.official_voices` made the file from the official packs.
+    """
+    with np.load(_OFFICIAL, allow_pickle=False) as stored:
+        return {name: _product(name, stored[name]) for name in NAMES}
+
+
+def _product(name: str, factors: NDArray[np.float32]) -> NDArray[np.float32]:
+    rank = factors.size // (ROWS + COLUMNS)
+    return voice_table(factors.astype("<f4").tobytes(), Voice(name, "", ROWS, COLUMNS), rank)
 
 
 def read_packs(paths: Sequence[Path]) -> Voices:
