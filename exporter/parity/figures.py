@@ -72,9 +72,11 @@ def compare(
     durations: NDArray[np.int64] | None = None,
     *,
     stages: bool = True,
-    whole_spread: bool = False,
 ) -> Comparison:
     """Compares what a bundle computes for an utterance with kokoro's answer.
+
+    The comparison stops as soon as every figure is within the limits of the changes that have been made,
+    because more of them only widen the limits.
 
     Args:
         bundle: a bundle with all stages.
@@ -82,8 +84,6 @@ def compare(
         utterance: one that the bundle can speak.
         durations: frames of each token, [n], in place of the predicted ones.
         stages: judge each stage on kokoro's inputs too, and not only the final waveform.
-        whole_spread: make all changes that kokoro's spread is of. Otherwise the comparison stops as soon as
-            every figure is within the limits of those that have been made: more of them widen the limits.
 
     Raises:
         ReferenceProcessError: kokoro does not run here.
@@ -106,15 +106,13 @@ def compare(
         decoded = snr(_decode(bundle, expected.decoder_inputs), expected.audio)
     comparable = audio.shape == expected.audio.shape and bool(np.isfinite(audio).all())
     chain = distances(audio, expected.audio) if comparable else None
-    judged, changes = judge(
-        kokoro.spreads(expected), lambda spread: spread_figures(decoded, chain, spread), whole_spread
-    )
+    judged, changes = judge(kokoro.spreads(expected), lambda spread: spread_figures(decoded, chain, spread))
     frames = expected.audio.size // SAMPLES_PER_FRAME
     return Comparison(utterance, frames, (*figures, *judged), changes)
 
 
 def judge(
-    spreads: Iterator[Spread], figures: Callable[[Spread], Iterable[Figure]], whole: bool = False
+    spreads: Iterator[Spread], figures: Callable[[Spread], Iterable[Figure]]
 ) -> tuple[tuple[Figure, ...], int]:
     """Judges by the shortest spread that decides, or by the whole one.
 
@@ -123,7 +121,6 @@ def judge(
     Args:
         spreads: spreads of one answer, the whole one last, as `Kokoro.spreads` makes them.
         figures: the figures with their limits by a spread.
-        whole: go on to the whole spread even when every figure holds.
 
     Returns:
         The figures, and how many changes their spread is of.
@@ -133,7 +130,7 @@ def judge(
     with closing(spreads):  # type: ignore[type-var]
         for spread in spreads:
             found, made = tuple(figures(spread)), len(spread.changes)
-            if all(figure.holds for figure in found) and not whole:
+            if all(figure.holds for figure in found):
                 break
     return found, made
 

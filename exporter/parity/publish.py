@@ -122,13 +122,7 @@ def _send_comparisons(
             loaded_levels(path, levels_here(read_manifest(path))) as bundles,
             Kokoro(files, store=answers, stored=stored) as kokoro,
         ):
-            compared = compare_waveforms(
-                bundles,
-                kokoro,
-                built_in(bundles[0]),
-                connection.send,
-                whole_spread=True,
-            )
+            compared = compare_waveforms(bundles, kokoro, built_in(bundles[0]), connection.send)
             tested = [_self_test(bundle) for bundle in bundles if EXTENSION in bundle.manifest.extensions]
     except DeviceError:
         connection.send(None)

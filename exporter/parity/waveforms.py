@@ -54,8 +54,6 @@ def compare_waveforms(
     kokoro: Kokoro,
     utterances: Sequence[Utterance],
     progress: Progress = lambda doing: None,
-    *,
-    whole_spread: bool = False,
 ) -> tuple[Comparison, ...]:
     """Compares the final waveform of every utterance on every CPU level.
 
@@ -64,7 +62,6 @@ def compare_waveforms(
         kokoro: answers for its checkpoint; each is computed once for all levels.
         utterances: accepted by `exporter.reference.utterances.check_utterances`.
         progress: called before each utterance.
-        whole_spread: as in `compare`.
 
     Returns:
         By utterance, then by level.
@@ -74,7 +71,7 @@ def compare_waveforms(
         said = f"{utterance.voice}, {len(utterance.phonemes)} phonemes, speed {utterance.speed:g}"
         progress(f"utterance {number} of {len(utterances)}: {said}")
         for bundle in bundles:
-            comparison = compare(bundle, kokoro, utterance, stages=False, whole_spread=whole_spread)
+            comparison = compare(bundle, kokoro, utterance, stages=False)
             found.append(replace(comparison, level=bundle.level.name))
     return tuple(found)
 
