@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import torch
+from torch.nn.utils import remove_weight_norm
 
 
 def build_model(config: Mapping[str, Any]) -> Any:
@@ -35,3 +36,13 @@ def model_without_weights(config: str) -> Any:
     """
     with torch.device("meta"):
         return build_model(json.loads(config))
+
+
+def make_weights_plain(model: torch.nn.Module) -> None:
+    """Replaces the direction and magnitude of each weight under weight_norm by the weight that they make."""
+    for module in model.modules():
+        if hasattr(module, "weight_v"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)
+                remove_weight_norm(module)
+            module.weight.requires_grad_(False)

@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import remove_weight_norm
 
 from exporter.compiler.kernels.int8_weights import expand, quantise
+from exporter.compiler.kokoro_model import make_weights_plain
 from exporter.compiler.toom_cook_convolution import ToomCookConv1d, ToomCookConvTranspose1d
 from exporter.errors import ExportError
 
@@ -77,9 +77,7 @@ def round_as_stored(model: Any, precision: str, source_apart: bool = False) -> N
     """
     if precision == "float32":
         return
-    for module in model.modules():
-        if hasattr(module, "weight_v"):
-            remove_weight_norm(module)
+    make_weights_plain(model)
     if not source_apart:
         _replace_transformed(model.decoder.generator, precision)
     apart = bear_int8(model) if precision == "int8" else []

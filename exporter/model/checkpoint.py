@@ -1,30 +1,35 @@
 """Loading of a Kokoro checkpoint so that every weight is the file's, or an error says why not.
 
 kokoro's own loader falls back to ``strict=False`` and then computes with random weights; this one names the
-tensors that are missing, left over or misshapen and stops.
+tensors that are missing, left over or misshapen and stops. Checkpoints are torch's files of the official
+layout, and ONNX files.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
 
-from exporter.compiler.kokoro_model import build_model, model_without_weights
+from exporter.compiler.kokoro_model import build_model, make_weights_plain, model_without_weights
 from exporter.errors import CheckpointError
 from exporter.model import hub, synthetic
 from exporter.model.config import OFFICIAL_CONFIG, PARTS, Config, read_config
+from exporter.model.onnx_file import OnnxFile, OnnxFileError
+from exporter.model.onnx_weights import OnnxWeights, Weight
 from exporter.model.torch_file import StoredTensor, TorchFile, TorchFileError
 from runtime_min.format.verify import sha256_of
 
 Source = Literal["hub", "file", "synthetic"]
-State = dict[str, StoredTensor]
+State = Mapping[str, StoredTensor | Weight]
+Rounded = Mapping[str, int]
+"""Number of weights that a file has in each type of 8 bits, ``int8`` or ``uint8``."""
 
 _FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 _MOST_BYTES_OUTSIDE_TENSORS = 16 << 20
@@ -38,7 +43,8 @@ class Checkpoint:
     """A loaded model and where it came from."""
 
     model: Any
-    """kokoro.KModel in eval mode, float32, disable_complex=False, every weight from the file."""
+    """kokoro.KModel in eval mode, float32, disable_complex=False, every weight from the file; weight_norm is
+    applied and removed."""
     config: Config
     """The configuration, validated."""
     name: str
@@ -52,6 +58,8 @@ class Checkpoint:
     """Hex digest of the checkpoint file."""
     config_sha256: str
     """Hex digest of the configuration file."""
+    rounded: Rounded = field(default_factory=dict)
+    """Weights that the file has in 8 bits."""
 
     @property
     def synthetic(self) -> bool:
@@ -68,7 +76,8 @@ def load(source: str, config: Path | None = None, cache: Path | None = None) -> 
     """Loads a checkpoint.
 
     Args:
-        source: ``hub``, ``synthetic``, or the path of a file of the official layout.
+        source: ``hub``, ``synthetic``, or the path of a file of the official layout or, if it ends in
+            ``.onnx``, of an ONNX file.
         config: the configuration; needed with a path, optional with ``synthetic``, not allowed with ``hub``.
         cache: directory for the synthetic checkpoint; by default `exporter.directories.cache()`.
 
@@ -80,20 +89,40 @@ def load(source: str, config: Path | None = None, cache: Path | None = None) -> 
     path, config_path = checkpoint_files(source, config, cache)
     if not os.path.isfile(path):  # Path.is_file fails in a directory that may not be read.
         raise CheckpointError(
-            f"no checkpoint file at {path}. --checkpoint takes hub, synthetic or the path of a .pth file."
+            f"no checkpoint file at {path}. --checkpoint takes hub, synthetic or the path of a .pth file or "
+            "an .onnx file."
         )
-    checked = read_config(config_path)
-    with _described(path, checked) as (file, states):
-        model = build_model(checked)
-        for part in PARTS:
-            _load_part(path, part, getattr(model, part), dict(file.read(states[part])))
-    _refresh_normed_weights(model)
+    model, rounded = load_model(path, config_path)
     names: dict[str, tuple[str, Source]] = {
         "hub": (hub.REPOSITORY, "hub"),
         "synthetic": ("synthetic", "synthetic"),
     }
     name, kind = names.get(source, (path.stem, "file"))
-    return Checkpoint(model, checked, name, kind, path, config_path, sha256_of(path), sha256_of(config_path))
+    digests = sha256_of(path), sha256_of(config_path)
+    return Checkpoint(model, read_config(config_path), name, kind, path, config_path, *digests, rounded)
+
+
+def load_model(path: Path, config_path: Path) -> tuple[Any, Rounded]:
+    """Returns the model of a checkpoint, and how many of its weights the file has in 8 bits.
+
+    Raises:
+        CheckpointError, ConfigError: as `load` does.
+    """
+    config = read_config(config_path)
+    with _described(path, config) as described:
+        model = build_model(config)
+        if described.plain:
+            make_weights_plain(model)
+        for part in PARTS:
+            _load_part(path, part, getattr(model, part), described)
+    make_weights_plain(model)
+    for part in PARTS:
+        state = getattr(model, part).state_dict()
+        infinite = [name for name, value in state.items() if not _is_finite(value)]
+        if infinite:
+            problem = "has directions of length zero (weight_v), so values that are not numbers, in"
+            raise _misfit(path, problem, part, infinite)
+    return model, described.rounded
 
 
 def checkpoint_files(source: str, config: Path | None = None, cache: Path | None = None) -> tuple[Path, Path]:
@@ -119,6 +148,11 @@ def checkpoint_files(source: str, config: Path | None = None, cache: Path | None
     return Path(source), config
 
 
+def is_onnx(path: Path) -> bool:
+    """True if the path is taken for that of an ONNX file."""
+    return path.suffix.lower() == ".onnx"
+
+
 def check(path: Path, config_path: Path) -> None:
     """Compares a checkpoint's description with its configuration, for kokoro's own loader; reads no weights.
 
@@ -129,18 +163,41 @@ def check(path: Path, config_path: Path) -> None:
         pass
 
 
+@dataclass(frozen=True)
+class _Described:
+    """What a file says about its tensors, which were compared with the configuration."""
+
+    states: Mapping[str, State]
+    """Tensors by part and name."""
+    read: Callable[[str], Iterator[tuple[str, torch.Tensor]]]
+    """Yields the tensors of a part."""
+    plain: bool = False
+    """The file has the weights that weight_norm makes, not their directions and magnitudes."""
+    rounded: Rounded = field(default_factory=dict)
+
+
 @contextmanager
-def _described(path: Path, config: Config) -> Iterator[tuple[TorchFile, dict[str, State]]]:
-    """Opens a checkpoint, and yields it with its parts' tensors after comparing all that it describes."""
+def _described(path: Path, config: Config) -> Iterator[_Described]:
+    """Opens a checkpoint, and yields its description after comparing it with the configuration."""
     shapes = model_without_weights(json.dumps(config, sort_keys=True))
+    opened = _described_onnx if is_onnx(path) else _described_torch
+    try:
+        with opened(path, shapes) as described:
+            for part in PARTS:
+                _compare(path, part, getattr(shapes, part), described)
+            yield described
+    except OSError as error:
+        raise CheckpointError(f"cannot read the checkpoint {path}: {error.strerror}") from error
+
+
+@contextmanager
+def _described_torch(path: Path, shapes: Any) -> Iterator[_Described]:
     # The widest numbers have eight bytes.
     most_bytes = 8 * sum(tensor.numel() for tensor in shapes.state_dict().values())
     try:
-        with _open(path, most_bytes + _MOST_BYTES_OUTSIDE_TENSORS) as file:
+        with TorchFile(path, most_bytes + _MOST_BYTES_OUTSIDE_TENSORS) as file:
             states = _plain_states(path, file.content, shapes)
-            for part in PARTS:
-                _compare(path, part, getattr(shapes, part), states[part])
-            yield file, states
+            yield _Described(states, lambda part: file.read(states[part]))
     except TorchFileError as error:
         raise CheckpointError(
             f"{path} is damaged or cut off, or not a torch checkpoint of dense tensors: {error}. "
@@ -148,14 +205,31 @@ def _described(path: Path, config: Config) -> Iterator[tuple[TorchFile, dict[str
         ) from error
 
 
-def _open(path: Path, most_bytes: int) -> TorchFile:
+@contextmanager
+def _described_onnx(path: Path, shapes: Any) -> Iterator[_Described]:
+    expected = {
+        f"{part}.{name}": shape
+        for part in PARTS
+        for name, shape in _shapes(getattr(shapes, part), plain=True).items()
+    }
     try:
-        return TorchFile(path, most_bytes)
-    except OSError as error:
-        raise CheckpointError(f"cannot read the checkpoint {path}: {error.strerror}") from error
+        with OnnxFile(path) as file:
+            weights = OnnxWeights(file, expected)
+            if weights.unexpected:
+                raise _misfit(path, "has, and the model lacks,", "the model", weights.unexpected)
+            states: dict[str, dict[str, Weight]] = {part: {} for part in PARTS}
+            for name, weight in weights.found.items():
+                part, _, name_in_part = name.partition(".")
+                states[part][name_in_part] = weight
+            yield _Described(states, weights.read_part, plain=True, rounded=weights.rounded)
+    except OnnxFileError as error:
+        raise CheckpointError(
+            f"{path} is damaged or cut off, or not an ONNX file with Kokoro's weights: {error}. "
+            "Get the file again, or export it again."
+        ) from error
 
 
-def _plain_states(path: Path, content: object, shapes: Any) -> dict[str, State]:
+def _plain_states(path: Path, content: object, shapes: Any) -> dict[str, dict[str, StoredTensor]]:
     """Returns the five parts' state dicts, without DataParallel's prefix ``module.``."""
     if not isinstance(content, dict) or set(content) != set(PARTS):
         found = list(map(str, content)) if isinstance(content, dict) else [type(content).__name__]
@@ -166,7 +240,7 @@ def _plain_states(path: Path, content: object, shapes: Any) -> dict[str, State]:
     return {part: _plain_state(path, part, content[part], getattr(shapes, part)) for part in PARTS}
 
 
-def _plain_state(path: Path, part: str, state: object, module: torch.nn.Module) -> State:
+def _plain_state(path: Path, part: str, state: object, module: torch.nn.Module) -> dict[str, StoredTensor]:
     if not isinstance(state, dict) or not all(isinstance(value, StoredTensor) for value in state.values()):
         raise CheckpointError(f"{path}: expected a dict of tensors under {part!r}, found something else")
     names = list(map(str, state))
@@ -182,11 +256,23 @@ def _plain_state(path: Path, part: str, state: object, module: torch.nn.Module) 
     return plain
 
 
-def _compare(path: Path, part: str, module: torch.nn.Module, state: State) -> None:
-    """Compares names, types and shapes of a state dict with those of the model."""
-    expected = module.state_dict()
+def _shapes(module: torch.nn.Module, plain: bool) -> dict[str, tuple[int, ...]]:
+    """Returns the shapes of a module's tensors by name; those of `make_weights_plain` if they are plain."""
+    shapes = {name: tuple(tensor.shape) for name, tensor in module.state_dict().items()}
+    if not plain:
+        return shapes
+    return {
+        name.removesuffix("_v") if name.endswith("weight_v") else name: shape
+        for name, shape in shapes.items()
+        if not name.endswith("weight_g")
+    }
+
+
+def _compare(path: Path, part: str, module: torch.nn.Module, described: _Described) -> None:
+    """Compares names, types and shapes of a part's tensors with those of the model."""
+    expected, state = _shapes(module, described.plain), described.states[part]
     for problem, names in (
-        ("lacks", expected.keys() - _instance_norm_identity(module, state).keys() - state.keys()),
+        ("lacks", expected.keys() - _known_weights(part, module, described).keys() - state.keys()),
         ("has, and the model lacks,", state.keys() - expected.keys()),
         (
             "has numbers of another type than a float in",
@@ -196,10 +282,10 @@ def _compare(path: Path, part: str, module: torch.nn.Module, state: State) -> No
         if names:
             raise _misfit(path, problem, part, names)
     for name, tensor in state.items():
-        if tensor.shape != expected[name].shape:
+        if tensor.shape != expected[name]:
             raise CheckpointError(
                 f"{path}: {part}.{name} has shape {list(tensor.shape)}, and the configuration asks for "
-                f"{list(expected[name].shape)}. Give the configuration that belongs to this checkpoint."
+                f"{list(expected[name])}. Give the configuration that belongs to this checkpoint."
             )
 
 
@@ -210,39 +296,45 @@ def _misfit(path: Path, problem: str, part: str, names: Collection[str]) -> Chec
     )
 
 
-def _load_part(path: Path, part: str, module: torch.nn.Module, state: Mapping[str, torch.Tensor]) -> None:
-    """Copies a state dict that fits into a module."""
-    # The least and the greatest are NaN if any number is; a float64 may exceed float32.
-    infinite = [
-        name for name, value in state.items() if not torch.stack(value.float().aminmax()).isfinite().all()
-    ]
+def _load_part(path: Path, part: str, module: torch.nn.Module, described: _Described) -> None:
+    """Copies the tensors of a part that fits into a module, one by one."""
+    targets = module.state_dict()
+    infinite = []
+    for name, value in _known_weights(part, module, described).items():
+        targets[name].copy_(value)
+    for name, value in described.read(part):
+        # A float64 may exceed float32.
+        if not _is_finite(value.float()):
+            infinite.append(name)
+        targets[name].copy_(value)
     if infinite:
         raise _misfit(path, "has values that are not finite numbers in", part, infinite)
-    module.load_state_dict(_instance_norm_identity(module, state) | dict(state))
 
 
-def _instance_norm_identity(module: torch.nn.Module, names: Collection[str]) -> dict[str, torch.Tensor]:
-    """Returns weights 1 and biases 0 for AdaIN's instance norms, if a checkpoint has none of them.
+def _is_finite(value: torch.Tensor) -> bool:
+    # The least and the greatest are NaN if any number is.
+    return bool(torch.stack(value.aminmax()).isfinite().all())
+
+
+def _known_weights(part: str, module: torch.nn.Module, described: _Described) -> dict[str, torch.Tensor]:
+    """Returns the values of tensors that a checkpoint need not have.
 
     Kokoro was trained with ``InstanceNorm1d(affine=False)``, and kokoro's code has ``affine=True`` only
     for an old ONNX exporter. The official file therefore holds 548 tensors, not the model's 688: with the
-    other 140 it would be larger than its 327,212,226 bytes.
+    other 140 it would be larger than its 327,212,226 bytes. If a file has none of these weights and biases,
+    they are 1 and 0. An ONNX file lacks ALBERT's pooler, too, which kokoro never asks for its result.
     """
-    identity = {}
+    known = {}
     for name, norm in module.named_modules():
         if isinstance(norm, torch.nn.InstanceNorm1d):
-            identity[f"{name}.weight"] = torch.ones(norm.num_features)
-            identity[f"{name}.bias"] = torch.zeros(norm.num_features)
-    return {} if identity.keys() & set(names) else identity
-
-
-def _refresh_normed_weights(model: torch.nn.Module) -> None:
-    """Computes each ``weight`` from its ``weight_g`` and ``weight_v``, as the first forward pass would."""
-    for module in model.modules():
-        for hook in module._forward_pre_hooks.values():
-            # WeightNorm, whose module hides behind a function of its name.
-            if hasattr(hook, "compute_weight"):
-                module.weight = hook.compute_weight(module)
+            known[f"{name}.weight"] = torch.ones(norm.num_features)
+            known[f"{name}.bias"] = torch.zeros(norm.num_features)
+    if known.keys() & described.states[part].keys():
+        known = {}
+    if part == "bert" and described.plain:
+        unused = (name for name in _shapes(module, plain=True) if name.startswith("pooler."))
+        known |= {name: torch.zeros(module.state_dict()[name].shape) for name in unused}
+    return known
 
 
 def _few(names: Collection[str], limit: int = 5) -> str:

@@ -29,10 +29,15 @@ class _Recorded(Exception):
 
 
 def load_model(checkpoint: Path, config: Path, stored: StoredWeights) -> Any:
-    """Returns kokoro's model from its own loader, with weights as they are stored."""
+    """Returns kokoro's model, with weights as they are stored: from its own loader, which reads no ONNX."""
     from kokoro.model import KModel
 
-    model = KModel(repo_id=REPOSITORY, config=str(config), model=str(checkpoint), disable_complex=False)
+    from exporter.model import checkpoint as checkpoints
+
+    if checkpoints.is_onnx(checkpoint):
+        model, _ = checkpoints.load_model(checkpoint, config)
+    else:
+        model = KModel(repo_id=REPOSITORY, config=str(config), model=str(checkpoint), disable_complex=False)
     if stored.precision != "float32":
         # It needs TVM, which takes seconds to import.
         from exporter.compiler.precision import round_as_stored

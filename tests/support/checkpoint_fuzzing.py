@@ -16,6 +16,7 @@ import warnings
 import zipfile
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -48,6 +49,7 @@ class TinyKokoro(torch.nn.Module):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             conv = torch.nn.utils.weight_norm(torch.nn.Conv1d(2, 4, 3))
+        conv.weight = conv.weight.detach()  # Or it cannot be copied.
         self.decoder = torch.nn.Sequential(conv, torch.nn.InstanceNorm1d(4, affine=True))
         self.text_encoder = torch.nn.Embedding(7, 6)
         self.eval().requires_grad_(False)
@@ -240,7 +242,7 @@ def load_checkpoints(directory: Path, first: int, count: int) -> Outcomes:
     model = TinyKokoro()
     states = sound_states(model)
     sound, path = saved(states), directory / "model.pth"
-    checkpoint.build_model = lambda config: model  # type: ignore[assignment]
+    checkpoint.build_model = lambda config: deepcopy(model)  # type: ignore[assignment]
     checkpoint.model_without_weights = lambda config: model  # type: ignore[assignment]
 
     def case(random: Random) -> None:
