@@ -16,12 +16,19 @@ from runtime_min.output.console import print_line
 def bundle(
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory to write.")],
     checkpoint: Annotated[
-        str, typer.Option(help="hub (official weights), synthetic (random ones, for tests), or a .pth file.")
+        str,
+        typer.Option(
+            help="hub (official weights), packages (the same rounded to 8 bits, from the package registry), "
+            "synthetic (random ones, for tests), or a .pth or .onnx file."
+        ),
     ] = "hub",
-    config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a .pth file.")] = None,
+    config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a file.")] = None,
     voices: Annotated[
         str | None,
-        typer.Option(help="Directory of .pt or .bin packs, hub or synthetic; by default the checkpoint's."),
+        typer.Option(
+            help="official (54 voices that come with the exporter), a directory of .pt or .bin packs, hub or "
+            "synthetic; by default the checkpoint's."
+        ),
     ] = None,
     target: Annotated[
         str, typer.Option(help="System that the bundle is for (see targets); host is this one.")

@@ -30,9 +30,9 @@ app = typer.Typer(
 )
 CheckpointOption = Annotated[
     str | None,
-    typer.Option(help="hub, synthetic or a .pth file; by default what the bundle was made from."),
+    typer.Option(help="hub, packages, synthetic or a file; by default what the bundle was made from."),
 ]
-ConfigOption = Annotated[Path | None, typer.Option(help="The config.json that belongs to a .pth file.")]
+ConfigOption = Annotated[Path | None, typer.Option(help="The config.json that belongs to a file.")]
 UtterancesOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="JSON list of objects with phonemes, voice, speed and perhaps seed."),

@@ -57,11 +57,11 @@ class ExportOptions:
 
     output: Path
     checkpoint: str = "hub"
-    """``hub``, ``synthetic``, or the path of a ``.pth`` file."""
+    """``hub``, ``packages``, ``synthetic``, or the path of a ``.pth`` or ``.onnx`` file."""
     config: Path | None = None
     """Configuration that belongs to a checkpoint of one's own."""
     voices: str | None = None
-    """A directory of packs, ``hub`` or ``synthetic``; None takes those that belong to the checkpoint."""
+    """``official``, a directory, ``hub`` or ``synthetic``; None takes those that belong to the checkpoint."""
     target: str = "host"
     lstm_device: str = CPU
     """Device of the encoders' LSTMs: ``cpu``, or the target's."""

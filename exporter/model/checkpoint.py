@@ -19,14 +19,14 @@ import torch
 
 from exporter.compiler.kokoro_model import build_model, make_weights_plain, model_without_weights
 from exporter.errors import CheckpointError
-from exporter.model import hub, synthetic
+from exporter.model import hub, synthetic, weight_packages
 from exporter.model.config import OFFICIAL_CONFIG, PARTS, Config, read_config
 from exporter.model.onnx_file import OnnxFile, OnnxFileError
 from exporter.model.onnx_weights import OnnxWeights, Weight
 from exporter.model.torch_file import StoredTensor, TorchFile, TorchFileError
 from runtime_min.format.verify import sha256_of
 
-Source = Literal["hub", "file", "synthetic"]
+Source = Literal["hub", "packages", "file", "synthetic"]
 State = Mapping[str, StoredTensor | Weight]
 Rounded = Mapping[str, int]
 """Number of weights that a file has in each type of 8 bits, ``int8`` or ``uint8``."""
@@ -76,25 +76,26 @@ def load(source: str, config: Path | None = None, cache: Path | None = None) -> 
     """Loads a checkpoint.
 
     Args:
-        source: ``hub``, ``synthetic``, or the path of a file of the official layout or, if it ends in
-            ``.onnx``, of an ONNX file.
-        config: the configuration; needed with a path, optional with ``synthetic``, not allowed with ``hub``.
-        cache: directory for the synthetic checkpoint; by default `exporter.directories.cache()`.
+        source: ``hub``, ``packages``, ``synthetic``, or the path of a file of the official layout or, if it
+            ends in ``.onnx``, of an ONNX file.
+        config: the configuration; needed with a path, optional with ``synthetic``, otherwise not allowed.
+        cache: directory for files that are made; by default `exporter.directories.cache()`.
 
     Raises:
-        CheckpointUnreachableError: the hub did not deliver.
+        CheckpointUnreachableError: the hub did not deliver, or a package is not installed.
         CheckpointError: the file is not a checkpoint of the model that the configuration describes.
         ConfigError: the configuration is not one of a Kokoro model.
     """
     path, config_path = checkpoint_files(source, config, cache)
     if not os.path.isfile(path):  # Path.is_file fails in a directory that may not be read.
         raise CheckpointError(
-            f"no checkpoint file at {path}. --checkpoint takes hub, synthetic or the path of a .pth file or "
-            "an .onnx file."
+            f"no checkpoint file at {path}. --checkpoint takes hub, packages, synthetic or the path of a "
+            ".pth or .onnx file."
         )
     model, rounded = load_model(path, config_path)
     names: dict[str, tuple[str, Source]] = {
         "hub": (hub.REPOSITORY, "hub"),
+        "packages": (weight_packages.NAME, "packages"),
         "synthetic": ("synthetic", "synthetic"),
     }
     name, kind = names.get(source, (path.stem, "file"))
@@ -130,20 +131,22 @@ def checkpoint_files(source: str, config: Path | None = None, cache: Path | None
 
     The arguments and errors are those of `load`.
     """
+    if source in ("hub", "packages") and config is not None:
+        raise CheckpointError(
+            f"--checkpoint {source} brings its own configuration: leave out --config, or name a local file"
+        )
     if source == "hub":
-        if config is not None:
-            raise CheckpointError(
-                "--checkpoint hub brings its own configuration: leave out --config, or name a local file"
-            )
         config_file, weights = map(hub.download, hub.MODEL_FILES)
         return weights, config_file
+    if source == "packages":
+        return weight_packages.joined_file(cache), OFFICIAL_CONFIG
     if source == "synthetic":
         config = config or OFFICIAL_CONFIG
         return synthetic.ensure_file(config, cache), config
     if config is None:
         raise CheckpointError(
             f"the checkpoint {source} needs its configuration: add --config PATH. "
-            "The other choices of --checkpoint are hub and synthetic."
+            "The other choices of --checkpoint are hub, packages and synthetic."
         )
     return Path(source), config
 

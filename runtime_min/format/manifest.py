@@ -96,7 +96,7 @@ class ModelInfo(NamedTuple):
     """The model that the bundle computes."""
 
     name: Text
-    source: Annotated[str, one_of(("hub", "file", "synthetic"))]
+    source: Annotated[str, one_of(("hub", "packages", "file", "synthetic"))]
     sha256: Digest
     """Digest of the checkpoint."""
     config_sha256: Digest

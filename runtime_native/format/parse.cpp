@@ -37,7 +37,7 @@ void read_model(const Node &node, Manifest &manifest) {
     auto [name, source, sha256, config, synthetic, hidden, style] =
         node.fields("name", "source", "sha256", "config_sha256", "synthetic", "hidden", "style");
     manifest.model = name.text();
-    source.one_of({"hub", "file", "synthetic"});
+    source.one_of({"hub", "packages", "file", "synthetic"});
     sha256.digest();
     config.digest();
     manifest.synthetic = synthetic.boolean();
