@@ -1,9 +1,9 @@
 """``make bench``: compares a bundle with other engines and writes docs/bench.*.
 
-Without a bundle, the synthetic checkpoint is exported in each precision with the default buckets: an older
-bundle would show the speed of older kernels. The default precision is exported without the cache, and this
-export is timed; its bundle stays as bundles/demo if there is none. The tables that README.md and documents
-beside the report quote are replaced there.
+Without a bundle, the weights of the packages are exported in each precision with the default buckets: an
+older bundle would show the speed of older kernels. The default precision is exported without the cache, and
+this export is timed; its bundle stays as bundles/demo if there is none. The tables that README.md and
+documents beside the report quote are replaced there.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def main(
     stream: Annotated[bool, typer.Option(help="Also stream a long text, beside kokoro-onnx.")] = True,
     checkpoint: Annotated[
         str | None,
-        typer.Option(help="hub, synthetic or a .pth file; by default what the bundle was made from."),
+        typer.Option(help="hub, packages, synthetic or a file; by default what the bundle was made from."),
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a .pth file.")] = None,
+    config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a file.")] = None,
     save_dir: Annotated[Path, typer.Option(help="Directory for the report.")] = Path("docs"),
 ) -> None:
     """Compare bundles with kokoro in PyTorch and in ONNX Runtime, and with kokoro-onnx."""
@@ -105,7 +105,7 @@ def _export(output: Path, *options: str) -> float:
     Returns:
         The seconds that it took, validation included.
     """
-    options += ("--checkpoint", "synthetic", "--precision", output.name, "-o", str(output))
+    options += ("--checkpoint", "packages", "--precision", output.name, "-o", str(output))
     started = time.perf_counter()
     done = subprocess.run([sys.executable, "-m", "exporter", "bundle", *options])
     if done.returncode != 0:

@@ -14,6 +14,7 @@ from benchmarks.competitors.onnx_export import export_onnx, quantise
 from benchmarks.native.native_program import NativeProcess, NativeProgram
 from benchmarks.native.programs import libkokoro, sherpa
 from benchmarks.results import KOKORO_ONNX, LIBKOKORO, NAMES, ONNXRUNTIME, ONNXRUNTIME_INT8, PYTORCH, SHERPA
+from benchmarks.torch_checkpoint import write_torch_checkpoint
 from exporter.bench import run as alone
 from exporter.bench.engine import BUNDLE, BundleEngine
 from exporter.bench.engine_process import EngineProcess
@@ -21,6 +22,7 @@ from exporter.bench.fresh_process import call_fresh
 from exporter.bench.options import Options
 from exporter.bench.run import Step
 from exporter.errors import ExportError
+from exporter.model.checkpoint import is_onnx
 from runtime_min import Bundle
 from runtime_min.format.signatures import SAMPLE_RATE
 
@@ -69,6 +71,11 @@ def prepare(
     voice, whole, small = (directory / name for name in ("voice.npy", "kokoro.onnx", "kokoro-int8.onnx"))
     with Bundle.load(options.bundle, verify=False) as loaded:
         np.save(voice, loaded.voice_tables[bundle.voice])
+    if is_onnx(checkpoint):
+        step("a checkpoint that kokoro loads")
+        readable = directory / "kokoro.pth"
+        call_fresh("writing the checkpoint", 1, write_torch_checkpoint, checkpoint, config, readable)
+        checkpoint = readable
     step("kokoro's own ONNX export")
     call_fresh("kokoro's ONNX export", 1, export_onnx, checkpoint, config, whole)
     step("ONNX Runtime's dynamic quantisation")
