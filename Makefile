@@ -9,6 +9,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+EXPORTER := $(VENV)/.exporter
 INSTALLED := $(VENV)/.installed
 # Two processes, because a test of the whole model has two threads; the files are begun in their order.
 WORKERS ?= 2
@@ -16,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --n
 
 .PHONY: demo test test-machines prove fuzz bench dist clean
 
-demo: $(INSTALLED)
+demo: $(EXPORTER)
 	$(BIN)/python -m exporter.cli.demo
 
 test: $(INSTALLED)
@@ -53,11 +54,16 @@ dist: $(INSTALLED)
 	$(BIN)/python -m twine check --strict dist/*
 	KOKORO_EXPORT_DIST=dist $(PYTEST) tests/test_distributions.py
 
-# A file in the environment stands for it, so that a second run starts at once.
-$(INSTALLED): pyproject.toml exporter/pyproject.toml constraints.txt
+# A file in the environment stands for it, so that a second run starts at once. The demo needs no packages of the
+# tests, and Python compiles the modules that it imports sooner than pip compiles all of them.
+$(EXPORTER): pyproject.toml exporter/pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys, exporter; sys.exit(None if sys.version_info[:2] in exporter.PYTHONS else \
 	"The pinned packages need Python 3.11 or 3.12, and this is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2])'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable . --editable ./exporter
+	touch $@
+
+$(INSTALLED): $(EXPORTER)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[test]'
 	touch $@
 
