@@ -166,8 +166,8 @@ void Bundle::require_all_stages() const {
                                                  "to get a complete bundle.");
 }
 
-CancelCheck Bundle::cancel_check() const {
-    return [this, before = cancellations_.load()] {
+CancelCheck Bundle::cancel_check(uint64_t before) const {
+    return [this, before] {
         if (cancellations_ != before) {
             throw Error(KOKORO_CANCELLED, "The speech was cancelled before its end: ask again to hear the rest.");
         }

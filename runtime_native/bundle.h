@@ -44,8 +44,10 @@ public:
     // Throws MISSING_STAGES_ERROR if this is a partial bundle.
     void require_all_stages() const;
 
-    // Returns a check that throws CANCELLED once `cancel` was called after this.
-    CancelCheck cancel_check() const;
+    // Number of times that `cancel` was called.
+    uint64_t cancellations() const { return cancellations_; }
+    // Returns a check that throws CANCELLED once `cancel` was called more often than `before`.
+    CancelCheck cancel_check(uint64_t before) const;
     void cancel() { cancellations_++; }
 
 private:

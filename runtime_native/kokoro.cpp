@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <exception>
+#include <memory>
 #include <new>
 #include <optional>
 #include <system_error>
@@ -12,26 +13,29 @@
 #include "bundle.h"
 #include "engine/floating_point.h"
 #include "errors.h"
+#include "handles.h"
 #include "output/audio_file.h"
 #include "sized_struct.h"
 #include "speech/stream.h"
+#include "thread_own.h"
 #include "utf8.h"
 
 using kokoro::Error;
-
-struct kokoro_bundle {
-    std::unique_ptr<kokoro::Bundle> bundle;
-};
+using kokoro::Lease;
 
 namespace {
 
-thread_local std::string last_error;
+struct LastError {
+    std::string message;
+};
 
 kokoro_error fail(kokoro_error code, const char *message) {
     try {
-        last_error = message;
+        std::string &kept = kokoro::own_of_thread<LastError>().message;
+        kept.clear();
+        kept = kokoro::repaired_utf8(message);
     } catch (const std::bad_alloc &) {
-        last_error.clear();
+        // The code is known at least.
     }
     return code;
 }
@@ -61,17 +65,26 @@ void require(bool given, const char *argument) {
     throw Error(KOKORO_ARGUMENT_TYPE_ERROR, std::string("The argument '") + argument + "' must not be NULL.");
 }
 
+// Returns a string of the caller's, or a default in place of NULL. Throws TEXT_ENCODING_ERROR with the name of its field.
+std::string text_of(const char *given, const char *field, const char *otherwise = "") {
+    if (!given) return otherwise;
+    kokoro::decode_utf8(given, ("field '" + std::string(field) + "'").c_str());
+    return given;
+}
+
 // Sizes of the structs in the first version. They have no padding, so a new field lies behind them.
 constexpr size_t FIRST_OPTIONS = 32, FIRST_REQUEST = 80;
 static_assert(sizeof(kokoro_options) == FIRST_OPTIONS && sizeof(kokoro_request) == FIRST_REQUEST);
 
-kokoro::Plans plans_of(kokoro::Bundle &bundle, const kokoro_request *request, bool whole) {
+// Returns the plans of a request; each first makes sure that the call was not cancelled.
+kokoro::Plans plans_of(const Lease &lease, const kokoro_request *request, bool whole) {
     require(request, "request");
     const kokoro_request given = kokoro::known_fields(request, FIRST_REQUEST, "request");
     require(given.input, "input");
+    kokoro::Bundle &bundle = lease.speaker();
     bundle.require_all_stages();
     kokoro::Request asked;
-    asked.voice = given.voice ? given.voice : "af_heart";
+    asked.voice = text_of(given.voice, "voice", "af_heart");
     asked.speed = given.speed == 0 ? 1 : given.speed;
     asked.seed = given.seed;
     asked.sentence_pause = given.sentence_pause;
@@ -79,15 +92,20 @@ kokoro::Plans plans_of(kokoro::Bundle &bundle, const kokoro_request *request, bo
     asked.trim = given.trim;
     kokoro::Capabilities capabilities = bundle.capabilities();
     std::u32string input = kokoro::decode_utf8(given.input);
+    kokoro::NextRequest parts;
     if (given.text || given.ssml) {
-        kokoro::TextInput text{input, given.ssml != 0, given.skip_emoji != 0, {}};
-        if (given.language) text.language = given.language;
-        return kokoro::Plans(capabilities, bundle.text_parts(text, asked, capabilities), whole);
+        kokoro::TextInput text{input, given.ssml != 0, given.skip_emoji != 0, text_of(given.language, "language")};
+        parts = bundle.text_parts(text, asked, capabilities);
+    } else {
+        asked.segments.emplace_back();
+        asked.segments[0].phonemes = input;
+        parts = [next = std::optional(asked)]() mutable { return std::exchange(next, std::nullopt); };
     }
-    asked.segments.emplace_back();
-    asked.segments[0].phonemes = input;
-    auto once = [next = std::optional(asked)]() mutable { return std::exchange(next, std::nullopt); };
-    return kokoro::Plans(capabilities, once, whole);
+    auto next = [check = lease.cancel_check(), parts] {
+        check();
+        return parts();
+    };
+    return kokoro::Plans(capabilities, next, whole);
 }
 
 // What a kokoro_audio points to.
@@ -126,13 +144,35 @@ private:
     std::vector<kokoro_timing> tokens_, words_;
 };
 
+// Returns what a function returns for a bundle, or a default for a bundle that was freed.
+template <class Function, class Result>
+Result fact_of(const kokoro_bundle *bundle, Result otherwise, Function function) {
+    Result result = otherwise;
+    guarded([&] { result = function(Lease(bundle).bundle()); });
+    return result;
+}
+
+// Calls a callback from a frame that nothing unwinds: an exception of an app's own C++ library would go on through the
+// frames of this one, which do not understand it, and jump anywhere. So it ends the process as one in `noexcept` does.
+#if defined(__clang__)
+__attribute__((noinline, nouwtable, disable_tail_calls))
+#endif
+int call(kokoro_callback callback, const kokoro_audio *piece, void *user) noexcept {
+    using Final = int (*)(const kokoro_audio *, void *) noexcept;
+    return reinterpret_cast<Final>(callback)(piece, user);
+}
+
 }  // namespace
 
 extern "C" {
 
 const char *kokoro_version(void) { return KOKORO_VERSION; }
 
-const char *kokoro_last_error(void) { return last_error.c_str(); }
+const char *kokoro_last_error(void) {
+    const char *message = "";
+    guarded([&] { message = kokoro::own_of_thread<LastError>().message.c_str(); });
+    return message;
+}
 
 kokoro_error kokoro_load(const char *directory, const kokoro_options *options, kokoro_bundle **bundle) {
     return guarded([&] {
@@ -143,39 +183,49 @@ kokoro_error kokoro_load(const char *directory, const kokoro_options *options, k
         if (options) {
             const kokoro_options given = kokoro::known_fields(options, FIRST_OPTIONS, "options");
             chosen.threads = given.threads;
-            if (given.level) chosen.level = given.level;
-            if (given.manifest_sha256) chosen.manifest_sha256 = given.manifest_sha256;
+            if (given.level) chosen.level = text_of(given.level, "level");
+            if (given.manifest_sha256) chosen.manifest_sha256 = text_of(given.manifest_sha256, "manifest_sha256");
             chosen.verify = !given.skip_verify;
         }
-        *bundle = new kokoro_bundle{kokoro::Bundle::load(directory, chosen)};
+        *bundle = kokoro::open_handle(kokoro::Bundle::load(directory, chosen));
     });
 }
 
 void kokoro_free(kokoro_bundle *bundle) {
-    if (!bundle) return;
-    bundle->bundle->cancel();
-    guarded([&] { delete bundle; });
+    guarded([&] { kokoro::close_handle(bundle); });
 }
 
-const char *kokoro_model_name(const kokoro_bundle *bundle) { return bundle->bundle->manifest().model.c_str(); }
+const char *kokoro_model_name(const kokoro_bundle *bundle) {
+    return fact_of(bundle, (const char *)nullptr, [](auto &loaded) { return loaded.manifest().model.c_str(); });
+}
 
-int kokoro_is_synthetic(const kokoro_bundle *bundle) { return bundle->bundle->manifest().synthetic; }
+int kokoro_is_synthetic(const kokoro_bundle *bundle) {
+    return fact_of(bundle, 0, [](auto &loaded) { return loaded.manifest().synthetic; });
+}
 
-const char *kokoro_level(const kokoro_bundle *bundle) { return bundle->bundle->level().c_str(); }
+const char *kokoro_level(const kokoro_bundle *bundle) {
+    return fact_of(bundle, (const char *)nullptr, [](auto &loaded) { return loaded.level().c_str(); });
+}
 
-size_t kokoro_max_phonemes(const kokoro_bundle *bundle) { return bundle->bundle->max_phonemes(); }
+size_t kokoro_max_phonemes(const kokoro_bundle *bundle) {
+    return fact_of(bundle, size_t(0), [](auto &loaded) { return loaded.max_phonemes(); });
+}
 
-size_t kokoro_voice_count(const kokoro_bundle *bundle) { return bundle->bundle->manifest().voices.size(); }
+size_t kokoro_voice_count(const kokoro_bundle *bundle) {
+    return fact_of(bundle, size_t(0), [](auto &loaded) { return loaded.manifest().voices.size(); });
+}
 
 const char *kokoro_voice_name(const kokoro_bundle *bundle, size_t index) {
-    const auto &voices = bundle->bundle->manifest().voices;
-    return index < voices.size() ? voices[index].name.c_str() : nullptr;
+    return fact_of(bundle, (const char *)nullptr, [&](auto &loaded) {
+        const auto &voices = loaded.manifest().voices;
+        return index < voices.size() ? voices[index].name.c_str() : nullptr;
+    });
 }
 
 kokoro_error kokoro_check(kokoro_bundle *bundle, const kokoro_request *request) {
     return guarded([&] {
-        require(bundle, "bundle");
-        kokoro::Plans plans = plans_of(*bundle->bundle, request, true);
+        Lease lease(bundle);
+        kokoro::Plans plans = plans_of(lease, request, true);
         while (plans.next()) {
         }
     });
@@ -183,13 +233,13 @@ kokoro_error kokoro_check(kokoro_bundle *bundle, const kokoro_request *request) 
 
 kokoro_error kokoro_synthesize(kokoro_bundle *bundle, const kokoro_request *request, kokoro_audio **audio) {
     return guarded([&] {
-        require(bundle, "bundle");
+        Lease lease(bundle);
         require(audio, "audio");
         *audio = nullptr;
-        kokoro::Bundle &speaker = *bundle->bundle;
-        auto check = speaker.cancel_check();
-        auto synthesise = [&](const kokoro::Utterance &utterance) { return speaker.synthesise(utterance, check); };
-        kokoro::Speech speech(plans_of(speaker, request, true), synthesise);
+        auto synthesise = [&speaker = lease.speaker(), check = lease.cancel_check()](const auto &utterance) {
+            return speaker.synthesise(utterance, check);
+        };
+        kokoro::Speech speech(plans_of(lease, request, true), synthesise);
         kokoro::Audio whole = *speech.next();
         while (auto piece = speech.next()) whole.append(std::move(*piece));
         *audio = new OwnedAudio(std::move(whole));
@@ -198,21 +248,22 @@ kokoro_error kokoro_synthesize(kokoro_bundle *bundle, const kokoro_request *requ
 
 kokoro_error kokoro_stream(kokoro_bundle *bundle, const kokoro_request *request, kokoro_callback callback, void *user) {
     return guarded([&] {
-        require(bundle, "bundle");
+        Lease lease(bundle);
         require(callback != nullptr, "callback");
-        kokoro::Bundle &speaker = *bundle->bundle;
         std::atomic<bool> stopped{false};
-        auto check = [&, cancelled = speaker.cancel_check()] {
+        auto check = [&stopped, cancelled = lease.cancel_check()] {
             cancelled();
             if (stopped) throw Error(KOKORO_CANCELLED, "The callback stopped the stream before its end.");
         };
-        auto synthesise = [&](const kokoro::Utterance &utterance) { return speaker.synthesise(utterance, check); };
-        kokoro::Speech speech(plans_of(speaker, request, false), synthesise);
+        auto synthesise = [&speaker = lease.speaker(), check](const auto &utterance) {
+            return speaker.synthesise(utterance, check);
+        };
+        kokoro::Speech speech(plans_of(lease, request, false), synthesise);
         auto take = [&](const kokoro::Audio &piece) {
             // A piece that was computed before is not handed over after `kokoro_cancel`.
             check();
             OwnedAudio given(piece);
-            return callback(&given, user) == 0;
+            return call(callback, &given, user) == 0;
         };
         kokoro::stream(speech, take, [&] { stopped = true; });
         check();
@@ -220,7 +271,7 @@ kokoro_error kokoro_stream(kokoro_bundle *bundle, const kokoro_request *request,
 }
 
 void kokoro_cancel(kokoro_bundle *bundle) {
-    if (bundle) bundle->bundle->cancel();
+    guarded([&] { kokoro::cancel_calls(bundle); });
 }
 
 void kokoro_audio_free(kokoro_audio *audio) { delete static_cast<OwnedAudio *>(audio); }

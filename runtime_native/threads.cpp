@@ -1,6 +1,7 @@
 #include "threads.h"
 
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -138,6 +139,16 @@ void check_threads(int count) {
     released.notify_all();
     threads.join();
     if (failure) std::rethrow_exception(failure);
+}
+
+Process::Process() : number_(getpid()) {}
+
+bool Process::is_this() const { return number_ == getpid(); }
+
+void Process::check() const {
+    if (is_this()) return;
+    throw Error(KOKORO_FORK_ERROR, "This bundle was loaded before the process forked, and its threads did not "
+                                   "survive: load it in the child.");
 }
 
 }  // namespace kokoro

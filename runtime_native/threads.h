@@ -1,5 +1,7 @@
-// The number of threads, and work that several of them share.
+// The number of threads, work that several of them share, and the process that has them.
 #pragma once
+
+#include <sys/types.h>
 
 #include <functional>
 #include <vector>
@@ -19,5 +21,17 @@ void run_tasks(const std::vector<std::function<void()>> &tasks, int threads);
 
 // Makes sure that the system starts so many threads: TVM ends the process if it does not. Throws RESOURCE_ERROR.
 void check_threads(int count);
+
+// The process in which an object was made. A child process has a copy of the object, and none of its threads.
+class Process {
+public:
+    Process();
+    bool is_this() const;
+    // Throws FORK_ERROR in a child.
+    void check() const;
+
+private:
+    pid_t number_;
+};
 
 }  // namespace kokoro

@@ -34,13 +34,13 @@ char32_t next(std::string_view bytes, size_t &position) {
 
 }  // namespace
 
-std::u32string decode_utf8(std::string_view bytes) {
+std::u32string decode_utf8(std::string_view bytes, const char *name) {
     std::u32string text;
     text.reserve(bytes.size());
     for (size_t position = 0; position < bytes.size();) {
         char32_t point = next(bytes, position);
         if (point == INVALID) {
-            throw Error(KOKORO_TEXT_ENCODING_ERROR, "The input is not UTF-8: see its byte " +
+            throw Error(KOKORO_TEXT_ENCODING_ERROR, "The " + std::string(name) + " is not UTF-8: see its byte " +
                         std::to_string(position) + ", counted from 0. Convert it to UTF-8.");
         }
         text.push_back(point);
@@ -53,6 +53,20 @@ size_t find_invalid_utf8(std::string_view bytes) {
         if (next(bytes, position) == INVALID) return position;
     }
     return std::string_view::npos;
+}
+
+std::string repaired_utf8(std::string_view bytes) {
+    std::string repaired;
+    for (size_t position = 0; position < bytes.size();) {
+        size_t start = position;
+        if (next(bytes, position) == INVALID) {
+            repaired += "\uFFFD";
+            position++;
+        } else {
+            repaired += bytes.substr(start, position - start);
+        }
+    }
+    return repaired;
 }
 
 std::string encode_utf8(std::u32string_view text) {

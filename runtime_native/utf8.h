@@ -6,11 +6,15 @@
 
 namespace kokoro {
 
-// Returns the code points of strict UTF-8. Throws TEXT_ENCODING_ERROR with the offset of the first wrong byte.
-std::u32string decode_utf8(std::string_view bytes);
+// Returns the code points of strict UTF-8. Throws TEXT_ENCODING_ERROR with the name of what the bytes are and the offset
+// of the first wrong one.
+std::u32string decode_utf8(std::string_view bytes, const char *name = "input");
 
 // Returns the offset of the first byte that is not strict UTF-8, or `npos`.
 size_t find_invalid_utf8(std::string_view bytes);
+
+// Returns strict UTF-8 with U+FFFD in place of every byte that is wrong.
+std::string repaired_utf8(std::string_view bytes);
 
 // Returns the UTF-8 of code points.
 std::string encode_utf8(std::u32string_view text);

@@ -1,7 +1,6 @@
 #include "vm.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -12,7 +11,6 @@
 #include <thread>
 
 #include "../errors.h"
-#include "../threads.h"
 #include "floating_point.h"
 #include "native.h"
 
@@ -66,7 +64,7 @@ void make_symbols_visible() {
 // A thread that runs functions for others. It never ends, because TVM does not end the pool of a thread that has.
 class WorkerThread {
 public:
-    explicit WorkerThread(int threads) : threads(threads), process(getpid()) {
+    explicit WorkerThread(int threads) : threads(threads) {
         try {
             std::thread([state = state_] { run(*state); }).detach();
         } catch (const std::system_error &failure) {
@@ -86,7 +84,7 @@ public:
     }
 
     const int threads;
-    const pid_t process;
+    const Process process;
 
 private:
     struct Task {
@@ -143,7 +141,7 @@ std::unique_ptr<WorkerThread> take_thread(int threads) {
     {
         std::lock_guard<std::mutex> lock(idle().mutex);
         auto &left = idle().threads;
-        auto fits = [&](const auto &each) { return each->threads == threads && each->process == getpid(); };
+        auto fits = [&](const auto &each) { return each->threads == threads && each->process.is_this(); };
         auto found = std::find_if(left.begin(), left.end(), fits);
         if (found != left.end()) {
             std::unique_ptr<WorkerThread> thread = std::move(*found);
@@ -157,14 +155,14 @@ std::unique_ptr<WorkerThread> take_thread(int threads) {
 
 }  // namespace
 
-Worker::Worker(int threads) : process_(getpid()), thread_(take_thread(threads)) {}
+Worker::Worker(int threads) : thread_(take_thread(threads)) {}
 
 Worker::~Worker() {
     // In a child process there is no thread to wait for, and a lock of the allocator may be held.
-    if (process_ == getpid()) {
+    if (process_.is_this()) {
         try {
             call([] { global_function("vm.builtin.memory_manager.clear")({}); });
-        } catch (const TvmError &) {
+        } catch (...) {
             // The next bundle uses what TVM keeps.
         }
     }
@@ -173,10 +171,7 @@ Worker::~Worker() {
 }
 
 void Worker::call(const std::function<void()> &function) {
-    if (process_ != getpid()) {
-        throw Error(KOKORO_FORK_ERROR, "This bundle was loaded before the process forked, and its threads did not "
-                                       "survive: load it in the child.");
-    }
+    process_.check();
     thread_->call(function);
 }
 

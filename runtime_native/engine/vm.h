@@ -4,13 +4,12 @@
 // a bundle run on one worker thread of the bundle's own.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "../format/bundle_files.h"
+#include "../threads.h"
 #include "tvm.h"
 
 namespace kokoro {
@@ -34,7 +33,7 @@ public:
     void call(const std::function<void()> &function);
 
 private:
-    pid_t process_;
+    Process process_;
     std::unique_ptr<WorkerThread> thread_;
 };
 

@@ -18,7 +18,10 @@
  *           Zero is the default of every field.
  * Threads:  every function may be called from any thread. Calls on one bundle take turns.
  * Memory:   a bundle and an audio belong to the caller, who frees them. What they point to lives as long as they do.
- *           No function keeps a pointer that it was given.
+ *           No function keeps a pointer that it was given. A kokoro_bundle * is a handle and no address: a function that
+ *           gets one that was freed returns KOKORO_CLOSED_BUNDLE_ERROR, NULL or 0.
+ * The end:  a process may end, and its destructors may call any function, while other threads speak. After fork, a
+ *           child can read and free a bundle of its parent; other calls on it return KOKORO_FORK_ERROR.
  * Errors:   a function that can fail returns a kokoro_error. `kokoro_last_error` describes the last failure on the
  *           calling thread. No C++ exception leaves the library, and it never ends the process.
  * Versions: an app may be compiled with an older or a newer header than that of its library. New fields come last: the
@@ -59,6 +62,7 @@ typedef enum kokoro_error {
     KOKORO_BLEND_ERROR = 205,
     KOKORO_PAUSE_ERROR = 206,
     KOKORO_LANGUAGE_ERROR = 207,
+    KOKORO_CLOSED_BUNDLE_ERROR = 208, /* the bundle was freed, or the pointer is none that kokoro_load has set */
 
     KOKORO_INPUT_ERROR = 300, /* 3xx: the input cannot be spoken */
     KOKORO_EMPTY_INPUT_ERROR = 301,
@@ -119,9 +123,12 @@ typedef struct kokoro_options {
 
 /* Verifies and loads the bundle in a directory. `options` may be NULL. */
 KOKORO_API kokoro_error kokoro_load(const char *directory, const kokoro_options *options, kokoro_bundle **bundle);
-/* Cancels what is running, waits for it, and frees the bundle. NULL is allowed. */
+/* Cancels what is running, waits for it, and frees the bundle. Of calls at the same moment, one frees it and all wait.
+ * A callback may free any bundle: there the function does not wait, and the bundle is freed when the last call on it
+ * returns. NULL and a bundle that was freed are allowed. */
 KOKORO_API void kokoro_free(kokoro_bundle *bundle);
 
+/* Functions that read a bundle return NULL or 0 if it was freed; the strings live until then. */
 KOKORO_API const char *kokoro_model_name(const kokoro_bundle *bundle);
 /* Returns 1 if the weights are random and the bundle babbles; an app then tells its user. */
 KOKORO_API int kokoro_is_synthetic(const kokoro_bundle *bundle);
@@ -145,7 +152,7 @@ typedef struct kokoro_request {
     int ssml; /* not 0: the input is an SSML document */
     int skip_emoji; /* not 0: leave emoji out of English text */
     int trim; /* not 0: leave out silence at the beginning and the end */
-    const char *language; /* of the text, such as "en-us"; NULL: that of the voice */
+    const char *language; /* of the text, such as "en-us"; NULL or empty: that of the voice */
     double sentence_pause; /* seconds of silence to add after each sentence but the last, 0 to 60 */
     double clause_pause; /* the same after clauses that do not end a sentence */
 } kokoro_request;
@@ -172,7 +179,8 @@ typedef struct kokoro_audio {
 } kokoro_audio;
 
 /* Receives a piece of a stream, which lives until the callback returns. Not 0 stops the stream. The callback may call
- * kokoro_cancel and functions that only read the bundle. */
+ * every function, also on the same bundle. It must return: an exception that leaves it ends the process (std::terminate),
+ * and no longjmp or end of the thread may. It must not wait for a thread that frees the bundle. */
 typedef int (*kokoro_callback)(const kokoro_audio *piece, void *user);
 
 /* Returns the error that kokoro_synthesize would return before it computes. */
@@ -182,7 +190,8 @@ KOKORO_API kokoro_error kokoro_synthesize(kokoro_bundle *bundle, const kokoro_re
 /* Speaks piece by piece: the first is a clause or a few words, later ones grow. Returns after the last piece. */
 KOKORO_API kokoro_error kokoro_stream(
     kokoro_bundle *bundle, const kokoro_request *request, kokoro_callback callback, void *user);
-/* Ends all calls on the bundle that are running or waiting, with KOKORO_CANCELLED, after the stage that is computed. */
+/* Ends all calls on the bundle that are running or waiting, with KOKORO_CANCELLED, after the stage that is computed or the
+ * part of the text that is read. A handler of a signal must not call it. */
 KOKORO_API void kokoro_cancel(kokoro_bundle *bundle);
 /* NULL is allowed. */
 KOKORO_API void kokoro_audio_free(kokoro_audio *audio);

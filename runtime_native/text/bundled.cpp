@@ -66,7 +66,7 @@ std::string language_code(std::string language) {
         {"a", "en-us"},  {"b", "en-gb"},  {"e", "es"},    {"f", "fr-fr"}, {"h", "hi"},
         {"i", "it"},     {"j", "ja"},     {"p", "pt-br"}, {"z", "zh"},    {"en", "en-us"},
         {"fr", "fr-fr"}, {"pt", "pt-br"}, {"cmn", "zh"}};
-    language = encode_utf8(lower(decode_utf8(language)));
+    language = encode_utf8(lower(decode_utf8(language, "language")));
     auto found = CODES.find(language);
     return found == CODES.end() ? language : found->second;
 }
@@ -136,7 +136,7 @@ NextRequest BundledText::parts(const TextInput &input, const Request &request,
     }
     for (auto &[segment, g2p] : segments) {
         std::string voice = segment.voice.value_or(request.voice);
-        std::string language = language_code(input.language ? *input.language : voice_language(voice));
+        std::string language = language_code(input.language.empty() ? voice_language(voice) : input.language);
         g2p = find_g2p(language);
         if (input.skip_emoji && language.compare(0, 3, "en-") == 0) {
             g2p = [spoken = g2p](View text) { return spoken(silence_emoji(text)); };

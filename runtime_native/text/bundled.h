@@ -19,8 +19,8 @@ namespace kokoro {
 struct TextInput {
     std::u32string text;
     bool ssml = false;
-    bool skip_emoji = false;              // leave emoji out, of which English says the names
-    std::optional<std::string> language;  // none: that of the voice
+    bool skip_emoji = false;  // leave emoji out, of which English says the names
+    std::string language;     // empty: that of the voice
 };
 
 // The G2Ps of a bundle, each made when it is first needed. Not for several threads at once.

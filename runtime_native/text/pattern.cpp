@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../thread_own.h"
+
 namespace kokoro::text {
 
 namespace {
@@ -14,8 +16,6 @@ struct Choice {
     uint32_t limit;     // the shortest repetition's end, or how many more letters a longer one may have
     uint32_t set;
 };
-
-thread_local std::vector<Choice> choices;
 
 constexpr uint32_t UNSET = 0xFFFFFFFF;  // a slot of a group that took no part
 
@@ -174,6 +174,7 @@ private:
     size_t end_;
     std::vector<uint32_t> &slots_;
     uint32_t number_ = 0;
+    std::vector<Choice> &choices = own_of_thread<std::vector<Choice>>();
     const size_t base_ = choices.size();
 };
 

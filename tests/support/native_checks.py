@@ -54,6 +54,8 @@ def check_elf(path: Path, target: Target) -> None:
     assert set(library.libraries) <= _GLIBC
     # Weak symbols are those of toolchains.
     needed = [each for each in library.imported_symbols if each.binding != lief.ELF.Symbol.BINDING.WEAK]
+    # Static objects are not destroyed while threads run: exit.cpp drops what would do it.
+    assert "__cxa_atexit" not in {symbol.name for symbol in library.imported_symbols}
     for symbol in needed:
         version = symbol.symbol_version.symbol_version_auxiliary
         assert version is not None and version.name.startswith("GLIBC_"), symbol.name

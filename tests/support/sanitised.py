@@ -17,6 +17,13 @@ from exporter.compiler.targets import find_target
 from exporter.native import build
 
 SANITISERS = os.environ.get("KOKORO_EXPORT_SANITISERS", "")
+_LIFETIMES = (
+    *("kokoro.cpp", "handles.cpp", "bundle.cpp", "threads.cpp", "speech/stream.cpp"),
+    *("engine/vm.cpp", "engine/stage_runner.cpp"),
+)
+PARTLY = "detect_container_overflow=0"
+"""Option of the address sanitiser: parts without it leave the marks of containers as they are."""
+_COPIES_APART = ("-mllvm", "-tsan-instrument-memintrinsics=0")
 _EMBEDDED = re.compile(r'#embed "(\w+\.bin)"')
 
 
@@ -36,13 +43,13 @@ def compiler(sanitisers: str = SANITISERS) -> list[str]:
 def compiled(objects: Iterable[build._Object], sanitisers: str = SANITISERS) -> list[Path]:
     """Returns object files; what did not change since the last time comes from the user's cache."""
     if sanitisers:
-        objects = map(_for_gcc, objects)
+        objects = map(for_another_compiler, objects)
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(lambda each: build._compile(compiler(sanitisers), each), objects))
 
 
-def _for_gcc(wanted: build._Object) -> build._Object:
-    """Returns an object whose source g++ 12 understands, which has no ``#embed`` and more warnings."""
+def for_another_compiler(wanted: build._Object) -> build._Object:
+    """Returns an object without ``#embed``, which zig's clang alone understands, and with more warnings."""
     flags = tuple(flag for flag in wanted.flags if flag != "-Werror")
     folder, text = wanted.source.parent, wanted.source.read_text("utf-8")
     embedded = _EMBEDDED.sub(lambda name: ",".join(map(str, (folder / name[1]).read_bytes())), text)
@@ -57,6 +64,23 @@ def build_sanitised(output: Path, sanitisers: str = SANITISERS) -> None:
     """Builds the library."""
     objects = compiled(build._objects(flags(sanitisers)), sanitisers)
     link(["-shared", *map(str, objects), *build._LINKED["linux"]], output, sanitisers)
+
+
+def build_partly(output: Path, sanitiser: str) -> None:
+    """Builds the library that ships, with the parts that decide how long a bundle lives for a sanitiser.
+
+    zig's clang compiles them; a program that uses the library brings g++'s runtime of the sanitiser.
+    """
+    # g++ 12's runtime has no functions of its own for copies.
+    flag = {"address": ("-fsanitize=address",), "thread": ("-fsanitize=thread", *_COPIES_APART)}[sanitiser]
+    parts = {build.SOURCES / name for name in _LIFETIMES}
+    objects = [
+        each._replace(flags=(*each.flags, *flag, "-g")) if each.source in parts else each
+        for each in build._objects(flags(""))
+    ]
+    assert parts <= {each.source for each in objects}
+    linked = ["-shared", *map(str, compiled(objects, "")), *build._LINKED["linux"], "-Wl,-z,undefs"]
+    link(linked, output, "")
 
 
 def link(arguments: Sequence[str], output: Path, sanitisers: str = SANITISERS) -> None:
