@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator
+from ctypes import byref
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from exporter.text.files import LANGUAGES, text_files
 from runtime_min import KokoroError
 from tests.support.both_runtimes import BothRuntimes, assert_equal, both_runtimes
 from tests.support.hostile_text import UNITS
-from tests.support.native_library import NativeError, native_library
+from tests.support.native_library import CALLBACK, NativeError, native_library, request
 from tests.support.tiny_bundle import contents, voices, with_entries
 
 ENGLISH = (
@@ -37,6 +39,7 @@ SPOKEN: tuple[dict[str, Any], ...] = (
     {"phonemes": ENGLISH, "text": True, "voice": "am_adam*0.4+af_heart", "language": "en-gb", "trim": True},
     {"phonemes": SPANISH, "text": True, "voice": "ef_dora", "sentence_pause": 0.2, "clause_pause": 0.1},
     {"phonemes": SPANISH, "text": True, "language": "es"},
+    {"phonemes": SPANISH, "text": True, "voice": "ef_dora", "language": ""},
     {"phonemes": ITALIAN, "text": True, "voice": "if_sara", "clause_pause": 0.25},
     {"phonemes": SSML, "ssml": True},
     {"phonemes": "Hello", "text": True, "voice": "af_heart+ef_dora"},
@@ -118,3 +121,38 @@ def test_bytes_that_are_not_utf_8_are_refused(both: BothRuntimes) -> None:
     for text in (b"a\xff", b"\xc0\x80", b"\xed\xa0\x80", b"caf\xc3"):
         with pytest.raises(NativeError, match=r"^TextEncodingError: "):
             both.library.synthesize(both.native, text, text=True)
+
+
+def test_a_field_that_is_not_utf_8_is_named(both: BothRuntimes, directory: Path) -> None:
+    for field in ("voice", "language"):
+        with pytest.raises(NativeError, match=f"^TextEncodingError: The field '{field}' .* byte 1,"):
+            both.library.synthesize(both.native, "Hola", text=True, **{field: b"e\xff"})
+    for field in ("level", "manifest_sha256"):
+        with pytest.raises(NativeError, match=f"^TextEncodingError: The field '{field}' .* byte 1,"):
+            both.library.load(directory, **{field: b"e\xff"})
+
+
+def test_a_path_may_have_any_bytes_and_a_message_is_utf_8(
+    both: BothRuntimes, directory: Path, tmp_path: Path
+) -> None:
+    """Linux's names of files are bytes."""
+    place = os.fsencode(tmp_path) + b"/b\xff"
+    with pytest.raises(NativeError, match=r"^MissingFileError: .*/b\ufffd"):
+        both.library.load_at(place)
+    os.symlink(directory, place)
+    both.library.functions.kokoro_free(both.library.load_at(place))
+
+    refusals = []
+
+    def save(piece: Any, _: Any) -> int:
+        both.library.call("kokoro_write_wav", piece, place + b".wav")
+        try:
+            both.library.call("kokoro_write_wav", piece, place + b".no/a.wav")
+        except NativeError as refusal:
+            refusals.append(str(refusal))
+        return 0
+
+    both.library.call("kokoro_stream", both.native, byref(request("a")), CALLBACK(save), None)
+    assert os.stat(place + b".wav").st_size > 44
+    (refusal,) = refusals
+    assert re.match(r"OutputError: .*/b\ufffd", refusal)

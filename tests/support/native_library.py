@@ -135,9 +135,12 @@ class NativeLibrary:
             raise NativeError(code, self.functions.kokoro_last_error().decode())
 
     def load(self, directory: Path, **options: Any) -> c_void_p:
+        return self.load_at(str(directory).encode(), **options)
+
+    def load_at(self, path: bytes, **options: Any) -> c_void_p:
         bundle = c_void_p()
         chosen = Options(size=ctypes.sizeof(Options), **options)
-        self.call("kokoro_load", str(directory).encode(), byref(chosen), byref(bundle))
+        self.call("kokoro_load", path, byref(chosen), byref(bundle))
         return bundle
 
     @contextmanager
