@@ -23,16 +23,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from runtime_min import Bundle
 from runtime_min.errors import KokoroError
 
-from . import answers, metrics, wyoming
+from . import answers, logs, metrics, wyoming
 from .encoders import FORMATS
 from .errors import RequestError, answer_error
+from .limits import REQUEST_BYTES, REQUEST_SECONDS
 from .requests import MODELS, SpeechRequest, check_model, default_voice, read_request
 from .speech import speak
 from .turns import Turns
 
-LARGEST_BODY = 128 << 10
-"""Bytes of a request: chapters of most books are shorter."""
-BODY_SECONDS = 30.0
 _WARM_UP = "Hello."
 _log = logging.getLogger("uvicorn.error")
 
@@ -105,10 +103,11 @@ class Service:
 
     async def _read(self, request: Request) -> SpeechRequest:
         try:
-            body = await asyncio.wait_for(_body(request), BODY_SECONDS)
+            async with asyncio.timeout(REQUEST_SECONDS):
+                body = await _body(request)
             return read_request(body, self._bundle.voices)
         except TimeoutError as error:
-            raise RequestError(408, f"The body took longer than {BODY_SECONDS:g} s.") from error
+            raise RequestError(408, f"The body took longer than {REQUEST_SECONDS:g} s.") from error
         except RequestError as error:
             metrics.REQUESTS.labels(str(error.status)).inc()
             raise
@@ -157,10 +156,11 @@ def create_app(
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
-        async with wyoming.serving(bundle, turns, options.send_seconds, wyoming_socket):
-            yield
-        # Answers that are broken off end meanwhile.
-        await asyncio.to_thread(turns.close)
+        async with logs.counting_repetitions():
+            async with wyoming.serving(bundle, turns, options.send_seconds, wyoming_socket):
+                yield
+            # Answers that are broken off end meanwhile.
+            await asyncio.to_thread(turns.close)
         bundle.close()
 
     service = Service(bundle, turns, options)
@@ -218,8 +218,8 @@ async def _body(request: Request) -> bytes:
     body = bytearray()
     async for part in request.stream():
         body += part
-        if len(body) > LARGEST_BODY:
-            raise RequestError(413, f"A request has at most {LARGEST_BODY} bytes.", "input")
+        if len(body) > REQUEST_BYTES:
+            raise RequestError(413, f"A request has at most {REQUEST_BYTES} bytes.", "input")
     return bytes(body)
 
 

@@ -1,7 +1,7 @@
 """What one process lets its clients hold: connections, time and bytes, the same over HTTP and Wyoming.
 
 Every connection takes a descriptor, and `ulimit -n` limits descriptors. So the limit on connections follows
-from it: some descriptors are left for files, some for Wyoming, and some for clients that must come back later.
+from it: some descriptors are left for files, some for Wyoming, and some for clients that are refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from runtime_min.errors import ResourceError
 
 REQUEST_SECONDS = 30.0
 """Time for the head of a request, from the connection or the last answer on, and again for its body."""
-IDLE_SECONDS = 5.0
+IDLE_SECONDS = 5
 """Time after an answer in which the next request must begin."""
 REQUEST_BYTES = 128 << 10
 """Bytes of a request: chapters of most books are shorter."""

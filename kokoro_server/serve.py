@@ -14,30 +14,14 @@ from functools import partial
 
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
 from runtime_min import Bundle
 
 from . import metrics
 from .app import Options, create_app
-
-FIRST_REQUEST_SECONDS = 30.0
-"""Time in which a client must have sent its first request's headers."""
-
-
-class Connection(H11Protocol):
-    """A connection that answers can break off, and that ends if no request comes."""
-
-    def connection_made(self, transport: object) -> None:
-        """Keeps the transport for the answers."""
-        super().connection_made(transport)  # type: ignore[arg-type]
-        self.app_state = {**self.app_state, "transport": self.transport}
-        self.loop.call_later(FIRST_REQUEST_SECONDS, self._end_if_idle)
-
-    def _end_if_idle(self) -> None:
-        if self.cycle is None:
-            self.transport.abort()
+from .connections import Connection, Listener, raw_refusal
+from .limits import IDLE_SECONDS, connections
 
 
 @dataclass(frozen=True)
@@ -70,7 +54,7 @@ def serve(load: Callable[[], Bundle], options: Options, settings: Settings) -> N
     # uvicorn raises a signal again after it ended in good order, which would be the exit code.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
-    sockets = [config.bind_socket()]
+    sockets = bound(config)
     # Clients that come before the bundle is loaded wait for it.
     sockets[0].listen(config.backlog)
     if settings.workers == 1:
@@ -86,9 +70,13 @@ def serve(load: Callable[[], Bundle], options: Options, settings: Settings) -> N
 def configured(load: Callable[[], Bundle], options: Options, settings: Settings) -> uvicorn.Config:
     """Returns uvicorn's configuration; binds the port for Wyoming."""
     address = (settings.host, settings.wyoming_port)
-    listener = None if settings.wyoming_port is None else socket.create_server(address)
+    # A client may read its answer long after its last piece was computed.
+    most = connections(100 + 4 * options.longest_queue)
+    wyoming = None
+    if settings.wyoming_port is not None:
+        wyoming = Listener(socket.create_server(address), most.descriptors, b"")
     return uvicorn.Config(
-        partial(_application, load, options, listener),
+        partial(_application, load, options, wyoming),
         factory=True,
         host=settings.host,
         port=settings.port,
@@ -97,9 +85,15 @@ def configured(load: Callable[[], Bundle], options: Options, settings: Settings)
         ws="none",
         loop="asyncio",
         timeout_graceful_shutdown=settings.grace_seconds,
-        # The last resort: new requests are refused long before, and are told when to return.
-        limit_concurrency=100 + 4 * options.longest_queue,
+        timeout_keep_alive=IDLE_SECONDS,
+        limit_concurrency=most.http,
     )
+
+
+def bound(config: uvicorn.Config) -> list[socket.socket]:
+    """Returns the socket for HTTP."""
+    most = connections(config.limit_concurrency or 0)
+    return [Listener(config.bind_socket(), most.descriptors, raw_refusal())]
 
 
 def _application(

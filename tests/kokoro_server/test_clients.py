@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kokoro_server import app, serve
+from kokoro_server import app, connections
 from kokoro_server.app import Options
 from runtime_min import Audio, encode
 from tests.support.fake_speech import VOICES, FakeBundle, Running, serving
@@ -165,8 +165,8 @@ def test_a_client_that_does_not_read_is_dropped_and_delays_nobody() -> None:
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "BODY_SECONDS", 0.2)
-    monkeypatch.setattr(serve, "FIRST_REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(app, "REQUEST_SECONDS", 0.2)
+    monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)
     with serving(FakeBundle()) as running:
         with socket.create_connection(("127.0.0.1", running.port)) as slow:
             slow.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{" % SPEECH.encode())

@@ -19,7 +19,7 @@ import uvicorn
 
 import kokoro_server.__main__
 from kokoro_server.app import Options
-from kokoro_server.serve import Settings, configured
+from kokoro_server.serve import Settings, bound, configured
 from runtime_min import Audio, VoiceName, Word
 from runtime_min.speech.request import Capabilities, Request, plan_parts
 from runtime_min.speech.speak import speak
@@ -81,7 +81,7 @@ class Running:
 @contextmanager
 def serving(bundle: FakeBundle, options: Options = Options(), grace: int = 5) -> Iterator[Running]:  # noqa: B008
     config = configured(lambda: bundle, options, Settings(port=0, grace_seconds=grace, wyoming_port=0))  # type: ignore[arg-type,return-value]
-    server, sockets = uvicorn.Server(config), [config.bind_socket()]
+    server, sockets = uvicorn.Server(config), bound(config)
     thread = threading.Thread(target=server.run, args=(sockets,))
     thread.start()
     while not server.started:
