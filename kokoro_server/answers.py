@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import json
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -16,6 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 from runtime_min.errors import KokoroError
 
 from . import metrics
+from .ascii_json import as_json
 from .encoders import FORMATS
 from .errors import RequestError, refusal
 from .requests import SpeechRequest
@@ -89,7 +89,9 @@ class SpeechAnswer:
         for start in range(0, len(data), SENT_AT_ONCE):
             part = data[start : start + SENT_AT_ONCE]
             message: Message = {"type": "http.response.body", "body": part, "more_body": True}
-            await asyncio.wait_for(send(message), self._send_seconds)
+            # `asyncio.wait_for` may lose a cancellation, and would send the rest to nobody.
+            async with asyncio.timeout(self._send_seconds):
+                await send(message)
 
 
 async def _filled(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -184,8 +186,8 @@ def _base64(data: bytes) -> str:
 
 
 def _event(content: dict[str, object]) -> bytes:
-    return f"data: {json.dumps(content)}\n\n".encode()
+    return b"data: %s\n\n" % as_json(content)
 
 
 def _line(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, ensure_ascii=False).encode() + b"\n"
+    return as_json(content) + b"\n"

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -24,6 +24,7 @@ from runtime_min import Bundle
 from runtime_min.errors import KokoroError
 
 from . import answers, logs, metrics, wyoming
+from .ascii_json import JSONAnswer
 from .encoders import FORMATS
 from .errors import RequestError, answer_error
 from .limits import REQUEST_BYTES, REQUEST_SECONDS
@@ -79,23 +80,23 @@ class Service:
         """Lists the voices; as names alone for older clients."""
         names = self._bundle.voices
         if request.query_params.get("legacy") == "true":
-            return JSONResponse({"voices": names})
+            return JSONAnswer({"voices": names})
         described = [{"id": name, "name": name, "language": name.language} for name in names]
-        return JSONResponse({"voices": described})
+        return JSONAnswer({"voices": described})
 
     async def models(self, request: Request) -> Response:
         """Lists the names of the one model."""
-        return JSONResponse({"object": "list", "data": list(map(_model, MODELS))})
+        return JSONAnswer({"object": "list", "data": list(map(_model, MODELS))})
 
     async def model(self, request: Request) -> Response:
         """Describes one of them."""
         name = request.path_params["name"]
         check_model(name)
-        return JSONResponse(_model(name))
+        return JSONAnswer(_model(name))
 
     async def health(self, request: Request) -> Response:
         """Answers as long as the server works."""
-        return JSONResponse({"status": "healthy"})
+        return JSONAnswer({"status": "healthy"})
 
     async def metrics(self, request: Request) -> Response:
         """Answers with the figures."""
@@ -122,7 +123,7 @@ class KeyCheck:
     def __init__(self, app: ASGIApp, key: str) -> None:
         """Takes the application to guard."""
         self._app = app
-        self._key = key.encode()
+        self._key = key.encode(errors="surrogateescape")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or answers it with 401."""
@@ -133,7 +134,7 @@ class KeyCheck:
             right = hmac.compare_digest(given.strip().encode("latin-1"), self._key)
             if kind.lower() != "bearer" or not right:
                 error = RequestError(401, "The API key is missing or wrong.", code="invalid_api_key")
-                app = JSONResponse(error.content, 401, {"WWW-Authenticate": "Bearer"})
+                app = JSONAnswer(error.content, 401, {"WWW-Authenticate": "Bearer"})
         await app(scope, receive, send)
 
 
@@ -215,12 +216,19 @@ async def _body(request: Request) -> bytes:
     Raises:
         RequestError: it is too long.
     """
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > REQUEST_BYTES:
+        raise _too_long()
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > REQUEST_BYTES:
-            raise RequestError(413, f"A request has at most {REQUEST_BYTES} bytes.", "input")
+            raise _too_long()
     return bytes(body)
+
+
+def _too_long() -> RequestError:
+    return RequestError(413, f"A request has at most {REQUEST_BYTES} bytes.", "input")
 
 
 def _model(name: str) -> dict[str, object]:

@@ -9,9 +9,9 @@ from contextlib import suppress
 from multiprocessing import reduction
 from typing import Any
 
-from starlette.responses import JSONResponse
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .ascii_json import JSONAnswer
 from .errors import RequestError
 from .limits import REFUSED_CONNECTIONS, REQUEST_SECONDS, RETRY_SECONDS
 
@@ -30,7 +30,7 @@ _full = RequestError(
     code="overloaded",
     headers={"Retry-After": str(RETRY_SECONDS), "Connection": "close"},
 )
-_refuse = JSONResponse(_full.content, _full.status, _full.headers)
+_refuse = JSONAnswer(_full.content, _full.status, _full.headers)
 
 
 class Connection(H11Protocol):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 
 from runtime_min.errors import G2PMissingError, InputError, KokoroError, NoTextError, ResourceError
+
+from .ascii_json import JSONAnswer
 
 
 class RequestError(Exception):
@@ -48,7 +49,7 @@ def refusal(failure: KokoroError | RequestError) -> RequestError:
     return RequestError(500, str(failure))
 
 
-def answer_error(request: Request, failure: Exception) -> JSONResponse:
+def answer_error(request: Request, failure: Exception) -> JSONAnswer:
     """Answers with an error; starlette calls it for errors that leave an endpoint."""
     if isinstance(failure, (KokoroError, RequestError)):
         failure = refusal(failure)
@@ -57,4 +58,4 @@ def answer_error(request: Request, failure: Exception) -> JSONResponse:
         failure = RequestError(failure.status_code, message, headers=dict(failure.headers or {}))
     else:
         failure = RequestError(500, "The server failed; its log has the cause.")
-    return JSONResponse(failure.content, failure.status, failure.headers)
+    return JSONAnswer(failure.content, failure.status, failure.headers)

@@ -164,6 +164,28 @@ def test_a_client_that_does_not_read_is_dropped_and_delays_nobody() -> None:
         silent.close()
 
 
+def test_a_client_that_leaves_without_reading_stops_its_speech() -> None:
+    with serving(FakeBundle(), Options(slots=1)) as running:
+        silent = socket.socket()
+        silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        silent.connect(("127.0.0.1", running.port))
+        silent.sendall(request("One sentence, and another one. " * 3_000))
+        wait_until(lambda: len(running.bundle.computed) > 1 and is_still(running.bundle.computed))
+        computed = len(running.bundle.computed)
+        gone = figure(running.port, 'kokoro_requests_total{status="disconnected"}')
+        silent.close()
+        wait_until(lambda: figure(running.port, 'kokoro_requests_total{status="disconnected"}') > gone)
+        # uvicorn's end would wait for an answer that goes on.
+        wait_until(lambda: is_still(running.bundle.computed))
+        assert len(running.bundle.computed) <= computed + 1
+
+
+def is_still(computed: list[str]) -> bool:
+    before = len(computed)
+    time.sleep(0.2)
+    return len(computed) == before
+
+
 def test_a_body_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app, "REQUEST_SECONDS", 0.2)
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.2)

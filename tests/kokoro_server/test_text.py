@@ -12,7 +12,7 @@ import pytest
 from wyoming.client import AsyncTcpClient
 from wyoming.tts import Synthesize
 
-from tests.kokoro_server.test_clients import CAPTIONS, answered, figure
+from tests.kokoro_server.test_clients import CAPTIONS, SPEECH, answered, figure
 from tests.support.fake_speech import Running, serving
 from tests.support.text_bundle import TextBundle, count_read
 
@@ -99,3 +99,55 @@ def test_ssml_is_spoken_and_refused_with_its_cause(server: Running) -> None:
     ):
         with answered(server.port, input=wrong, ssml=True) as answer:
             assert answer.status == 400
+
+
+SURROGATE = "\ud800"
+
+
+@pytest.mark.parametrize(
+    ("fields", "statuses"),
+    [
+        ({"input": f"Hi {SURROGATE} there."}, {200}),
+        ({"input": f"Hi{SURROGATE}there."}, {200}),
+        ({"input": SURROGATE}, {400}),
+        ({"input": f"[Hi{SURROGATE}](/h\u02c8I/) and [Hi](/{SURROGATE}/)."}, {200, 400}),
+        ({"input": f"<speak>Hi{SURROGATE}.</speak>", "ssml": True}, {200, 400}),
+        ({"input": f"<speak><sub alias='{SURROGATE}'>Hi</sub>.</speak>", "ssml": True}, {200, 400}),
+        ({"input": f"<{SURROGATE}>", "ssml": True}, {400}),
+        ({"input": f"Hola {SURROGATE} mundo.", "lang_code": "es"}, {200}),
+        ({"input": f"Bonjour {SURROGATE} monde.", "lang_code": "fr"}, {200, 400, 422}),
+        ({"input": f"Bonjour{SURROGATE}monde.", "lang_code": "fr"}, {200, 400, 422}),
+        ({"input": "Hi.", "lang_code": SURROGATE}, {400, 422}),
+        ({"input": "Hi.", "lang_code": f"en-{SURROGATE}"}, {200, 400, 422}),
+        ({"input": "Hi.", "voice": SURROGATE}, {400}),
+        ({"input": "Hi.", "voice": f"af_heart*{SURROGATE}+am_adam"}, {400}),
+        ({"input": "Hi.", "response_format": SURROGATE}, {400}),
+        ({"input": "Hi.", "stream_format": SURROGATE}, {400}),
+        ({"input": "Hi.", "model": SURROGATE}, {404}),
+        ({"input": "Hi.", "speed": SURROGATE}, {400}),
+        ({"input": "Hi.", SURROGATE: SURROGATE}, {200}),
+    ],
+    ids=ascii,
+)
+def test_half_of_a_surrogate_pair_fails_nowhere(
+    server: Running, fields: dict[str, object], statuses: set[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    for path, more in (
+        (SPEECH, {}),
+        (SPEECH, {"stream_format": "sse"}),
+        (CAPTIONS, {}),
+        (CAPTIONS, {"stream": False}),
+    ):
+        with answered(server.port, path, **{"response_format": "pcm", **more, **fields}) as answer:
+            content = answer.read()
+            assert answer.status in statuses, content
+        kind = answer.getheader("content-type")
+        lines = content.replace(b"data: ", b"").splitlines() if "json" in kind or "event" in kind else []
+        for line in filter(None, lines):
+            assert "error" not in json.loads(line) or answer.status != 200
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+def test_a_word_comes_back_as_it_was_sent(server: Running) -> None:
+    with answered(server.port, CAPTIONS, input=f"Hi {SURROGATE} there.", stream=False) as answer:
+        assert json.loads(answer.read())["unspoken"] == [{"word": SURROGATE, "offset": 3}]
