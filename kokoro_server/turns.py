@@ -1,4 +1,4 @@
-"""A bounded queue in which requests take turns: after one piece of a request, the next request is served."""
+"""A bounded queue of pieces to compute: the request that was given the least audio is served next."""
 
 from __future__ import annotations
 
@@ -7,22 +7,46 @@ import math
 import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 from . import metrics
 from .errors import RequestError
 
-Piece = TypeVar("Piece")
+
+class Audible(Protocol):
+    """A piece of speech."""
+
+    @property
+    def seconds(self) -> float:
+        """Its length."""
+
+
+Piece = TypeVar("Piece", bound=Audible)
 
 LONGEST_RETRY = 60
 """Seconds; clients may not retry at all after longer ones."""
+TURNS_BY_TIME = 4
+"""Of so many pieces one is that of the request that has waited longest, so that long answers go on."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A piece that is to be computed."""
+
+    pieces: Iterator[Any]
+    given: float
+    """Seconds of audio that its request was given before."""
+    answer: asyncio.Future[Any]
 
 
 class Turns:
-    """Computes pieces of many requests, a few at a time, in the order in which they were asked for.
+    """Computes pieces of many requests, a few at a time.
 
-    A request asks for its next piece when its client has taken the last one. So no request waits for more
-    than one piece of each other request, and a slow client delays nobody.
+    A request asks for its next piece when its client has taken the last one, so a client that does not read
+    delays nobody. Of the requests that ask, the one that was given the least audio is served next; of equal
+    ones, the first.
     """
 
     def __init__(self, slots: int, longest_queue: int) -> None:
@@ -30,8 +54,13 @@ class Turns:
         self._slots = slots
         self._longest_queue = longest_queue
         self._executor = ThreadPoolExecutor(slots, "synthesis")
-        self._waiting = 0
+        self._asking = 0
         """Pieces that wait or are being computed."""
+        self._waiting: list[_Asked] = []
+        """Those that wait, in the order in which they were asked for."""
+        self._computing = 0
+        self._turn = 0
+        self._closed = False
         self._seconds = 1.0
         """Time of a piece, as a moving average."""
 
@@ -43,28 +72,58 @@ class Turns:
                 will be room.
         """
         self._check_room()
-        while (piece := await self._next(pieces)) is not None:
+        given = 0.0
+        while (piece := await self._next(pieces, given)) is not None:
             yield piece
+            given += piece.seconds
 
     def _check_room(self) -> None:
-        if self._waiting >= self._longest_queue:
-            seconds = min(LONGEST_RETRY, math.ceil(self._waiting * self._seconds / self._slots))
+        if self._asking >= self._longest_queue:
+            seconds = min(LONGEST_RETRY, math.ceil(self._asking * self._seconds / self._slots))
             raise RequestError(
                 503,
-                f"{self._waiting} requests are waiting: try again in {seconds} s.",
+                f"{self._asking} requests are waiting: try again in {seconds} s.",
                 code="overloaded",
                 headers={"Retry-After": str(seconds)},
             )
 
-    async def _next(self, pieces: Iterator[Piece]) -> Piece | None:
-        self._waiting += 1
+    async def _next(self, pieces: Iterator[Piece], given: float) -> Piece | None:
+        answer: asyncio.Future[Piece | None] = asyncio.get_running_loop().create_future()
+        asked = _Asked(pieces, given, answer)
+        self._asking += 1
         metrics.WAITING.inc()
+        self._waiting.append(asked)
+        self._compute()
         try:
-            # Cancelled while it waits, it is never computed.
-            return await asyncio.get_running_loop().run_in_executor(self._executor, self._timed, pieces)
+            return await answer
         finally:
-            self._waiting -= 1
+            self._asking -= 1
             metrics.WAITING.dec()
+            # Cancelled while it waits, it is never computed.
+            if asked in self._waiting:
+                self._waiting.remove(asked)
+
+    def _compute(self) -> None:
+        """Begins to compute pieces that wait, as many as are allowed at a time."""
+        while self._waiting and self._computing < self._slots and not self._closed:
+            self._turn += 1
+            by_time = self._turn % TURNS_BY_TIME == 0
+            asked = self._waiting[0] if by_time else min(self._waiting, key=lambda each: each.given)
+            self._waiting.remove(asked)
+            self._computing += 1
+            loop = asyncio.get_running_loop()
+            computed = loop.run_in_executor(self._executor, self._timed, asked.pieces)
+            computed.add_done_callback(partial(self._computed, asked))
+
+    def _computed(self, asked: _Asked, computed: asyncio.Future[Any]) -> None:
+        self._computing -= 1
+        failure = computed.exception()
+        if not asked.answer.done():
+            if failure is None:
+                asked.answer.set_result(computed.result())
+            else:
+                asked.answer.set_exception(failure)
+        self._compute()
 
     def _timed(self, pieces: Iterator[Piece]) -> Piece | None:
         start = time.monotonic()
@@ -75,4 +134,5 @@ class Turns:
 
     def close(self) -> None:
         """Waits for the pieces that are being computed; those that wait are dropped."""
-        self._executor.shutdown(cancel_futures=True)
+        self._closed = True
+        self._executor.shutdown()
