@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
+from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from runtime_min import Bundle, __version__
 from runtime_min.errors import KokoroError
@@ -25,7 +26,14 @@ except ImportError as missing:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit code."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    api_key = options.api_key or os.environ.get("KOKORO_API_KEY") or None
+    if api_key and options.wyoming_port is not None and not options.wyoming_allow:
+        parser.error(
+            "Wyoming has no key: with --api-key and --wyoming-port, name those who may connect without it, "
+            "such as --wyoming-allow 127.0.0.1 or --wyoming-allow 192.168.1.0/24"
+        )
     threads = options.threads
     if threads is None and options.workers > 1:
         threads = max(1, (os.cpu_count() or 1) // options.workers)
@@ -36,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 options.slots,
                 options.queue,
                 options.send_timeout,
-                options.api_key or os.environ.get("KOKORO_API_KEY") or None,
+                api_key,
                 options.cors_origin,
+                options.wyoming_allow,
             ),
             Settings(options.host, options.port, options.workers, options.grace, options.wyoming_port),
         )
@@ -56,7 +65,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("bundle", help="the bundle's directory")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8880, help="port for HTTP (default: %(default)s)")
-    parser.add_argument("--wyoming-port", type=int, help="port for Home Assistant's protocol, usually 10200")
+    parser.add_argument(
+        "--wyoming-port", type=int,
+        help="port for Home Assistant's protocol, usually 10200; it has no key: see --wyoming-allow",
+    )  # fmt: skip
+    parser.add_argument(
+        "--wyoming-allow", action="append", type=_network, default=[], metavar="NETWORK",
+        help="address, or network such as 192.168.1.0/24, from which clients may connect to --wyoming-port; "
+        "may be repeated (default: all; with --api-key there is no default)",
+    )  # fmt: skip
     parser.add_argument(
         "--workers", type=_positive, default=1, help="number of processes (default: %(default)s)"
     )
@@ -85,6 +102,14 @@ def _parser() -> argparse.ArgumentParser:
         help="web site whose scripts may use the server, or *; may be repeated",
     )  # fmt: skip
     return parser
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text)
+    except ValueError as error:
+        expected = f"expected an address or a network such as 192.168.1.0/24: {error}"
+        raise argparse.ArgumentTypeError(expected) from error
 
 
 def _positive(text: str) -> int:

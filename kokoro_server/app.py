@@ -50,6 +50,8 @@ class Options:
     """What requests must carry; None where anybody may speak."""
     cors_origins: Sequence[str] = ()
     """Web sites whose scripts may use the server; ``*`` is any."""
+    wyoming_peers: Sequence[wyoming.Network] = ()
+    """Networks that may connect to the port for Wyoming; none of them stands for all."""
 
 
 class Service:
@@ -158,7 +160,8 @@ def create_app(
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
         async with logs.counting_repetitions():
-            async with wyoming.serving(bundle, turns, options.send_seconds, wyoming_socket):
+            port = wyoming.Port(bundle, turns, options.send_seconds, options.wyoming_peers)
+            async with wyoming.serving(port, wyoming_socket):
                 yield
             # Answers that are broken off end meanwhile.
             await asyncio.to_thread(turns.close)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any
 
 from wyoming.audio import AudioChunk, AudioStart, AudioStop
 from wyoming.error import Error
-from wyoming.event import Event
+from wyoming.event import Event, async_write_event
 from wyoming.info import Attribution, Describe, Info, TtsProgram, TtsVoice
-from wyoming.server import AsyncEventHandler
 from wyoming.tts import Synthesize, SynthesizeVoice
 
 from runtime_min import Bundle, VoiceName, __version__
@@ -20,47 +23,185 @@ from runtime_min.errors import KokoroError
 
 from .encoders import SAMPLE_RATE
 from .errors import RequestError
-from .requests import SpeechRequest, default_voice
+from .events import EventError, FramingError, read_event, shown
+from .limits import REQUEST_BYTES, REQUEST_SECONDS, RETRY_SECONDS, WYOMING_CONNECTIONS
+from .requests import LONGEST_VOICE, SpeechRequest, default_voice
 from .speech import speak
 from .turns import Turns
 from .voices import known_voice
 
+Network = IPv4Network | IPv6Network
 CHUNK_BYTES = 8 << 10
+REFUSED_CONNECTIONS = 8
+"""Those of the `WYOMING_CONNECTIONS` that are open only to be told why they are refused."""
+SERVED_CONNECTIONS = WYOMING_CONNECTIONS - REFUSED_CONNECTIONS
+PATIENCE_SECONDS = 1.0
+"""Time after which a connection that waits for an event makes room for another client."""
+LAST_SECONDS = 2.0
+LAST_BYTES = 1 << 20
+"""What a peer may still send after the last error, and in which time, before its connection is reset."""
 _KOKORO = Attribution("hexgrad", "https://huggingface.co/hexgrad/Kokoro-82M")
 _log = logging.getLogger("uvicorn.error")
 
 
-class Handler(AsyncEventHandler):
-    """One connection."""
+class Port:
+    """A port and its connections."""
 
-    def __init__(
-        self,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-        bundle: Bundle,
-        turns: Turns,
-        send_seconds: float,
-    ) -> None:
-        """Takes the connection and what all of them share."""
-        super().__init__(reader, writer)
+    def __init__(self, bundle: Bundle, turns: Turns, send_seconds: float, peers: Sequence[Network]) -> None:
+        """Takes what the connections share.
+
+        Args:
+            bundle: speaks.
+            turns: queue for the pieces of all requests.
+            send_seconds: time in which a client must take an event.
+            peers: networks whose clients may connect; none stands for all.
+        """
         self._bundle = bundle
         self._turns = turns
         self._send_seconds = send_seconds
+        self._peers = peers
+        self._served: dict[Connection, asyncio.Task[None]] = {}
+        self._refused: dict[Connection, asyncio.Task[None]] = {}
 
-    async def handle_event(self, event: Event) -> bool:
+    async def listen(self, listener: socket.socket) -> None:
+        """Serves the connections to a socket until it is cancelled.
+
+        They are accepted one by one, so that at most `WYOMING_CONNECTIONS` are open, and the newest one.
+        """
+        listener.setblocking(False)
+        try:
+            while True:
+                accepted, (peer, *_) = await _accepted(listener)
+                self._admit(Connection(accepted, peer, self._bundle, self._turns, self._send_seconds))
+                # What was just ended is closed before the next one is accepted.
+                await asyncio.sleep(0)
+        finally:
+            listener.close()
+            tasks = [*self._served.values(), *self._refused.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _admit(self, connection: Connection) -> None:
+        refusal = self._refusal(connection.peer)
+        if refusal is None:
+            self._served[connection] = asyncio.create_task(self._run(connection, None))
+        elif len(self._refused) < REFUSED_CONNECTIONS:
+            self._refused[connection] = asyncio.create_task(self._run(connection, refusal))
+        else:
+            connection.close()
+
+    async def _run(self, connection: Connection, refusal: RequestError | None) -> None:
+        try:
+            await connection.run(refusal)
+        finally:
+            self._served.pop(connection, None)
+            self._refused.pop(connection, None)
+
+    def _refusal(self, peer: str) -> RequestError | None:
+        if self._peers and not any(ip_address(peer) in network for network in self._peers):
+            return RequestError(403, f"The address {peer} may not connect: see the option --wyoming-allow.")
+        if len(self._served) >= SERVED_CONNECTIONS and not self._makes_room():
+            message = f"The server has as many clients as it can hold: try again in {RETRY_SECONDS} s."
+            return RequestError(503, message)
+        return None
+
+    def _makes_room(self) -> bool:
+        """Ends the connection that has waited longest for an event, if it has waited long enough."""
+        longest = min(self._served, key=lambda each: each.waits_since)
+        if time.monotonic() - longest.waits_since < PATIENCE_SECONDS:
+            return False
+        self._refused[longest] = self._served.pop(longest)
+        self._refused[longest].cancel()
+        return True
+
+
+class Connection:
+    """One connection."""
+
+    def __init__(
+        self, accepted: socket.socket, peer: str, bundle: Bundle, turns: Turns, send_seconds: float
+    ) -> None:
+        """Takes the connection, the address of its client, and what all connections share."""
+        self._socket = accepted
+        self.peer = peer
+        self._bundle = bundle
+        self._turns = turns
+        self._send_seconds = send_seconds
+        self.waits_since = math.inf
+        """When it began to wait for an event, in seconds of the monotonic clock; infinite if it does not."""
+
+    def close(self) -> None:
+        """Closes a connection that does not run."""
+        self._socket.close()
+
+    async def run(self, refusal: RequestError | None) -> None:
+        """Answers events, or sends the refusal, until the end of the connection."""
+        try:
+            # An event is several small writes, and Nagle's algorithm would hold back all but the first.
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._reader, self._writer = await asyncio.open_connection(sock=self._socket, limit=REQUEST_BYTES)
+            try:
+                await (self._serve() if refusal is None else self._end(refusal))
+            finally:
+                self._writer.transport.abort()
+        except (OSError, TimeoutError) as error:
+            _log.info("A Wyoming connection ended: %s", str(error) or type(error).__name__)
+        finally:
+            self._socket.close()
+
+    async def _serve(self) -> None:
+        try:
+            while await self._exchange():
+                pass
+        except FramingError as error:
+            await self._end(error)
+        else:
+            self._writer.close()
+            await asyncio.wait_for(self._writer.wait_closed(), self._send_seconds)
+
+    async def _end(self, error: Exception) -> None:
+        """Sends an error, and takes what the client still sends, for a while.
+
+        A connection that is closed with unread bytes is reset, and the error may be lost.
+        """
+        await self._refuse(error)
+        self._writer.write_eof()
+        left = LAST_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SECONDS):
+                while left > 0 and (data := await self._reader.read(left)):
+                    left -= len(data)
+
+    async def _exchange(self) -> bool:
+        """Answers or refuses the next event; returns whether there was one."""
+        try:
+            event = await self._next()
+            if event is not None:
+                await self._answer(event)
+            return event is not None
+        except (EventError, KokoroError, RequestError) as error:
+            await self._refuse(error)
+            return True
+
+    async def _next(self) -> Event | None:
+        self.waits_since = time.monotonic()
+        try:
+            async with asyncio.timeout(REQUEST_SECONDS):
+                return await read_event(self._reader, REQUEST_BYTES)
+        except TimeoutError as error:
+            raise FramingError(f"Expected a whole event within {REQUEST_SECONDS:g} s, found none.") from error
+        finally:
+            self.waits_since = math.inf
+
+    async def _answer(self, event: Event) -> None:
         """Answers an event; others than these two are ignored, as the protocol wants it."""
         if Describe.is_type(event.type):
             await self._write(described(self._bundle).event())
         elif Synthesize.is_type(event.type):
-            try:
-                await self._speak(Synthesize.from_event(event))
-            except (KokoroError, RequestError) as error:
-                await self._write(Error(str(error), type(error).__name__).event())
-        return True
+            await self._speak(read_request(event.data, self._bundle.voices))
 
-    async def _speak(self, asked: Synthesize) -> None:
-        voices = self._bundle.voices
-        request = SpeechRequest(asked.text, chosen_voice(asked.voice, voices), format="pcm")
+    async def _speak(self, request: SpeechRequest) -> None:
         sound = {"rate": SAMPLE_RATE, "width": 2, "channels": 1}
         started = False
         async for piece in self._turns.take(speak(self._bundle, request)):
@@ -72,8 +213,27 @@ class Handler(AsyncEventHandler):
                 await self._write(AudioChunk(**sound, audio=data).event())
         await self._write(AudioStop().event())
 
+    async def _refuse(self, error: Exception) -> None:
+        # A lone surrogate of the message has no bytes.
+        text = str(error).encode(errors="backslashreplace").decode()
+        _log.warning("A Wyoming client at %s was refused: %s", self.peer, text)
+        await self._write(Error(text, type(error).__name__).event())
+
     async def _write(self, event: Event) -> None:
-        await asyncio.wait_for(self.write_event(event), self._send_seconds)
+        await asyncio.wait_for(async_write_event(event, self._writer), self._send_seconds)
+
+
+async def _accepted(listener: socket.socket) -> tuple[socket.socket, tuple[str, ...]]:
+    """Returns the next connection of a socket, and its address. Failures are logged once, and tried again."""
+    reported = False
+    while True:
+        try:
+            return await asyncio.get_running_loop().sock_accept(listener)
+        except OSError as error:
+            if not reported:
+                _log.error("The Wyoming port cannot accept a connection now: %s", error)
+            reported = True
+            await asyncio.sleep(1)
 
 
 def described(bundle: Bundle) -> Info:
@@ -85,7 +245,7 @@ def described(bundle: Bundle) -> Info:
             installed=True,
             description=name,
             version=__version__,
-            languages=[name.language or "en-US"],
+            languages=[_language(name)],
         )
         for name in bundle.voices
     ]
@@ -100,46 +260,67 @@ def described(bundle: Bundle) -> Info:
     return Info(tts=[program])
 
 
-def chosen_voice(asked: SynthesizeVoice | None, voices: tuple[VoiceName, ...]) -> str:
-    """Returns the voice of the asked name, or else the first one of the asked language."""
+def read_request(data: dict[str, Any], voices: tuple[VoiceName, ...]) -> SpeechRequest:
+    """Returns the request in the data of a `synthesize` event.
+
+    Raises:
+        EventError: a field is missing or has a wrong type.
+        RequestError: no voice speaks the language.
+    """
+    text = _field(data, "text", str, "a string")
+    if text is None:
+        raise EventError("Expected text to be a string, found nothing.")
+    voice = _field(data, "voice", dict, "an object") or {}
+    name, language = (_field(voice, field, str, "a string") for field in ("name", "language"))
+    if name is not None and len(name) > LONGEST_VOICE:
+        raise EventError(f"Expected name to have at most {LONGEST_VOICE} characters, found {len(name)}.")
+    return SpeechRequest(text, chosen_voice(SynthesizeVoice(name, language), voices), format="pcm")
+
+
+def _field(fields: dict[str, Any], name: str, kind: type, expected: str) -> Any:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise EventError(f"Expected {name} to be {expected}, found {shown(value)}.")
+    return value
+
+
+def chosen_voice(asked: SynthesizeVoice | None, voices: Sequence[VoiceName]) -> str:
+    """Returns the voice of the asked name, or else the first of those nearest to the asked language.
+
+    Raises:
+        RequestError: no voice speaks the language.
+    """
     if asked is not None and asked.name is not None:
         return known_voice(asked.name, voices)
-    if asked is not None and asked.language is not None:
-        short = asked.language.replace("_", "-").lower()
+    if asked is None or asked.language is None:
+        return default_voice(voices)
+    tags = _tags(asked.language)
+    # The language and its region, then the language alone.
+    for length in range(len(tags), 0, -1):
         for name in voices:
-            language = (name.language or "").lower()
-            if language and (language == short or language.partition("-")[0] == short):
+            if _tags(_language(name))[:length] == tags[:length]:
                 return name
-    return default_voice(voices)
+    known = ", ".join(dict.fromkeys(map(_language, voices)))
+    raise RequestError(400, f"No voice speaks {asked.language[:80]!r}: expected one of {known}.", "language")
+
+
+def _language(name: VoiceName) -> str:
+    return name.language or "en-US"
+
+
+def _tags(language: str) -> list[str]:
+    return language.replace("_", "-").lower().split("-")
 
 
 @asynccontextmanager
-async def serving(
-    bundle: Bundle, turns: Turns, send_seconds: float, listener: socket.socket | None
-) -> AsyncIterator[None]:
+async def serving(port: Port, listener: socket.socket | None) -> AsyncIterator[None]:
     """Serves a bound socket until the end of ``async with``; does nothing without one."""
     if listener is None:
         yield
         return
-    running: set[asyncio.Task[None]] = set()
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        running.add(task)
-        try:
-            await Handler(reader, writer, bundle, turns, send_seconds).run()
-        except (OSError, EOFError, TimeoutError) as error:
-            _log.info("A Wyoming connection ended: %s", str(error) or type(error).__name__)
-            writer.transport.abort()
-        finally:
-            running.remove(task)
-
-    server = await asyncio.start_server(connected, sock=listener)
+    listening = asyncio.create_task(port.listen(listener))
     try:
         yield
     finally:
-        server.close()
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
+        listening.cancel()
+        await asyncio.wait([listening])

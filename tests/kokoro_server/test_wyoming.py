@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import NamedTuple
 
 import pytest
 from wyoming.audio import AudioChunk, AudioStart, AudioStop
@@ -13,9 +14,11 @@ from wyoming.event import Event
 from wyoming.info import Describe, Info
 from wyoming.tts import Synthesize, SynthesizeVoice
 
+from kokoro_server import __main__
 from kokoro_server.app import Options
-from kokoro_server.wyoming import chosen_voice
-from runtime_min import Audio, encode
+from kokoro_server.errors import RequestError
+from kokoro_server.wyoming import chosen_voice, described
+from runtime_min import Audio, VoiceName, encode
 from tests.support.fake_speech import VOICES, FakeBundle, Running, serving
 
 TEXT = "One sentence, and another one. " * 4
@@ -62,26 +65,38 @@ def test_an_error_is_an_event_and_the_connection_goes_on(server: Running) -> Non
         (None, "af_heart"),
         (SynthesizeVoice(name="alloy"), "af_alloy"),
         (SynthesizeVoice(language="es"), "ef_dora"),
+        (SynthesizeVoice(language="es-ES"), "ef_dora"),
+        (SynthesizeVoice(language="es_MX"), "ef_dora"),
+        (SynthesizeVoice(language="ES-419"), "ef_dora"),
+        (SynthesizeVoice(language="en"), "af_heart"),
         (SynthesizeVoice(language="en_US"), "af_heart"),
-        (SynthesizeVoice(language="xx"), "af_heart"),
+        (SynthesizeVoice(language="en-GB"), "bf_emma"),
+        (SynthesizeVoice(language="en-GB-oxendict"), "bf_emma"),
+        (SynthesizeVoice(language="en-AU"), "af_heart"),
+        (SynthesizeVoice(name="bf_emma", language="es"), "bf_emma"),
     ],
     ids=str,
 )
-def test_a_language_stands_for_its_first_voice(asked: SynthesizeVoice | None, expected: str) -> None:
-    assert chosen_voice(asked, FakeBundle().voices) == expected
+def test_a_language_stands_for_its_nearest_voice(asked: SynthesizeVoice | None, expected: str) -> None:
+    voices = tuple(map(VoiceName, (*VOICES, "bf_emma")))
+    assert chosen_voice(asked, voices) == expected
 
 
-def test_what_is_no_event_ends_its_connection_alone(server: Running) -> None:
-    async def answer(data: bytes) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.wyoming_port)
-        writer.write(data)
-        found = await asyncio.wait_for(reader.read(), 10)
-        writer.close()
-        return found
+@pytest.mark.parametrize("language", ["pt", "pt-BR", "e", "esperanto", "US", "-es", ""])
+def test_a_language_without_a_voice_is_refused(language: str) -> None:
+    with pytest.raises(RequestError, match="expected one of en-US, es"):
+        chosen_voice(SynthesizeVoice(language=language), FakeBundle().voices)
 
-    for data in (b"\n", b"{\n", b"[]\n", b"{}\n", b'{"type": "synthesize"}\n', b"x" * 70_000):
-        assert asyncio.run(answer(data)) == b""
-    test_the_voices_are_described(server)
+
+class Voices(NamedTuple):
+    voices: tuple[VoiceName, ...]
+
+
+def test_every_voice_that_is_described_is_found_by_its_language() -> None:
+    voices = tuple(map(VoiceName, ("mine", "bf_emma", "zf_xiaobei", "pf_dora")))
+    for voice in described(Voices(voices)).tts[0].voices:
+        (language,) = voice.languages
+        assert chosen_voice(SynthesizeVoice(language=language), voices) == voice.name
 
 
 def test_a_client_that_leaves_or_does_not_read_stops_its_speech() -> None:
@@ -97,3 +112,26 @@ def test_a_client_that_leaves_or_does_not_read_stops_its_speech() -> None:
         computed = len(running.bundle.computed)
         test_the_voices_are_described(running)
         assert 0 < computed < 300
+
+
+@pytest.mark.parametrize("port", ["10200", "0"])
+def test_a_key_is_not_given_away_by_wyoming(
+    port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    served: list[Options] = []
+    monkeypatch.setattr(__main__, "serve", lambda load, options, settings: served.append(options))
+    monkeypatch.setenv("KOKORO_API_KEY", "secret")
+    wyoming = ["bundle", "--wyoming-port", port]
+    with pytest.raises(SystemExit, match="2"):
+        __main__.main(wyoming)
+    assert "Wyoming has no key" in capsys.readouterr().err
+    for network in ("192.168.1.1/24", "home", "10.0.0.0/33", ""):
+        with pytest.raises(SystemExit, match="2"):
+            __main__.main([*wyoming, "--wyoming-allow", network])
+        assert "expected an address or a network" in capsys.readouterr().err
+    assert __main__.main([*wyoming, "--wyoming-allow", "192.168.1.0/24", "--wyoming-allow", "::1"]) == 0
+    assert __main__.main(["bundle"]) == 0
+    monkeypatch.delenv("KOKORO_API_KEY")
+    assert __main__.main(wyoming) == 0
+    networks = [[str(network) for network in options.wyoming_peers] for options in served]
+    assert networks == [["192.168.1.0/24", "::1/128"], [], []]
