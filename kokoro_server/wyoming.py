@@ -153,7 +153,8 @@ class Connection:
     async def _serve(self) -> None:
         try:
             while await self._exchange():
-                pass
+                # What has arrived already is read without waiting: others get a turn in between.
+                await asyncio.sleep(0)
         except FramingError as error:
             await self._end(error)
         else:

@@ -16,6 +16,7 @@ from wyoming.event import Event
 
 from kokoro_server import wyoming
 from kokoro_server.app import Options
+from kokoro_server.events import read_event
 from kokoro_server.limits import REQUEST_BYTES, WYOMING_CONNECTIONS
 from kokoro_server.requests import LONGEST_VOICE
 from tests.kokoro_server.test_clients import wait_until
@@ -286,6 +287,22 @@ def test_only_the_networks_that_are_allowed_may_connect() -> None:
             assert kinds(found) == expected
             if expected == ["error"]:
                 assert "127.0.0.1 may not connect: see the option --wyoming-allow" in error_of(found[0])
+
+
+def test_a_client_that_sends_much_at_once_lets_others_in_between(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turns: list[int] = []
+    at_message = []
+
+    async def noted(reader: asyncio.StreamReader, most: int) -> Event | None:
+        at_message.append(len(turns))
+        asyncio.get_running_loop().call_soon(turns.append, 1)
+        return await read_event(reader, most)
+
+    monkeypatch.setattr(wyoming, "read_event", noted)
+    assert answers(port, message({"type": "ignored"}) * 1_000) == []
+    assert len(at_message) == 1_001 and at_message[-1] >= 1_000
 
 
 def test_small_writes_are_not_held_back(port: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ import logging
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from wyoming.error import Error
 from wyoming.event import Event, read_event
@@ -54,15 +55,19 @@ def error_of(event: Event) -> str:
 
 @contextmanager
 def logged() -> Iterator[list[logging.LogRecord]]:
-    """Collects what a server in this process logs, and the exceptions that nobody handled."""
+    """Collects what a server in this process wants to log, and the exceptions that nobody handled."""
     records: list[logging.LogRecord] = []
-    handler = logging.Handler()
-    handler.emit = records.append  # type: ignore[method-assign]
-    loggers = [logging.getLogger(name) for name in ("uvicorn.error", "asyncio")]
-    for logger in loggers:
-        logger.addHandler(handler)
+    made = logging.getLogRecordFactory()
+
+    def noted(*arguments: Any, **named: Any) -> logging.LogRecord:
+        record = made(*arguments, **named)
+        if record.name in ("uvicorn.error", "asyncio"):
+            records.append(record)
+        return record
+
+    # A handler would not see what a filter holds back.
+    logging.setLogRecordFactory(noted)
     try:
         yield records
     finally:
-        for logger in loggers:
-            logger.removeHandler(handler)
+        logging.setLogRecordFactory(made)
