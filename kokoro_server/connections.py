@@ -13,12 +13,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .ascii_json import JSONAnswer
 from .errors import RequestError
-from .limits import REFUSED_CONNECTIONS, REQUEST_SECONDS, RETRY_SECONDS
+from .limits import PATIENCE_SECONDS, REFUSED_CONNECTIONS, REQUEST_SECONDS, RETRY_SECONDS
 
 REFUSAL_SECONDS = 2.0
 """Time in which a client without a place must have sent its request, to be told so."""
-PATIENCE_SECONDS = 1.0
-"""Time after which a connection that waits for a request makes room for another client."""
 MOST_UNSENT = 64 << 10
 """Bytes of an answer that wait in the system before they are on their way to the client."""
 SPARE_DESCRIPTORS = 8

@@ -15,6 +15,8 @@ REQUEST_SECONDS = 30.0
 """Time for the head of a request, from the connection or the last answer on, and again for its body."""
 IDLE_SECONDS = 5
 """Time after an answer in which the next request must begin."""
+PATIENCE_SECONDS = 1.0
+"""Time after which a connection that waits for a request makes room for another client."""
 REQUEST_BYTES = 128 << 10
 """Bytes of a request: chapters of most books are shorter."""
 RETRY_SECONDS = 5

@@ -24,7 +24,7 @@ from runtime_min.errors import KokoroError
 from .encoders import SAMPLE_RATE
 from .errors import RequestError
 from .events import EventError, FramingError, read_event, shown
-from .limits import REQUEST_BYTES, REQUEST_SECONDS, RETRY_SECONDS, WYOMING_CONNECTIONS
+from .limits import PATIENCE_SECONDS, REQUEST_BYTES, REQUEST_SECONDS, RETRY_SECONDS, WYOMING_CONNECTIONS
 from .requests import LONGEST_VOICE, SpeechRequest, default_voice
 from .speech import speak
 from .turns import Turns
@@ -35,8 +35,6 @@ CHUNK_BYTES = 8 << 10
 REFUSED_CONNECTIONS = 8
 """Those of the `WYOMING_CONNECTIONS` that are open only to be told why they are refused."""
 SERVED_CONNECTIONS = WYOMING_CONNECTIONS - REFUSED_CONNECTIONS
-PATIENCE_SECONDS = 1.0
-"""Time after which a connection that waits for an event makes room for another client."""
 LAST_SECONDS = 2.0
 LAST_BYTES = 1 << 20
 """What a peer may still send after the last error, and in which time, before its connection is reset."""

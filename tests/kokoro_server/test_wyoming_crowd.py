@@ -186,4 +186,5 @@ def test_a_crowd_of_hostile_clients_is_held_off(count: int, seconds: float, tmp_
     print(f"descriptors {before} to {most}, grown by {grown >> 20} MB, log of {log.stat().st_size >> 10} kB")
     print(f"heard {len(asked)} times, after asking {dict(Counter(asked))} times")
     assert "Traceback" not in log.read_text() and most <= before + WYOMING_CONNECTIONS + 4
-    assert grown < 64 << 20
+    # What 32 connections held at a time, and not what thousands of clients sent or announced.
+    assert grown < (4 << 20) * WYOMING_CONNECTIONS
