@@ -47,6 +47,8 @@ class Reply(Generic[Result]):
         if returned:
             result: Result = value
             return result
+        if isinstance(value, ClosedBundleError):
+            _end_daemon()
         try:
             raise value
         finally:
@@ -81,6 +83,7 @@ class WorkerThread:
         Raises:
             ResourceError: the system starts no more threads.
         """
+        _end_daemon()
         self.kind = kind
         self._service = _Service()
         try:
@@ -108,6 +111,7 @@ class WorkerThread:
             ClosedBundleError: the interpreter is ending.
         """
         if _ended.is_set():
+            _end_daemon()
             raise ClosedBundleError
         reply: Reply[Result] = Reply()
         self._service.requests.put((function, arguments, reply, getattr(_here, "service", None)))
@@ -121,6 +125,16 @@ class WorkerThread:
         # Starting it may have been interrupted.
         with suppress(AttributeError):
             self._service.stop()
+
+
+def _end_daemon() -> None:
+    """Ends a daemon thread in silence while the interpreter ends: no caller waits for an error of it then.
+
+    Raises:
+        SystemExit: this is such a thread, and none of a `WorkerThread`.
+    """
+    if _ended.is_set() and not hasattr(_here, "service") and threading.current_thread().daemon:
+        raise SystemExit
 
 
 class _Service:
