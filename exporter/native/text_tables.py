@@ -75,12 +75,13 @@ def header() -> str:
 
 
 def forms() -> str:
-    """Returns the list of all written forms: characters, pattern and the function that speaks each."""
+    """Returns the list of all written forms: two sets of characters, pattern and function of each."""
     lines = ["// The written forms, as `exporter/native/text_tables.py` writes them."]
     for needed, pattern, speak in import_module("runtime_min.text.written_forms")._FORMS:
         module = speak.__module__.rpartition(".")[2]
         lines.append("{")
-        lines += _literals("".join(needed), ",")
+        for place in range(2):
+            lines += _literals(needed[place] if place < len(needed) else "", ",")
         lines += _literals(pattern, ",")
         lines.append(f"    {module}::{speak.__name__}}},")
     return "\n".join(lines) + "\n"

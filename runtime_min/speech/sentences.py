@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 
 from .abbreviations import AT_ENDS, BEFORE_CAPITALS, BEFORE_NAMES, BEFORE_NUMBERS, FIRST_WORDS
 
@@ -57,13 +58,17 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
     A blank line ends a sentence, and so does the end of a line that was not wrapped. A sentence goes on after
     brackets within it, and after what is quoted if it continues in lower case.
     """
-    spans, start = [], 0
-    for end in (*_ends(text), len(text)):
+    return list(each_sentence(text))
+
+
+def each_sentence(text: str) -> Iterator[tuple[int, int]]:
+    """Yields what `find_sentences` returns; what follows a sentence that is taken is not read yet."""
+    start = 0
+    for end in chain(_ends(text), [len(text)]):
         sentence = text[start:end]
         if sentence.strip():
-            spans.append((end - len(sentence.lstrip()), start + len(sentence.rstrip())))
+            yield end - len(sentence.lstrip()), start + len(sentence.rstrip())
         start = end
-    return spans
 
 
 def _ends(text: str) -> Iterator[int]:
@@ -78,7 +83,7 @@ def _ends(text: str) -> Iterator[int]:
         if found["line"] is not None:
             ends = lines.ends_at(found)
         else:
-            ends = _BLANK_LINE.search(found["space"]) is not None
+            ends = "\n" in found["space"] and _BLANK_LINE.search(found["space"]) is not None
             ends = ends or (not asides[found.end("closing") - 1] and _ends_at(text, found, start, cased))
         if ends:
             start = found.end()
@@ -98,11 +103,11 @@ def _ends_at(text: str, found: re.Match[str], start: int, cased: bool) -> bool:
         return not decimal and not (found["closing"] and after[:1] in _GOES_ON)
     if before[-1:] in ("[", "(", ""):
         return False
+    if not found["space"] and after and not _glued(before, mark, after):
+        return False
     next_word = _NEXT.match(after)
     assert next_word is not None
     word, item = next_word["word"], _ITEM.match(after.lstrip())
-    if not found["space"] and after and not _glued(before, mark, after):
-        return False
     if word[:1] in _NEVER_FIRST or (word == "I" and mark[0] in ".…" and mark != "."):
         return False
     last = _BEFORE.split(before)[-1]
@@ -152,9 +157,10 @@ def _glued(before: str, mark: str, after: str) -> bool:
     """Returns whether a sentence may end where no space follows: "so.Then", but not in an address."""
     if after[0] >= _FIRST_IDEOGRAPH:
         return True
+    if not _GLUED.fullmatch(before[-2:] + mark + after[:2]):
+        return False
     token = [*before.split()[-1:], mark, *after.split(maxsplit=1)[:1]]
-    around = before[-2:] + mark + after[:2]
-    return _GLUED.fullmatch(around) is not None and not _ADDRESS.search("".join(token))
+    return not _ADDRESS.search("".join(token))
 
 
 class _Lines:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..format.manifest import Manifest
 from ..format.schema import Node, RelativePath, reader_of
 from ..model.voices import voice_language
 from ..speech.request import Request, check_segment
-from ..speech.sentences import find_sentences
+from ..speech.sentences import each_sentence
 from ..speech.words import Segment, Word
 from .controls import silence_emoji
 from .english import English
@@ -111,7 +111,7 @@ class BundledText:
         return f"the bundle ({language})", English(
             lexicon,
             british,
-            tagger.tag,
+            tagger.tag_all,
             homographs.choose,
             partial(letter_to_sound.phonemes, british=british),
         )
@@ -210,8 +210,8 @@ def _parts(text: str) -> Iterator[str]:
     while len(text) - start > _WINDOW:
         window = text[start : start + _WINDOW]
         # The last one may go on after the window.
-        ends = [next_start for next_start, _ in find_sentences(window)[1:]]
-        end = next((end for end in ends if end >= wanted), 0) or _cut(window)
+        starts = islice((begins for begins, _ in each_sentence(window)), 1, None)
+        end = next((begins for begins in starts if begins >= wanted), 0) or _cut(window)
         yield window[:end]
         start, wanted = start + end, _PART
     yield text[start:]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby, zip_longest
 from typing import NamedTuple
 
@@ -50,7 +49,7 @@ def read_clauses(
         if marked:
             words += map(_mark, run)
         elif given is None:
-            words += [replace(word, phonemes=word.phonemes or None) for word in speak(run)]
+            words += [Word(word.text, word.phonemes or None, word.whitespace) for word in speak(run)]
         else:
             words += (Word(token.word, given, token.space) for token in run)
     return words

@@ -19,6 +19,7 @@ _WORDS = re.compile(r"(?:[^\W\d_]|['\u0300-\u036f])+|.", re.DOTALL)
 _SILENT = "'-._‘’/"
 _BEGINNING = re.compile(f"[{VOWELS}bdfhjklmnpstvwzðŋɡɹɾʃʒʤʧθ;:,.!?—…]")
 """The first sound or pause; stress, quotes and brackets are neither."""
+_CONTEXTS = {(vowel, to): Context(vowel, to) for vowel in (True, False, None) for to in (True, False)}
 
 
 class Part(NamedTuple):
@@ -43,14 +44,14 @@ def following(phonemes: str, text: str, context: Context) -> Context:
     """Returns the context before a word, from its phonemes and the context after it."""
     found = _BEGINNING.search(phonemes)
     vowel = context.vowel if found is None else None if found[0] in ";:,.!?—…" else found[0] in VOWELS
-    return Context(vowel, text in ("to", "To", "TO"))
+    return _CONTEXTS[vowel, text in ("to", "To", "TO")]
 
 
 def compound(
     parts: Sequence[Part],
     context: Context,
     pronunciation: Pronunciation,
-    other: Callable[[Part, Context], str | None],
+    alone: Callable[[Part, Context], str | None],
 ) -> tuple[list[str | None], Context]:
     """Returns the phonemes of each part, and the context before the first.
 
@@ -60,29 +61,51 @@ def compound(
         parts: the parts in order.
         context: what follows the last one.
         pronunciation: the words of the dialect.
-        other: makes phonemes of a part that is no word of the dialect; None if it cannot be spoken.
+        alone: makes phonemes of a part that is in no longer word; None if it cannot be spoken.
     """
     spoken: list[str | None] = [""] * len(parts)
+    # Of a run that no word is as long as, only single parts can be words.
+    longest = _LONGEST if 1 < len(parts) <= _MOST_PARTS else 1
+    prominences = [_prominence(part.text) for part in parts] if longest > 1 else []
     end = len(parts)
     while end:
-        start, phonemes = _longest_word(parts, end, context, pronunciation)
-        if phonemes is None:
-            last = parts[start]
-            silent = last.spoken is None and last.text in _SILENT
-            phonemes = "" if silent else other(last, context)
+        first = _first_of_word(parts, end, longest)
+        start, phonemes = end - 1, None
+        for start in range(first, end - 1):
+            most = max(range(start, end), key=prominences.__getitem__)
+            text = "".join([part.text for part in parts[start:end]])
+            phonemes = pronunciation.word(text, parts[most].tag, context)
+            if phonemes is not None:
+                break
+        else:
+            start, text = end - 1, parts[end - 1].text
+            phonemes = alone(parts[start], context)
         spoken[start] = phonemes
-        text = "".join([part.text for part in parts[start:end]])
         context = following(phonemes or "", text, context)
         end = start
     return spoken, context
 
 
+def _first_of_word(parts: Sequence[Part], end: int, longest: int) -> int:
+    """Returns the first part of the longest word that may end at `end`: what is said otherwise is in none."""
+    first = end - 1
+    while first > 0 and first > end - longest and not parts[first].spoken and not parts[first - 1].spoken:
+        first -= 1
+    return first
+
+
+def is_silent(part: Part) -> bool:
+    """Returns True for a mark within a word."""
+    return part.spoken is None and part.text in _SILENT
+
+
 def joined(parts: Sequence[Part], spoken: Sequence[str | None]) -> str:
     """Returns the phonemes of a compound: as one word with fewer stresses, or as words of their own."""
     # B2B is spoken as one word, as every word of letters alone.
-    kinds = {_kind(part.text) for part in parts if part.spoken != "to"} - {""}
+    texts = {part.text for part in parts if part.spoken != "to"}
+    kinds = {_kind(text) for text in texts} - {""}
     words = [(part, phonemes) for part, phonemes in zip(parts, spoken, strict=True) if phonemes]
-    if len(kinds) > 1 or any(part.spoken not in (None, "to") or part.text == "/" for part in parts):
+    if len(kinds) > 1 or "/" in texts or {part.spoken for part in parts} - {None, "to"}:
         return " ".join(phonemes for _, phonemes in words)
     weaker: Iterable[int] = ()
     if len(words) == 2 and len(words[0][0].text) == 1:
@@ -97,25 +120,9 @@ def joined(parts: Sequence[Part], spoken: Sequence[str | None]) -> str:
     )
 
 
-def _longest_word(
-    parts: Sequence[Part], end: int, context: Context, pronunciation: Pronunciation
-) -> tuple[int, str | None]:
-    """Returns where the longest word that ends at `end` starts, and its phonemes; None if there is none."""
-    # Of a run that no word is as long as, only single parts can be words.
-    most = _LONGEST if len(parts) <= _MOST_PARTS else 1
-    for start in range(max(0, end - most), end):
-        run = parts[start:end]
-        if not any(part.spoken for part in run):
-            tag = max(run, key=_prominence).tag
-            phonemes = pronunciation.word("".join([part.text for part in run]), tag, context)
-            if phonemes is not None:
-                return start, phonemes
-    return end - 1, None
-
-
-def _prominence(part: Part) -> int:
+def _prominence(text: str) -> int:
     """Returns the number of characters, of which capitals count twice."""
-    return sum(1 if letter == letter.lower() else 2 for letter in part.text)
+    return len(text) + sum([letter != letter.lower() for letter in text])
 
 
 def _kind(text: str) -> str:

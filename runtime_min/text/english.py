@@ -9,12 +9,12 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 
 from ..speech.sentences import find_sentences
 from ..speech.words import Word
-from .compounds import Part, compound, following, joined, parts_of
+from .compounds import Part, compound, following, is_silent, joined, parts_of
 from .controls import Control, read_controls
 from .lexicon import Lexicon, Words
 from .pronunciation import Context, Pronunciation
@@ -32,6 +32,8 @@ _BASE = str.maketrans({"ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe
 _LATIN = re.compile("LATIN (?:SMALL|CAPITAL) LETTER ([A-Z]+)")
 _OUTPUT = str.maketrans("ɾʔ", "Tt")
 """Phonemes as Kokoro has them."""
+_LONGEST_KEPT = 64
+"""Characters of what is said, of which the phonemes are kept."""
 _WEAK = {"point": -2, "dot": -0.5}
 """Stress of the words of a written form that have less than in a sentence."""
 _LONG_RUN = re.compile(r"\S{250,}")
@@ -44,7 +46,7 @@ _AY = re.compile("[Ai]z?$")
 _REDUCED = ("ə", "ən")
 """Words of a written form that are phonemes already, of misaki's flags."""
 _LETTERS_OR_WORD = re.compile(r"(?<!\S)[A-Z](?: [A-Z])*(?!\S)|\S+")
-Tag = Callable[[Sequence[str]], Sequence[str]]
+Tag = Callable[[Sequence[Sequence[str]]], Sequence[Sequence[str]]]
 Choose = Callable[[Sequence[str], Sequence[str], int], "str | None"]
 
 
@@ -59,7 +61,7 @@ class English:
         Args:
             lexicon: the words of the dialect.
             british: British, not American.
-            tag: returns the Penn Treebank's tag of each token of a sentence.
+            tag: returns the Penn Treebank's tag of each token of each sentence.
             choose: returns which pronunciation of a homograph is meant, from the tokens of a sentence, their
                 tags and its place: a key of its entry, or phonemes; None for any other word.
             spell_out: returns the phonemes of a word that the lexicon lacks.
@@ -70,6 +72,8 @@ class English:
         self._tag = tag
         self._choose = choose
         self._spell_out = spell_out
+        # Bounded, for texts of ever new numbers and signs.
+        self._kept = lru_cache(4_096)(self._alone)
 
     def with_words(self, words: Words) -> English:
         """Returns the same G2P with words of an app; a word in lower case is meant in any case.
@@ -96,8 +100,9 @@ class English:
             in_run[run.start() : run.end()] = bytes([True]) * len(run[0])
         words: list[Word] = []
         end = len(shown)
-        for sentence in reversed(list(_sentences(plain, tokenise(plain, known)))):
-            for first, last, phonemes in self._sentence(sentence, at, in_run):
+        sentences = list(_sentences(plain, tokenise(plain, known)))
+        for sentence, tags in zip(reversed(sentences), reversed(self._tags(sentences)), strict=True):
+            for first, last, phonemes in self._sentence(self._tagged(sentence, tags), at, in_run):
                 words.append(Word(shown[first:last], phonemes, shown[last:end]))
                 end = first
         if end:
@@ -105,33 +110,35 @@ class English:
         return words[::-1]
 
     def _sentence(
-        self, sentence: Sequence[Token], controls: Mapping[int, Control], in_run: bytearray
+        self, tokens: Sequence[Token], controls: Mapping[int, Control], in_run: bytearray
     ) -> Iterator[tuple[int, int, str | None]]:
         """Yields start, end and phonemes of each word, from the last to the first."""
-        tokens = self._tagged(sentence)
         context = Context()
         for group in reversed(list(_groups(tokens))):
             start, last = group[0].start, group[-1]
             phonemes, context = self._phonemes(group, context, in_run)
             if phonemes is not None:
-                stress = controls[start].stress if start in controls else None
-                phonemes = restressed(phonemes, stress).translate(_OUTPUT)
+                if start in controls:
+                    phonemes = restressed(phonemes, controls[start].stress)
+                phonemes = phonemes.translate(_OUTPUT)
                 # The full stop of an abbreviation is that of its sentence too.
                 if last is tokens[-1] and last.text.endswith(".") and last.phonemes is None:
                     phonemes += "."
             yield start, last.end, phonemes
 
-    def _tagged(self, sentence: Sequence[Token]) -> list[Token]:
+    def _tags(self, sentences: Sequence[Sequence[Token]]) -> Sequence[Sequence[str]]:
+        return self._tag([[token.text for token in sentence] for sentence in sentences])
+
+    def _tagged(self, sentence: Sequence[Token], tags: Sequence[str]) -> list[Token]:
         """Returns the tokens with their tags; that of a homograph is the key of its pronunciation."""
         words = [token.text for token in sentence]
-        tags = self._tag(words)
         tokens: list[Token] = []
         for place, (token, tag) in enumerate(zip(sentence, tags, strict=True)):
             key = None if token.phonemes or token.spoken else self._choose(words, tags, place)
             if key is not None and not key.isascii():
                 tokens.append(token._replace(tag=tag, phonemes=key))
             else:
-                tokens.append(token._replace(tag=token.tag or key or tag))
+                tokens.append(token if token.tag else Token(*token[:3], key or tag, *token[4:]))
         return tokens
 
     def _phonemes(
@@ -151,20 +158,31 @@ class English:
             if stem:
                 return self._pronunciation.possessive(stem), before
         parts = [part for token in group for part in parts_of(token.text, token.tag, token.spoken)]
-        spell_out = self._pronunciation.spelled if in_run[token.start] else self._spell_out
-        other = partial(self._other, spell_out)
-        spoken, context = compound(parts, context, self._pronunciation, other)
-        phonemes = joined(parts, spoken)
-        return (None if None in spoken and not phonemes else phonemes), context
+        longest = max([len(part.spoken or part.text) for part in parts])
+        alone = partial(self._kept if longest <= _LONGEST_KEPT else self._alone, bool(in_run[token.start]))
+        if len(parts) == 1:
+            phonemes = alone(parts[0], context)
+            return phonemes, following(phonemes or "", parts[0].text, context)
+        spoken, context = compound(parts, context, self._pronunciation, alone)
+        whole = joined(parts, spoken)
+        return (None if None in spoken and not whole else whole), context
 
     def _is_known(self, group: Sequence[Token], context: Context) -> bool:
         written = "".join([token.text for token in group])
         return self._pronunciation.word(written, group[0].tag, context) is not None
 
+    def _alone(self, in_run: bool, part: Part, context: Context) -> str | None:
+        """Returns the phonemes of a part of no longer word; in a long run, what is unknown is spelled."""
+        known = None if part.spoken else self._pronunciation.word(part.text, part.tag, context)
+        if known is not None:
+            return known
+        spell_out = self._pronunciation.spelled if in_run else self._spell_out
+        return "" if is_silent(part) else self._other(spell_out, part, context)
+
     def _other(self, spell_out: Callable[[str], str | None], part: Part, context: Context) -> str | None:
         """Returns the phonemes of a part that is no word of the lexicon; None if it cannot be spoken."""
         if part.spoken is not None:
-            return self._spoken(part.spoken, context)
+            return self._said(part.spoken, context)
         decomposed = unicodedata.normalize("NFKD", part.text.translate(_BASE))
         letters = "".join([letter if letter.isascii() else _base(letter) for letter in decomposed])
         if not letters.replace("'", "").isalpha():
@@ -182,7 +200,7 @@ class English:
             return self._pronunciation.spelled(letters)
         return known or spell_out(letters)
 
-    def _spoken(self, words: str, context: Context) -> str:
+    def _said(self, words: str, context: Context) -> str:
         """Returns the phonemes of the words of a written form."""
         spoken: list[str] = []
         for word in reversed(_LETTERS_OR_WORD.findall(words)):
@@ -224,6 +242,8 @@ def _written(text: str, british: bool, controls: Mapping[int, Control]) -> list[
 
 def _apart(first: Sequence[Token], others: Sequence[Token]) -> list[Token]:
     """Returns the tokens of both in order, without those of the others that overlap one of the first."""
+    if not first:
+        return list(others)
     taken = {place for token in first for place in range(token.start, token.end)}
     free = [token for token in others if taken.isdisjoint(range(token.start, token.end))]
     return sorted([*first, *free], key=lambda token: token.start)
@@ -231,9 +251,9 @@ def _apart(first: Sequence[Token], others: Sequence[Token]) -> list[Token]:
 
 def _sentences(text: str, tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     """Yields the tokens of each sentence."""
-    first = 0
+    first, starts = 0, [token.start for token in tokens]
     for _, end in find_sentences(text):
-        last = bisect_left(tokens, end, first, key=lambda token: token.start)
+        last = bisect_left(starts, end, first)
         if last > first:
             yield tokens[first:last]
         first = last

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from .decimal_comma import number_in_words
 
@@ -30,6 +31,7 @@ _UNITS = {"km": "kilómetros", "kg": "kilos", "cm": "centímetros", "mm": "milí
 _PARTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|[^\W\d_]+|\S")
 
 
+@lru_cache(maxsize=4096)
 def in_letters(written: str) -> str:
     """Returns what is between two spaces in words of lower-case letters, separated by spaces.
 

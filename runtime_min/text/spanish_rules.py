@@ -91,6 +91,7 @@ def _in_clause(word: str) -> str:
     return _stressed_word(word)
 
 
+@lru_cache(maxsize=4096)
 def _stressed_word(word: str) -> str:
     return _syllables(word, "ˈ", "ˌ") if word != "y" else "i"
 

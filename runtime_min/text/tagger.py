@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 from zlib import crc32
 
@@ -129,23 +130,41 @@ class Tagger:
 
     def tag(self, words: Sequence[str]) -> list[str]:
         """Returns the tag of each word of a sentence; words are spaCy's tokens ("do", "n't")."""
-        tags: list[str] = []
-        for start in range(0, len(words), _CHUNK):
-            tags += self._tag(words[start : start + _CHUNK])
-        return tags
+        return self.tag_all([words])[0]
 
-    def _tag(self, words: Sequence[str]) -> list[str]:
-        count, rows = len(words), len(self._weights)
-        outside = [OUTSIDE] * REACH
-        words = [word if len(word) <= 2 * _EDGE else word[:_EDGE] + word[-_EDGE:] for word in words]
+    def tag_all(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+        """Returns the tags of each sentence, as `tag` does: many short ones cost few numpy calls together."""
+        chunks = [
+            words[start : start + _CHUNK] for words in sentences for start in range(0, len(words), _CHUNK)
+        ]
+        tags: list[str] = []
+        first = size = 0
+        for number, chunk in enumerate(chunks):
+            if size + len(chunk) > _CHUNK:
+                tags += self._tag(chunks[first:number])
+                first, size = number, 0
+            size += len(chunk)
+        tags += self._tag(chunks[first:])
+        rest = iter(tags)
+        return [list(islice(rest, len(words))) for words in sentences]
+
+    def _tag(self, sentences: Sequence[Sequence[str]]) -> list[str]:
+        """Returns the tags of all words; between two sentences stands what is beyond the ends of both."""
+        rows, outside = len(self._weights), [OUTSIDE] * REACH
+        words, inside = [*outside], list[int]()
+        for sentence in sentences:
+            inside += range(len(words), len(words) + len(sentence))
+            words += [word if len(word) <= 2 * _EDGE else word[:_EDGE] + word[-_EDGE:] for word in sentence]
+            words += outside
+        places = np.array(inside, np.int64)
         with self._lock:
-            types = self._types_of([*outside, *words, *outside])
+            types = self._types_of(words)
             lower = self._lower[types]
-            scores = self._scores[types[_PLACES + np.arange(count)], _PLACES].sum(0, dtype=np.int32)
-        scores += self._weights[pair_rows(lower, rows)].sum(0, dtype=np.int32)
-        tags = np.full(count + 2 * REACH, TAG_OUTSIDE, np.uint8)
-        tags[REACH:-REACH] = scores.argmax(1)
-        scores += self._weights[context_rows(lower, tags, rows)].sum(0, dtype=np.int32)
+            scores = self._scores[types[_PLACES + (places - REACH)], _PLACES].sum(0, dtype=np.int32)
+        scores += self._weights[pair_rows(lower, rows)[:, places - REACH]].sum(0, dtype=np.int32)
+        tags = np.full(len(words), TAG_OUTSIDE, np.uint8)
+        tags[places] = scores.argmax(1)
+        scores += self._weights[context_rows(lower, tags, rows)[:, places - REACH]].sum(0, dtype=np.int32)
         return [self._tags[tag] for tag in scores.argmax(1).tolist()]
 
     def _types_of(self, words: Sequence[str]) -> npt.NDArray[np.int64]:

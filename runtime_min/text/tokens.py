@@ -74,7 +74,8 @@ def tokenise(text: str, known: Iterable[Token] = ()) -> list[Token]:
     tokens: list[Token] = []
     position = 0
     for token in known:
-        _add_tokens(tokens, text, position, token.start)
+        if position < token.start:
+            _add_tokens(tokens, text, position, token.start)
         tokens.append(token)
         position = token.end
     _add_tokens(tokens, text, position, len(text))

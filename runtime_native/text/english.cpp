@@ -16,6 +16,8 @@ namespace {
 
 namespace patterns = tables::english;
 
+constexpr size_t MOST_KEPT = 4096, LONGEST_KEPT = 64;
+
 // Returns the tokens of the parts whose phonemes are given, and of the written forms that lie in none of
 // them.
 std::vector<Token> known_tokens(View text, bool british, const std::vector<Control> &controls,
@@ -233,14 +235,25 @@ Phonemes English::spelled_out(View letters, bool in_run) {
     return data_.letter_to_sound->phonemes(letters, british_);
 }
 
-// Returns the phonemes of the words of a written form.
-Text English::said(View words, Context context) {
+// Returns the phonemes of the words of a written form; those of signs and numbers come again and again.
+Text English::said(View words, const Context &context) {
+    if (words.size() > LONGEST_KEPT) return phonemes_of(words, context);
+    Text key(words);
+    key += context.vowel ? *context.vowel ? U'+' : U'-' : U'0';
+    key += context.to ? U't' : U'f';
+    auto found = said_.find(key);
+    if (found != said_.end()) return found->second;
+    if (said_.size() == MOST_KEPT) said_.clear();
+    return said_.emplace(key, phonemes_of(words, context)).first->second;
+}
+
+Text English::phonemes_of(View words, Context context) {
     static const Pattern letters_or_word(patterns::LETTERS_OR_WORD);
     std::vector<View> found = letters_or_word.find_all(words);
-    Text spoken;
+    std::vector<Text> spoken(found.size());
     for (size_t number = found.size(); number--;) {
         View word = found[number];
-        Text phonemes;
+        Text &phonemes = spoken[number];
         if (word == U"ə" || word == U"ən") {  // phonemes already, of misaki's flags
             phonemes = word;
         } else if (is_upper(word)) {
@@ -252,10 +265,9 @@ Text English::said(View words, Context context) {
         // Words of a written form that have less stress than in a sentence.
         if (word == U"point") phonemes = restressed(phonemes, -2);
         if (word == U"dot") phonemes = restressed(phonemes, -0.5);
-        spoken = number + 1 == found.size() ? phonemes : phonemes + U" " + spoken;
         context = following(phonemes, word, context);
     }
-    return replaced(spoken, U" ən", U"ən");
+    return replaced(join(spoken, U" "), U" ən", U"ən");
 }
 
 }  // namespace kokoro::text

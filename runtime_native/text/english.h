@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "../speech/words.h"
@@ -53,11 +54,13 @@ private:
     Phonemes other(const Part &part, const Context &context, bool in_run);
     Phonemes unlisted(const Text &letters, View written, const Phonemes &known, bool in_run);
     Phonemes spelled_out(View letters, bool in_run);
-    Text said(View words, Context context);
+    Text said(View words, const Context &context);
+    Text phonemes_of(View words, Context context);
 
     EnglishData data_;
     bool british_;
     Pronunciation pronunciation_;
+    std::unordered_map<Text, Text> said_;  // bounded
 };
 
 }  // namespace kokoro::text

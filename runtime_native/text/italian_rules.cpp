@@ -149,9 +149,16 @@ std::vector<Word> words(View text, const Accents &accents) {
             written.push_back(in_letters(token.word));
             spoken.insert(spoken.end(), written.back().begin(), written.back().end());
         }
-        // The last word of a clause is stressed, whatever it is.
+        std::unordered_map<Text, Text> known;
         for (Text &word : spoken) {
-            word = spoken_word(word, &word == &spoken.back() ? U"ˈ" : mark_of(word), accents);
+            // The last word of a clause is stressed, whatever it is.
+            if (&word == &spoken.back()) {
+                word = spoken_word(word, U"ˈ", accents);
+            } else {
+                auto [found, is_new] = known.try_emplace(word);
+                if (is_new) found->second = spoken_word(word, mark_of(word), accents);
+                word = found->second;
+            }
         }
         return words_of(clause, written, spoken);
     };

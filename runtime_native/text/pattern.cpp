@@ -1,6 +1,7 @@
 #include "pattern.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "../thread_own.h"
 
@@ -46,7 +47,7 @@ bool is_boundary(View text, size_t end, size_t position) {
 // Runs a program from a step and a place on.
 class Runner {
 public:
-    Runner(const Program &program, View text, size_t end, std::vector<uint32_t> &slots)
+    Runner(const Program &program, View text, size_t end, Slots &slots)
         : program_(program), text_(text), end_(end), slots_(slots) {}
 
     // Returns true if there is a match, which ends at `position` then; with `whole` it ends with the text.
@@ -69,13 +70,12 @@ private:
     bool advance(const Step &step) {
         number_++;
         switch (step.kind) {
-            case Step::LETTER: return position < end_ && text_[position++] == step.first;
+            case Step::LETTER:
             case Step::LETTER_IGNORING_CASE:
-                return position < end_ && without_case(text_[position++]) == step.first;
-            case Step::SET: return position < end_ && program_.sets[step.first].has(text_[position++]);
+            case Step::SET: return position < end_ && fits(step, text_[position++]);
             case Step::REPEAT: return repeat(step);
             case Step::LAZY_REPEAT: return repeat_lazily(step);
-            case Step::SPLIT: choices.push_back({Choice::STEP, step.second, place(), 0, 0}); [[fallthrough]];
+            case Step::SPLIT: return split(step);
             case Step::JUMP: number_ = step.first; return true;
             case Step::SAVE:
                 choices.push_back({Choice::SLOT, step.first, slots_[step.first], 0, 0});
@@ -91,6 +91,22 @@ private:
             case Step::MATCH: return false;
             default: return look(step);
         }
+    }
+
+    // Goes one way, and leaves the other to try; goes the other at once if the next letter decides it.
+    bool split(const Step &step) {
+        const Step &next = program_.steps[step.first];
+        bool possible = next.kind > Step::SET || (position < end_ && fits(next, text_[position]));
+        if (possible) choices.push_back({Choice::STEP, step.second, place(), 0, 0});
+        number_ = possible ? step.first : step.second;
+        return true;
+    }
+
+    // Returns whether a step of one letter fits.
+    bool fits(const Step &step, char32_t letter) const {
+        if (step.kind == Step::LETTER) return letter == step.first;
+        if (step.kind == Step::SET) return program_.sets[step.first].has(letter);
+        return without_case(letter) == step.first;
     }
 
     bool repeat(const Step &step) {
@@ -129,17 +145,16 @@ private:
     bool look(const Step &step) {
         bool behind = step.kind == Step::BEHIND || step.kind == Step::NOT_BEHIND;
         bool negative = step.kind == Step::NOT_AHEAD || step.kind == Step::NOT_BEHIND;
-        if (behind && position < step.second) {
-            number_ = step.first;
-            return negative;
-        }
-        std::vector<uint32_t> own;
-        if (negative && program_.names.size() > 1) own = slots_;
-        Runner inner(program_, text_, end_, negative ? own : slots_);
-        inner.position = behind ? position - step.second : position;
-        bool found = inner.run(number_, false);
+        uint32_t body = number_;
         number_ = step.first;
-        return found != negative;
+        if (behind && position < step.second) return negative;
+        size_t from = behind ? position - step.second : position;
+        if (step.one_letter) return (from < end_ && fits(program_.steps[body], text_[from])) != negative;
+        Slots own;
+        if (negative && step.saves) own = slots_;
+        Runner inner(program_, text_, end_, negative && step.saves ? own : slots_);
+        inner.position = from;
+        return inner.run(body, false) != negative;
     }
 
     // Goes back to the last way that is left to try; returns false if there is none.
@@ -172,7 +187,7 @@ private:
     const Program &program_;
     View text_;
     size_t end_;
-    std::vector<uint32_t> &slots_;
+    Slots &slots_;
     uint32_t number_ = 0;
     std::vector<Choice> &choices = own_of_thread<std::vector<Choice>>();
     const size_t base_ = choices.size();
@@ -216,6 +231,7 @@ bool Match::has(const char *name) const {
 }
 
 Pattern::Pattern(std::string_view written) : program_(compile_pattern(written)) {
+    if (2 * program_.names.size() > Slots().size()) throw std::length_error("a pattern has too many groups");
     std::vector<bool> seen(program_.steps.size());
     find_first_letters(0, seen);
 }
@@ -262,7 +278,7 @@ void Pattern::find_first_letters(uint32_t number, std::vector<bool> &seen) {
 
 bool Pattern::match_from(View text, size_t start, size_t end, bool whole, Match &found) const {
     found.pattern_ = this, found.text_ = text;
-    found.slots_.assign(2 * program_.names.size(), UNSET);
+    found.slots_.fill(UNSET);
     Runner runner(program_, text, end, found.slots_);
     runner.position = start;
     if (!runner.run(0, whole)) return false;

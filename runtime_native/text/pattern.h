@@ -2,6 +2,7 @@
 // to try are kept in a list, so no text is too long for the stack.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,6 +14,9 @@
 namespace kokoro::text {
 
 class Pattern;
+
+// Where the whole match and up to 15 groups start and end.
+using Slots = std::array<uint32_t, 32>;
 
 // A match of a pattern in a text; both must outlive the match.
 class Match {
@@ -34,7 +38,7 @@ private:
 
     const Pattern *pattern_ = nullptr;
     View text_;
-    std::vector<uint32_t> slots_;
+    Slots slots_;
 };
 
 // A set of characters.
@@ -84,7 +88,8 @@ struct Step {
     Kind kind;
     uint32_t first = 0;   // a letter, a set, a slot, or the step to go on with
     uint32_t second = 0;  // the step to go on with otherwise, or the width of what lies behind
-    uint32_t least = 0, most = 0;
+    uint32_t least = 0, most = 0;  // of a repetition
+    bool one_letter = false, saves = false;  // what is looked at is one letter, or has a group
 };
 
 // A compiled pattern.

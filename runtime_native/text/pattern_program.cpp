@@ -307,6 +307,10 @@ private:
         uint32_t place = here();
         steps_.push_back({node.step.kind, 0, width(node.parts[0])});
         add(node.parts[0]);
+        steps_[place].one_letter = here() == place + 2 && steps_.back().kind <= Step::SET;
+        for (uint32_t step = place; step < here(); step++) {
+            if (steps_[step].kind == Step::SAVE) steps_[place].saves = true;
+        }
         steps_.push_back({Step::MATCH});
         steps_[place].first = here();
     }

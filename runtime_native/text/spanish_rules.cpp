@@ -1,5 +1,7 @@
 #include "spanish_rules.h"
 
+#include <unordered_map>
+
 #include "clauses.h"
 #include "pattern.h"
 #include "replacements.h"
@@ -115,8 +117,17 @@ std::vector<Word> clause_words(const Clause &clause) {
         written.push_back(in_letters(token.word));
         sounds.insert(sounds.end(), written.back().begin(), written.back().end());
     }
-    // The last word of a clause is stressed, whatever it is.
-    for (Text &word : sounds) word = &word == &sounds.back() ? stressed_word(word) : word_in_clause(word);
+    std::unordered_map<Text, Text> known;
+    for (Text &word : sounds) {
+        // The last word of a clause is stressed, whatever it is.
+        if (&word == &sounds.back()) {
+            word = stressed_word(word);
+        } else {
+            auto [found, is_new] = known.try_emplace(word);
+            if (is_new) found->second = word_in_clause(word);
+            word = found->second;
+        }
+    }
     Text whole = allophones.apply(join(sounds, U" "));
     std::vector<View> spoken = split(View(whole), U' ');
     return words_of(clause, written, {spoken.begin(), spoken.end()});

@@ -39,7 +39,7 @@ def english(tags: Sequence[str] | None = None, language: str = "en-us") -> Engli
     return English(
         lexicon(language),
         language == "en-gb",
-        lambda words: tags or ["NN"] * len(words),
+        lambda sentences: [tags or ["NN"] * len(words) for words in sentences],
         lambda words, tags, place: None,
         lambda _: "?",
     )
@@ -52,7 +52,7 @@ def whole_english(language: str = "en-us") -> English:
     return English(
         lexicon(language),
         language == "en-gb",
-        Tagger((data / "tagger.bin").read_bytes()).tag,
+        Tagger((data / "tagger.bin").read_bytes()).tag_all,
         Homographs((data / "homographs.bin").read_bytes()).choose,
         partial(LETTER_TO_SOUND.phonemes, british=language == "en-gb"),
     )

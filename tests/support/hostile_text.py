@@ -1,5 +1,9 @@
 """Repetitions that have hurt, or might hurt, readers of text."""
 
+from __future__ import annotations
+
+from random import Random
+
 UNITS = (
     *("a", "A", "aB", "é", "ŋ", "ﬁ", "ab'", "a'", "’", "‘", '"', "''", "a-", "-", "--", "—", "a-a-", "xyzzy"),
     *("1", "1,", "1.", "1/", "1:", "1-", "-1", "1%", "1st2nd3rd", "1 2 3 ", "1½", "1x", "1km/", "5'", "a1"),
@@ -11,3 +15,25 @@ UNITS = (
     *("\ud800", "\udc00a", "한", "世", "ก", "नमस्ते", "ا", "Ａ", "𝐀", "①"),
     *("😀", "👨‍👩‍👧‍👦", "\u200d👩", "🇺🇸", "🇺", "1️⃣", "\ufe0f", "#", "#a"),
 )  # fmt: skip
+PROSE = (
+    "The old man looked at the sea, and he knew that it was late. She had told him so before they left the "
+    "house on the hill. "
+)
+"""What usual text is like."""
+WORST = (
+    *("No. ", "€1.", "1½", "1️⃣", "1️⃣>", "?ﬁ", "ﬁe.g.ﬁ", "😀", "😀.", "😀St.", "🇺🇸.", "¼", "½(", "¼…", "٣½"),
+    *("\n①", "\n★", ">\n", "1…", "0", "°C?", "m²!", "|½²", "!°C1", "1X", "~12", "12~", "—1", "★"),
+    *(".\ufe0f", "°No. ", ";#", "?%", "'&", "—º", "a”'", "[£«", "www.", "readChapter"),
+)
+"""Those that took the longest for a character."""
+
+
+def shapes(count: int) -> list[str]:
+    """Returns the worst, all units that are UTF-8, and some of them together."""
+    random = Random(1)
+    # C's text is UTF-8, which has no surrogates.
+    units = [unit for unit in (*WORST, *UNITS) if not any("\ud800" <= letter <= "\udfff" for letter in unit)]
+    found = dict.fromkeys(units)
+    while len(found) < count:
+        found["".join(random.choices(units, k=random.choice((2, 2, 3, 4))))] = None
+    return [*found][:count]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import takewhile
 
 _ONES = (
@@ -32,6 +33,7 @@ def digits(written: str, zero: str = "zero") -> str:
     return " ".join(_ONES[int(digit)] if digit != "0" else zero for digit in written if digit.isdecimal())
 
 
+@lru_cache(4_096)
 def cardinal(written: str) -> str:
     """Returns digits, with or without commas, as a cardinal number; those with zeros before it one by one."""
     plain = written.replace(",", "")
@@ -59,6 +61,8 @@ def with_flags(words: str, flags: str) -> str:
         words: what is said for the number.
         flags: "&" says "and" in it, "n" a short one, "a" says "a hundred" for "one hundred".
     """
+    if not flags:
+        return words
     parts = words.split(" ")
     spoken: list[str] = []
     for place, word in enumerate(parts):
@@ -123,6 +127,7 @@ def plural(word: str) -> str:
     return f"{word[:-1]}ies" if word.endswith("y") else f"{word}es" if word.endswith("x") else f"{word}s"
 
 
+@lru_cache(4_096)
 def fraction(numerator: str, denominator: str) -> str:
     """Returns a fraction: "three quarters", "one half"; those of one and zero with "over"."""
     above, below = cardinal(numerator), cardinal(denominator)

@@ -15,9 +15,10 @@ namespace kokoro::text {
 namespace {
 
 constexpr View SENTENCE_MARKS = U".,:;!?";
+constexpr size_t SHORT = 16;  // a gap in which looking for letters takes less time than for a pattern
 
 struct Form {
-    const char *letters;  // of which a text with the form has one at least; none: any text may have it
+    const char *letters, *others;  // of which a text with the form has one each at least; none: it may lack all
     const char *pattern;
     Spoken (*speak)(const Match &found, bool british);
 };
@@ -35,7 +36,7 @@ struct Compiled {
     }
 
     const Form *form = nullptr;
-    Text letters;
+    Text letters, others;
     std::once_flag once;
     std::unique_ptr<Pattern> made;
 };
@@ -46,10 +47,17 @@ std::vector<Compiled> &compiled_forms() {
         for (size_t index = 0; index < forms.size(); index++) {
             forms[index].form = &FORMS[index];
             forms[index].letters = decode_utf8(FORMS[index].letters);
+            forms[index].others = decode_utf8(FORMS[index].others);
         }
         return forms;
     }();
     return all;
+}
+
+// Returns whether letters, 0 for any digit, may be those of a text with a form.
+bool may_be_in(View letters, const Compiled &form) {
+    auto has = [&](const Text &set) { return set.empty() || letters.find_first_of(set) != View::npos; };
+    return has(form.letters) && has(form.others);
 }
 
 // Returns whether the full stop of an abbreviation that ends at `end` ends the sentence too.
@@ -78,20 +86,26 @@ WrittenForm form_of(const Match &found, bool is_address, Text spoken) {
 
 std::vector<WrittenForm> find_written_forms(View text, bool british) {
     using Gap = std::pair<size_t, size_t>;
-    std::set<char32_t> present;
-    for (char32_t letter : text) present.insert(is_decimal(letter) ? U'0' : letter);
+    Text kinds(text);
+    for (char32_t &letter : kinds) letter = is_decimal(letter) ? U'0' : letter;
+    std::set<char32_t> letters(kinds.begin(), kinds.end());
+    const Text present(letters.begin(), letters.end());
     std::vector<WrittenForm> forms;
     std::vector<Gap> gaps = {{0, text.size()}};
     for (Compiled &each : compiled_forms()) {
-        const Text &needed = each.letters;
-        auto is_present = [&](char32_t letter) { return present.count(letter) > 0; };
-        if (!needed.empty() && std::none_of(needed.begin(), needed.end(), is_present)) continue;
+        if (!may_be_in(present, each)) continue;
         std::vector<Gap> rest;
         auto keep = [&](size_t start, size_t end) {
             // Of one letter alone, white space is no form.
             if (end > start + 1 || (end > start && !is_space(text[start]))) rest.emplace_back(start, end);
         };
         for (auto [position, end] : gaps) {
+            // A state follows the comma that may be the end of a form.
+            size_t first = position && text[position - 1] == ',' ? position - 1 : position;
+            if (end - first < SHORT && !may_be_in(View(kinds).substr(first, end - first), each)) {
+                keep(position, end);
+                continue;
+            }
             each.pattern().for_each(text, position, end, [&, &position = position](const Match &found) {
                 Spoken spoken = each.form->speak(found, british);
                 if (!spoken || spoken->empty()) return;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
@@ -12,8 +13,10 @@ from hypothesis import strategies as st
 
 from runtime_min.text.bundled import _parts
 from runtime_min.text.english import English
+from runtime_min.text.italian_rules import italian
+from runtime_min.text.spanish_rules import spanish
 from tests.support.english_text import assert_spoken, english, lexicon, whole_english
-from tests.support.hostile_text import UNITS
+from tests.support.hostile_text import PROSE, UNITS, WORST, shapes
 
 PIECES = (
     *UNITS,
@@ -26,27 +29,70 @@ SENTENCES = (
 )  # fmt: skip
 
 
-def calls(text: str) -> int:
-    """How many functions are called to read a text with new caches."""
+LANGUAGES = ("en-us", "en-gb", "es", "it")
+MOST = 7
+"""A character of hostile text may take so many times the calls of one of prose; once some took 39 times."""
+
+
+def reader(language: str) -> Callable[[str], object]:
+    return spanish if language == "es" else italian if language == "it" else whole_english(language)
+
+
+def calls(text: str, read: Callable[[str], object] | None = None) -> int:
+    """How many functions are called to read a text, with new caches if no reader is given."""
     count = 0
 
     def counted(*_: Any) -> None:
         nonlocal count
         count += 1
 
-    g2p = english()
+    read = read or english()
     sys.setprofile(counted)
     try:
-        g2p(text)
+        read(text)
     finally:
         sys.setprofile(None)
     return count
+
+
+def calls_for_a_character(unit: str, read: Callable[[str], object]) -> float:
+    """Counts the calls for a repetition that was read before: words that no lexicon has take long once."""
+    text = unit * (600 // len(unit))
+    read(text)
+    return calls(text, read) / len(text)
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=ascii)
 def test_work_is_linear(unit: str) -> None:
     few, many = (calls(unit * (length // len(unit))) for length in (300, 1200))
     assert many < 6 * few
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_shapes_of_text_take_calls_in_proportion_to_their_length(language: str) -> None:
+    read = reader(language)
+    for shape in shapes(705)[LANGUAGES.index(language) :: len(LANGUAGES)]:
+        few, many = (calls(shape * (length // len(shape)), read) for length in (4_000, 16_000))
+        assert many < 6 * few, shape
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_repetition_takes_much_more_work_than_prose(language: str) -> None:
+    read = reader(language)
+    most = MOST * calls_for_a_character(PROSE, read)
+    assert {unit for unit in WORST if calls_for_a_character(unit, read) > most} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_shape_takes_much_more_work_than_prose(language: str) -> None:
+    read = reader(language)
+    usual = calls_for_a_character(PROSE, read)
+    found = {shape: calls_for_a_character(shape, read) / usual for shape in shapes(2_000)}
+    worst = sorted(found, key=found.__getitem__, reverse=True)[:5]
+    print(f"{language}: {[(shape, round(found[shape], 1)) for shape in worst]}")
+    assert found[worst[0]] <= MOST
 
 
 @pytest.mark.parametrize("unit", ["a", "abc'", "a-b", "aB1-", "qx.", "é", "x1,"])
@@ -58,7 +104,11 @@ def test_a_word_without_end_is_spelled_not_sounded_out(unit: str) -> None:
         return "?"
 
     g2p = English(
-        lexicon("en-us"), False, lambda words: ["NN"] * len(words), lambda words, tags, place: None, spell_out
+        lexicon("en-us"),
+        False,
+        lambda sentences: [["NN"] * len(words) for words in sentences],
+        lambda words, tags, place: None,
+        spell_out,
     )
     words = g2p(unit * 3_000)
     assert "".join(word.text for word in words) == unit * 3_000

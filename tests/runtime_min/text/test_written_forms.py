@@ -6,6 +6,7 @@ import re
 import time
 from itertools import chain, pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 from runtime_min.text import written_forms
 from runtime_min.text.written_forms import find_written_forms
 from runtime_min.text.written_forms.tables import UNIT, UNITS
+from runtime_min.text.written_forms.words import STATE
+from tests.support import text_fuzzing
 from tests.support.spoken import said
 
 CASES = {
@@ -179,11 +182,18 @@ def test_forms_are_in_order_and_their_words_are_letters(text: str) -> None:
         assert all(form.spoken == " ".join(form.spoken.split()) != "" for form in forms)
 
 
-@given(st.sampled_from([*chain(*CASES.values())]) | st.text("01٣/⁄(+#.:@,$-−×=IVXkgMay½ ", max_size=20))
+@given(
+    st.sampled_from([*chain(*CASES.values())])
+    | st.text("01٣/⁄(+#.:@,$-−×=IVXkgMay½ ", max_size=20)
+    | st.integers(0).map(lambda seed: text_fuzzing.text(Random(seed)))
+)
 def test_a_text_with_a_form_has_one_of_its_characters(text: str) -> None:
-    present = {"0" if character.isdecimal() else character for character in text}
     for needed, pattern, _ in written_forms._FORMS:
-        assert not needed or present & {*needed} or not re.search(pattern, text)
+        for found in re.finditer(pattern, text):
+            # Before a state stands a comma, which may be in another form.
+            part = text[0 if pattern == STATE else found.start() :]
+            present = {"0" if character.isdecimal() else character for character in part}
+            assert all(present & {*characters} for characters in needed)
 
 
 def test_the_pattern_of_units_fits_all_units() -> None:
