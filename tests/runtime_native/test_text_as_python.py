@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import time
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from exporter.native import text_tables, unicode_tables
 from runtime_min.errors import MarkupError
@@ -20,120 +23,14 @@ from runtime_min.speech.request import Request
 from runtime_min.speech.words import Segment, Word
 from runtime_min.text.bundled import BundledText, accent_files, english_files
 from tests.support.english_text import rows
-from tests.support.hostile_text import UNITS
+from tests.support.hostile_text import UNITS, shapes
 from tests.support.native_probe import Probe, field
+from tests.support.text_fuzzing import VOICES, WORDS, document, text
 
-VOICES = ("af_heart", "bf_emma", "ef_dora", "if_sara")
 MARKUP_ERROR = 305
-WORDS = (
-    *(
-        "The",
-        "U.S.",
-        "read",
-        "wound",
-        "live",
-        "résumés",
-        "iPhone",
-        "mother-in-law",
-        "R2-D2",
-        "Kokoro's",
-        "xyzzy",
-        "O'Qux",
-    ),
-    *(
-        "$4.50",
-        "1905",
-        "3/4",
-        "½",
-        "5 km",
-        "12:30pm",
-        "May 5,",
-        "1/2/2020",
-        "2013/14",
-        "No. 5",
-        "x@y.org",
-        "C++",
-        "H₂O",
-    ),
-    *(
-        "10^6",
-        "1–3",
-        "Henry VIII",
-        "24/7",
-        "+1 555-123-4567",
-        "v1.2.3",
-        "€1.2m",
-        "(1)",
-        "#1",
-        "😀",
-        "🇺🇸",
-        "①",
-        "αβ",
-        "한글",
-    ),
-    *(
-        "[of](+1)",
-        "[105](#a#)",
-        "[Kokoro](/kˈOkəɹO/)",
-        "[pause:1s]",
-        "世界",
-        "Σίσυφος",
-        "É",
-        "ﬁ",
-        "‘tis",
-        "“No!”",
-        "\n\n",
-    ),
-    *(
-        "perché",
-        "città",
-        "l'amico",
-        "sig. Rossi",
-        "10:30",
-        "1.234,5 €",
-        "XIV",
-        "gnocchi",
-        "pingüino",
-        "guerra",
-        "México",
-    ),
-)
-MARKUP = (
-    *(
-        "<speak>",
-        "</speak>",
-        "<p>",
-        "</p>",
-        "<s>",
-        "</s>",
-        '<break time="1s"/>',
-        "<break/>",
-        "a &amp; b",
-        "&#65;",
-        "<",
-    ),
-    *(
-        '<voice name="bf_emma">',
-        "</voice>",
-        '<prosody rate="80%">',
-        "</prosody>",
-        '<sub alias="b">a</sub>',
-        "<!-- a -->",
-    ),
-    *(
-        '<say-as interpret-as="characters">UN</say-as>',
-        '<phoneme ph="a">b</phoneme>',
-        "<![CDATA[<]]>",
-        "Two words.",
-        "&",
-    ),
-)
-TEXT = st.lists(st.sampled_from(WORDS) | st.sampled_from(UNITS) | st.text(max_size=6), max_size=12).map(
-    " ".join
-)
-SSML = st.lists(st.sampled_from(MARKUP), max_size=8).map(
-    lambda parts: "<speak>" + "".join(parts) + "</speak>"
-)
+SECONDS = float(os.environ.get("KOKORO_EXPORT_TEXT_SECONDS", "600"))
+"""Time of the long comparison."""
+SIZES = (16_000, 64_000)
 
 
 class Question(NamedTuple):
@@ -155,29 +52,47 @@ class Texts:
         paths = [path for language in ("en-us", "en-gb") for path in vars(english[language]).values()]
         self._arguments = [str(directory), *paths, accent_files(manifest)["it"]]
 
-    def compare(self, questions: Iterable[Question]) -> None:
-        """Asserts that both read every text alike; Python's may have surrogates, which UTF-8 has not."""
-        asked = [
-            each for each in questions if not any("\ud800" <= letter <= "\udfff" for letter in each.text)
-        ]
+    def compare(self, questions: Iterable[Question]) -> Counter[str]:
+        """Asserts that both read every text alike, and counts them; Python alone reads surrogates."""
+        asked, read = [], Counter[str]()
+        for question in questions:
+            if any("\ud800" <= letter <= "\udfff" for letter in question.text):
+                self._read(question)
+                read["by Python alone, with surrogates"] += 1
+            else:
+                asked.append(question)
+                read["documents" if question.ssml else "texts"] += 1
         for question, answer in zip(asked, self.answers(asked), strict=True):
             assert answer == self._answer(question), question
+        return read
 
     def answers(self, asked: Iterable[Question], timeout: float | None = None) -> list[str]:
         """Returns what the native runtime makes of texts."""
-        lines = [f"{voice} {int(ssml)} {int(skip)} - {field(text)}" for text, voice, ssml, skip in asked]
+        lines = [
+            f"{each.voice} {int(each.ssml)} {int(each.skip_emoji)} - {field(each.text)}" for each in asked
+        ]
         return self._probe.ask(lines, self._arguments, timeout)
 
-    def _answer(self, question: Question) -> str:
+    def seconds(self, question: Question) -> float:
+        """Returns the processor time that the native runtime takes, from the start of its process on."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        self.answers([question])
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+    def _read(self, question: Question) -> list[Request] | None:
+        """Returns what Python makes of a text, None if it refuses its markup."""
         request = Request(
             question.text, question.voice, 1.0, 0, None, 0.0, 0.0, False,
             ssml=question.ssml, skip_emoji=question.skip_emoji,
         )  # fmt: skip
         try:
-            parts = list(self._python.parts(request, dict.fromkeys(VOICES, np.zeros((1, 2), np.float32))))
+            return list(self._python.parts(request, dict.fromkeys(VOICES, np.zeros((1, 2), np.float32))))
         except MarkupError:
-            return f"error {MARKUP_ERROR}"
-        return "".join(_shown(part) for part in parts)
+            return None
+
+    def _answer(self, question: Question) -> str:
+        parts = self._read(question)
+        return f"error {MARKUP_ERROR}" if parts is None else "".join(map(_shown, parts))
 
 
 def _shown(part: Request) -> str:
@@ -210,27 +125,47 @@ def test_recorded_sentences(texts: Texts, name: str, voice: str) -> None:
     texts.compare(Question(row["text"], voice) for row in rows(name))
 
 
-@settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(TEXT, max_size=12), st.sampled_from(VOICES))
-def test_any_text(texts: Texts, written: list[str], voice: str) -> None:
-    texts.compare(Question(text, voice) for text in written)
+def generated(seed: int) -> Question:
+    random = Random(seed)
+    ssml = random.random() < 0.3
+    make = document if ssml else text
+    return Question(make(random), random.choice(VOICES), ssml, random.random() < 0.1)
 
 
-@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(SSML, max_size=12))
-def test_any_ssml(texts: Texts, written: list[str]) -> None:
-    texts.compare(Question(text, ssml=True) for text in written)
+def test_generated_texts_and_documents(texts: Texts) -> None:
+    texts.compare(map(generated, range(800)))
+
+
+@pytest.mark.slow
+def test_many_generated_texts_and_documents(texts: Texts) -> None:
+    start, first, compared = time.monotonic(), 800, Counter[str]()
+    while time.monotonic() - start < SECONDS:
+        compared += texts.compare(map(generated, range(first, first + 1_000)))
+        first += 1_000
+    print(f"{dict(compared)} alike in {time.monotonic() - start:.0f} s")
 
 
 def test_a_long_text_comes_in_the_same_parts(texts: Texts) -> None:
-    text = " ".join(WORDS) + ". She read on. "
-    texts.compare([Question(text * 12), Question("a " * 2_000 + "[b c](/d e/) " + "a" * 4_000)])
+    written = " ".join(WORDS) + ". She read on. "
+    texts.compare([Question(written * 12), Question("a " * 2_000 + "[b c](/d e/) " + "a" * 4_000)])
 
 
 def test_hostile_text_is_read_in_linear_time(texts: Texts) -> None:
     units = [unit for unit in UNITS if unit.isprintable()]
     # In quadratic time these take minutes.
     texts.answers([Question(unit * (8_000 // len(unit))) for unit in units], timeout=60)
+
+
+@pytest.mark.slow
+def test_shapes_of_text_take_time_in_proportion_to_their_length(texts: Texts) -> None:
+    longest = 0.0
+    for number, shape in enumerate(shapes(235)):
+        voice = VOICES[number % len(VOICES)]
+        short, long = (texts.seconds(Question(shape * (size // len(shape)), voice)) for size in SIZES)
+        # In quadratic time the long one takes 16 times as long.
+        assert long < 8 * short + 0.2, (shape, voice, short, long)
+        longest = max(longest, long)
+    print(f"235 shapes; the longest took {longest:.1f} s of {SIZES[1]:,} characters")
 
 
 def test_patterns_and_words_are_those_of_python() -> None:
