@@ -75,9 +75,9 @@ def test_daemon_threads_that_speak_end_in_silence(speaking_bundle: Path, listen:
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDS)
 def test_at_any_moment(speaking_bundle: Path, ending: str) -> None:
-    for number in range(100):
+    for number in range(40):
         listen = tuple(LISTEN)[number % len(LISTEN)]
-        assert_quiet(end(speaking_bundle, listen, ending, number * 0.002), ending)
+        assert_quiet(end(speaking_bundle, listen, ending, number * 0.005), ending)
 
 
 def test_the_main_thread_is_told_of_the_end(speaking_bundle: Path) -> None:
