@@ -12,13 +12,17 @@ from tests.support.paths import ROOT
 from tests.support.speaking import environment
 
 PROGRAM = """
-import os, sys, threading, time, warnings
+import asyncio, os, sys, threading, time, warnings
 from runtime_min import Bundle
 
 warnings.simplefilter("ignore")
 
 bundle = Bundle.load(sys.argv[1])
 begun = threading.Semaphore(0)
+
+async def hear(stream):
+    async for piece in stream:
+        pass
 
 def listen():
     begun.release()
@@ -35,6 +39,7 @@ time.sleep(float(sys.argv[2]))
 LISTEN = {
     "stream": "for piece in bundle.stream('abc abc ' * 20): pass",
     "with": "with bundle.stream('abc abc ' * 20) as stream: list(stream)",
+    "async": "asyncio.run(hear(bundle.stream('abc abc ' * 20)))",
     "synthesize": "bundle.synthesize('abc abc')",
 }
 ENDS = {
@@ -66,7 +71,12 @@ def assert_quiet(done: subprocess.CompletedProcess[str], ending: str) -> None:
 
 @pytest.mark.parametrize(
     ("listen", "ending"),
-    [("with", "returns"), ("synthesize", "returns"), *(("stream", each) for each in ENDS)],
+    [
+        ("with", "returns"),
+        ("async", "returns"),
+        ("synthesize", "returns"),
+        *(("stream", each) for each in ENDS),
+    ],
 )
 def test_daemon_threads_that_speak_end_in_silence(speaking_bundle: Path, listen: str, ending: str) -> None:
     assert_quiet(end(speaking_bundle, listen, ending, 0.05), ending)
