@@ -33,6 +33,8 @@ _OWN_PHONEMES = 12
 """Length of an utterance in a vocabulary that has none of those phonemes."""
 _EXACT = ".exact"
 """Suffix of the names of tensors that were computed in float64."""
+_FROM_TOKENS = ("hidden", "text")
+"""Outputs of the stages that compute on the tokens, whose input float64 has too."""
 
 
 def make_self_test(plan: Plan, progress: Progress) -> ExtensionFiles | None:
@@ -101,6 +103,7 @@ def _tensors(expected: Expected) -> dict[str, Array]:
     return {
         STYLE: expected.request.row,
         **{name: getattr(expected, name) for name in own},
+        **{f"{name}{_EXACT}": getattr(expected.exact_text, name) for name in _FROM_TOKENS},
         f"f0{_EXACT}": expected.exact_f0,
         f"energy{_EXACT}": expected.exact_energy,
         "audio": expected.audio,
@@ -111,7 +114,8 @@ def _text_checks(expected: Expected) -> Iterator[Check]:
     stages = {"hidden": "bert", "encoding": "duration", "durations": "duration", "text": "text_encoder"}
     for name, stage in stages.items():
         own = relative_maximum(getattr(expected, name), getattr(expected.exact_text, name))
-        yield Check((stage,), name, name, "maximum", thresholds.text_limit(own))
+        reference = name + _EXACT if name in _FROM_TOKENS else name
+        yield Check((stage,), name, reference, "maximum", thresholds.text_limit(own))
 
 
 def _f0n_checks(expected: Expected) -> Iterator[Check]:

@@ -6,7 +6,7 @@ that very step: a step that misses its limit there is at fault itself. Only then
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from exporter.parity import figures, thresholds
@@ -168,6 +168,10 @@ def _changed(runs: UtteranceRuns) -> Iterator[tuple[str, Values]]:
     yield "other seed", of_decoder(reference.decode(inputs | {"noise": another}), trace.f0)
 
 
+Judge = Callable[[str, Array, Array, Array], Figure]
+"""Takes a name, the found, kokoro's and float64's values."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The numbers of a step on equal inputs, with their limits."""
@@ -190,8 +194,8 @@ def judged(
         "F0": answer.exact_f0, "N": answer.exact_energy,
     }  # fmt: skip
 
-    def by_maximum(name: str) -> Verdict:
-        figure = figures.text_figure(name, found[name], expected[name], exact[name])
+    def by_maximum(name: str, judge: Judge) -> Verdict:
+        figure = judge(name, found[name], expected[name], exact[name])
         return Verdict((figure,), figure.limit)
 
     def by_precision(name: str) -> Verdict:
@@ -212,12 +216,12 @@ def judged(
     return {
         "tokens": by_equality("tokens"),
         "style": by_equality("style"),
-        "bert": by_maximum("bert"),
-        "duration encoding": by_maximum("duration encoding"),
-        "duration logits": by_maximum("duration logits"),
-        "durations": by_maximum("durations"),
+        "bert": by_maximum("bert", figures.text_figure),
+        "duration encoding": by_maximum("duration encoding", figures.duration_figure),
+        "duration logits": by_maximum("duration logits", figures.duration_figure),
+        "durations": by_maximum("durations", figures.duration_figure),
         "predicted frames": Verdict(tuple(figures.duration_figures(predicted, answer)), 0.0),
-        "text_encoder": by_maximum("text_encoder"),
+        "text_encoder": by_maximum("text_encoder", figures.text_figure),
         "aligned encoding": by_equality("aligned encoding"),
         "aligned asr": by_equality("aligned asr"),
         "F0": by_precision("F0"),

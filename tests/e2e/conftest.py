@@ -17,7 +17,7 @@ from exporter import directories
 from exporter.bundle.write import ExtensionFiles
 from exporter.compiler.targets import Target
 from exporter.model.config import OFFICIAL_CONFIG
-from exporter.model.synthetic import ensure_file
+from exporter.model.weight_packages import joined_file
 from exporter.parity.answers import Kokoro
 from exporter.reference.files import StoredWeights
 from exporter.reference.process import Reference
@@ -62,7 +62,7 @@ def export_arguments() -> ExportArguments:
 
     def arguments(output: Path, *more: str) -> list[str]:
         return [
-            *("bundle", "--checkpoint", "synthetic", "--cpu-level", "host", "--no-validate", "--no-native"),
+            *("bundle", "--checkpoint", "packages", "--cpu-level", "host", "--no-validate", "--no-native"),
             *("--precision", "float32"),
             *("--text-buckets", ",".join(map(str, TEXT_BUCKETS))),
             *("--frame-buckets", ",".join(map(str, FRAME_BUCKETS))),
@@ -80,7 +80,7 @@ def export(export_arguments: ExportArguments) -> Export:
 
 @pytest.fixture(scope="session")
 def directory(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle with synthetic voices, on the disk."""
+    """A bundle with the real weights and voices, on the disk."""
     output = tmp_path_factory.mktemp("exported") / "bundle"
     done = export(output)
     assert done.returncode == 0, done.stderr
@@ -98,26 +98,26 @@ def all_levels(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="session")
 def bundle(directory: Path) -> Iterator[Bundle]:
-    """The bundle with synthetic voices, loaded."""
+    """The bundle with the real weights and voices, loaded."""
     with Bundle.load(directory) as loaded:
         yield loaded
 
 
 @pytest.fixture(scope="session")
 def checkpoint_file() -> Path:
-    """The synthetic checkpoint, which belongs to `OFFICIAL_CONFIG`."""
-    return ensure_file(OFFICIAL_CONFIG)
+    """The real weights, rounded to 8 bits, which belong to `OFFICIAL_CONFIG`."""
+    return joined_file()
 
 
 @pytest.fixture(scope="session")
 def kokoro_said() -> ExtensionFiles:
-    """The self-test of the bundle with synthetic voices: kokoro's answers."""
+    """The self-test of the bundle: kokoro's answers."""
     return self_test("host", TEXT_BUCKETS, FRAME_BUCKETS)
 
 
 @pytest.fixture(scope="session")
 def kokoro(checkpoint_file: Path) -> Iterator[Kokoro]:
-    """Kokoro's answers for the synthetic checkpoint; `make prove` computes all of them again."""
+    """Kokoro's answers; `make prove` computes all of them again."""
     with Kokoro((checkpoint_file, OFFICIAL_CONFIG), threads=2, store=ANSWERS) as answering:
         yield answering
 

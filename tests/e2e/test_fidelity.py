@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from runtime_min.model.distances import snr
 from runtime_min.model.noise import gaussian_noise
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS
 from tests.support.proof import assert_speaks_as_kokoro
-from tests.support.utterances import RECORDED_INPUTS, phonemes_of
+from tests.support.utterances import RECORDED_INPUTS, RECORDED_UTTERANCES, phonemes_of
 
 pytestmark = pytest.mark.e2e
 
@@ -45,6 +46,17 @@ def test_an_utterance_is_spoken_as_kokoro_speaks_it(
     bundle: Bundle, kokoro: Kokoro, tokens: int, voice: str, speed: float
 ) -> None:
     assert_speaks_as_kokoro(bundle, kokoro, Utterance(phonemes_of(tokens), voice, speed, seed=tokens))
+
+
+@pytest.mark.skipif(not RECORDED_UTTERANCES.exists(), reason="the recordings of the real model are not here")
+def test_lengths_are_those_that_others_published_of_the_real_model(bundle: Bundle) -> None:
+    recorded = json.loads(RECORDED_UTTERANCES.read_text(encoding="utf-8"))
+    published = [entry for entry in recorded if "canonical_duration_s" in entry]
+    assert len(published) == 2
+    for entry in published:
+        audio = bundle.synthesize(entry["phonemes"], voice=entry["voice"], speed=entry["speed"])
+        # Weights of 8 bits move single durations by a frame, which is 25 ms.
+        assert abs(audio.samples.size / audio.sample_rate - entry["canonical_duration_s"]) <= 0.05
 
 
 # Some of the above, whose answers are known by now.
@@ -131,4 +143,5 @@ def test_the_decoder_alone_gives_kokoros_samples(
     noise = gaussian_noise(0, 600 * given["asr"].shape[2])
     expected = reference.decode({**given, "noise": noise}).audio
     found = bundle.stage("decoder").run({**given, "noise": noise[None]})["audio"]
+    # The limit of an utterance takes in the cost of phases that PyTorch's own STFT turns; here nothing does.
     assert snr(found, expected) >= 55

@@ -1,4 +1,4 @@
-"""The synthetic weights react: another token, voice or speed changes durations, F0 and audio."""
+"""The model reacts: another token, voice or speed changes durations, F0 and audio."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def test_twice_the_speed_takes_about_half_of_the_time(bundle: Bundle, plain: Tra
     assert 0.4 < fast.durations.sum() / plain.durations.sum() < 0.65
 
 
-def test_another_seed_of_the_noise_changes_the_audio_by_9_to_10_percent(bundle: Bundle, plain: Trace) -> None:
+def test_another_seed_of_the_noise_changes_the_audio_by_8_percent(bundle: Bundle, plain: Trace) -> None:
     distances = [relative_rms(bundle.trace(BROWN_FOX, seed=seed).audio, plain.audio) for seed in (1, 2)]
-    assert 0.09 < float(np.mean(distances)) < 0.10
+    assert 0.075 < float(np.mean(distances)) < 0.085
 
 
 def test_the_same_seed_gives_the_same_bits(bundle: Bundle, plain: Trace) -> None:

@@ -22,7 +22,7 @@ from runtime_min.format.signatures import STAGE_NAMES
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, Export
 from tests.e2e.test_fidelity import assert_holds_at
 from tests.e2e.test_length_is_data import arrays_of, assert_same_bits
-from tests.support.paths import PROVING, REAL_VOICES
+from tests.support.paths import PROVING
 from tests.support.proof import assert_speaks_as_kokoro, record_equal_bits, record_rounding
 from tests.support.utterances import phonemes_of, recorded_phonemes
 
@@ -55,7 +55,7 @@ def precision(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(scope="module")
 def place(export: Export, precision: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle of them with synthetic voices, on the disk."""
+    """A bundle of them, on the disk."""
     output = tmp_path_factory.mktemp(precision) / "bundle"
     # In `make test` bundles of float32 have two buckets; `make prove` compiles two for each precision.
     one = ("--text-buckets", str(TEXT_BUCKETS[-1]), "--frame-buckets", str(FRAME_BUCKETS[-1]))
@@ -68,19 +68,6 @@ def place(export: Export, precision: str, tmp_path_factory: pytest.TempPathFacto
 def bundle(place: Path) -> Iterator[Bundle]:
     """The bundle, loaded."""
     with Bundle.load(place, threads=2) as loaded:
-        yield loaded
-
-
-@pytest.fixture(scope="module")
-def with_real_voices(export: Export, bundle: Bundle, precision: str, place: Path) -> Iterator[Bundle]:
-    """The same with real voices, where they are."""
-    if not REAL_VOICES.exists():
-        yield bundle
-        return
-    output = place.with_name("real-voices")
-    done = export(output, "--precision", precision, "--voices", str(REAL_VOICES))
-    assert done.returncode == 0, done.stderr
-    with Bundle.load(output, threads=2) as loaded:
         yield loaded
 
 
@@ -104,23 +91,22 @@ def test_an_utterance_is_spoken_as_kokoro_speaks_it_with_the_same_weights(
 @pytest.mark.parametrize("speed", SPEEDS)
 @pytest.mark.parametrize("tokens", TOKENS)
 def test_every_length_at_every_speed_is_spoken_as_kokoro_speaks_it(
-    with_real_voices: Bundle, rounded: Kokoro, tokens: int, speed: float
+    bundle: Bundle, rounded: Kokoro, tokens: int, speed: float
 ) -> None:
     # The long ones take minutes: a voice each. Over all lengths and speeds every voice has its turn.
     turn = TOKENS.index(tokens) + SPEEDS.index(speed)
     voices = VOICES if tokens <= 44 else (VOICES[turn % len(VOICES)],)
     for voice in voices:
         said = Utterance(phonemes_of(tokens), voice, speed, seed=turn)
-        assert_speaks_as_kokoro(with_real_voices, rounded, said)
+        assert_speaks_as_kokoro(bundle, rounded, said)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("said", SENTENCES, ids=tokens_of)
 def test_real_sentences_are_spoken_as_kokoro_speaks_them(
-    bundle: Bundle, with_real_voices: Bundle, rounded: Kokoro, said: Utterance
+    bundle: Bundle, rounded: Kokoro, said: Utterance
 ) -> None:
-    for each in (bundle, with_real_voices):
-        assert_speaks_as_kokoro(each, rounded, said)
+    assert_speaks_as_kokoro(bundle, rounded, said)
 
 
 @pytest.mark.slow
@@ -157,8 +143,8 @@ def test_rounding_changes_little(bundle: Bundle, rounded: Kokoro) -> None:
 
 @pytest.mark.slow
 @every_rounding
-def test_rounding_changes_little_in_real_sentences(with_real_voices: Bundle, rounded: Kokoro) -> None:
-    assert_rounding_changes_little(with_real_voices, rounded, SENTENCES, f"{len(SENTENCES)} sentences")
+def test_rounding_changes_little_in_real_sentences(bundle: Bundle, rounded: Kokoro) -> None:
+    assert_rounding_changes_little(bundle, rounded, SENTENCES, f"{len(SENTENCES)} sentences")
 
 
 @pytest.mark.parametrize("tokens", [12, *(pytest.param(n, marks=pytest.mark.slow) for n in (62, 219))])

@@ -47,7 +47,7 @@ def test_a_sound_bundle_says_what_kokoro_says_in_every_stage(tested: Path) -> No
     limits = {(stages, figure.name): figure.limit for stages, figure in found}
     assert limits["bert", "hidden, max over RMS"] < 5e-5
     assert limits["f0n", "f0, dB"] > 95
-    assert 40 < limits["decoder", "audio, dB"] <= 55
+    assert 40 < limits["decoder", "audio, dB"] <= 70
     assert 20 < limits["whole chain", "audio, dB"] < 55
 
 

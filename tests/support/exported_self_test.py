@@ -23,11 +23,11 @@ ANSWERS = None if PROVING else directories.answers()
 
 
 def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]) -> ExtensionFiles:
-    """Returns the self-test of a bundle for `target` with synthetic weights and voices."""
-    checkpoint, found = load("synthetic"), find_target(target)
+    """Returns the self-test of a bundle for `target` with the real weights and voices."""
+    checkpoint, found = load("packages"), find_target(target)
     options = ExportOptions(
         Path(),
-        "synthetic",
+        "packages",
         target=target,
         precision="float32",
         text_buckets=tuple(text_buckets),

@@ -20,8 +20,9 @@ from runtime_min.model.distances import Figure
 _TEXT = """# Proof
 
 Written by `make prove` on {date}, {system}: {count} utterances, {missed} figures missed their limit.
-A bundle of the synthetic checkpoint is compared with an unpatched `kokoro.KModel` (float32) on the same
-noise, and with the same rounded weights where the bundle's are rounded. A cell has a figure and its limit.
+A bundle of the real weights, which were rounded to 8 bits before we got them, is compared with an unpatched
+`kokoro.KModel` (float32) on the same noise, and with the same rounded weights where the bundle's are rounded.
+A cell has a figure and its limit.
 `exporter/parity/figures.py` defines the figures, `exporter/parity/thresholds.py` the limits.
 """
 _ROUNDING = """

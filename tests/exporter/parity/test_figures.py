@@ -80,7 +80,7 @@ class TestSpread:
 
     def test_the_decoders_limit_follows_the_rounding_of_the_source(self) -> None:
         quiet, loud = Distances(1e-4, 0, 0), Distances(10 ** (-50 / 20), 0, 0)
-        assert thresholds.decoder_limit(Spread(600, 1, (quiet, quiet, quiet))) == 55
+        assert thresholds.decoder_limit(Spread(600, 1, (quiet, quiet, quiet))) == 70
         assert thresholds.decoder_limit(Spread(600, 1, (quiet, quiet, loud))) == pytest.approx(
             43.98, abs=0.01
         )
