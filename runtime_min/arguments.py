@@ -25,7 +25,6 @@ _EPILOG = """\
   {command} bundles/kokoro --phonemes "həlˈO wˈɜɹld!" -o hello.wav
   {command} bundles/kokoro --text-file book.txt --timings book.srt -o book.wav
   echo "¡Hola!" | {command} bundles/kokoro --text - --voice ef_dora -o - | aplay
-
 Exit codes: 0 done; 1 the compiled code failed; 2 wrong usage; 3 unusable input; 4 damaged bundle;
 5 another machine or TVM, or no G2P; 6 unwritable output; 8 the self-test failed; 130 interrupted.
 """
@@ -133,7 +132,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--speed", type=float, default=1.0, metavar="S", help="0.25 to 4 (default: 1)")
     add("--pause", type=float, default=0.0, metavar="S", help="seconds after sentences, half after clauses")
-    add("--trim", action="store_true", help="leave out silence at both ends")
+    add("--end-pause", type=float, metavar="S", help="begin at once, and end with S seconds of silence")
+    add("--loudness", type=float, metavar="L", help="LUFS of every voice, such as -18 (default: its own)")
     add("--seed", type=int, default=0, metavar="N", help="of the noise; the same seed gives the same samples")
     add(
         "-o",

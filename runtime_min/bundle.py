@@ -17,16 +17,19 @@ from .errors import (
     BundlePickleError,
     ClosedBundleError,
     MissingStagesError,
+    check_type,
 )
 from .format.bundle_files import BundleFiles
 from .format.manifest import CpuLevel, Manifest
 from .format.signatures import stage_names
 from .loading import load_bundle
 from .model.chain import Choices, Trace
+from .model.loudness import read_loudness
 from .model.synthesiser import Synthesiser
 from .model.tokens import BOUNDARIES
 from .model.voices import VoiceLike, VoiceName, VoiceTables
-from .speech.request import Capabilities, Request, check_utterance, plan_parts
+from .speech.lead import steady_pieces
+from .speech.request import END_PAUSE, Capabilities, Request, SpeechPlan, check_utterance, plan_parts
 from .speech.speak import speak
 from .speech.stream import Stream
 from .speech.timing import Audio
@@ -143,6 +146,8 @@ class Bundle:
         sentence_pause: float = 0.0,
         clause_pause: float = 0.0,
         trim: bool = False,
+        end_pause: float = END_PAUSE,
+        loudness: float | None = None,
     ) -> Audio:
         """Speaks input of any length.
 
@@ -168,7 +173,11 @@ class Bundle:
             g2p: makes phonemes, or words with phonemes, of a text, in the place of `text`.
             sentence_pause: seconds of silence to add after each sentence but the last.
             clause_pause: the same after clauses that do not end a sentence.
-            trim: leave out silence at the beginning and the end.
+            trim: shorten the silence before the speech to at most 0.05 seconds, and make that behind it
+                `end_pause`. Without it, one utterance has the samples of kokoro.
+            end_pause: with `trim`, seconds of silence at the end: the pause before what is played next.
+            loudness: LUFS to which a fixed gain brings each voice, from -50 to -14; peaks are bent so that
+                none clips. None leaves the voices at the levels of the model.
 
         Raises:
             InputError: the request cannot be synthesised.
@@ -176,7 +185,8 @@ class Bundle:
             ModelOutputError: the model computed samples or durations that are not finite.
         """
         given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        request = Request(*given, text, ssml, skip_emoji, language, lexicon)
+        how = (text, ssml, skip_emoji, language, lexicon)
+        request = Request(*given, *how, end_pause=end_pause, loudness=loudness)
         return Audio.join(self._speak(self._parts(request), whole=True)[0])
 
     def stream(
@@ -194,7 +204,10 @@ class Bundle:
         g2p: G2P | None = None,
         sentence_pause: float = 0.0,
         clause_pause: float = 0.0,
-        trim: bool = False,
+        trim: bool = True,
+        end_pause: float = END_PAUSE,
+        loudness: float | None = None,
+        steady: bool = False,
     ) -> Stream:
         """Speaks input of any length piece by piece: the first is a clause or a few words, later ones grow.
 
@@ -202,14 +215,22 @@ class Bundle:
                 for piece in stream:
                     play(piece.samples)
 
-        Arguments and errors are those of `synthesize`. Wrong input is refused here; a later error is raised
-        when its piece is taken. Computing starts at once.
+        Arguments and errors are those of `synthesize`; the silence at both ends is trimmed by default. Wrong
+        input is refused here; a later error is raised when its piece is taken. Computing starts at once.
+
+        With `steady` the first pieces are held back, as one, until playing them cannot end before the next
+        one is there, at the speed at which they were computed. On a slow or busy machine the speech begins
+        later then, and has no gaps. `Stream.lead` tells how early each piece comes.
         """
         given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        request = Request(*given, text, ssml, skip_emoji, language, lexicon)
-        pieces, phonemes = self._speak(self._parts(request), whole=False)
+        how = (text, ssml, skip_emoji, language, lexicon)
+        request = Request(*given, *how, end_pause=end_pause, loudness=loudness)
+        check_type("steady", steady, bool, "True or False")
+        pieces, first = self._speak(self._parts(request), whole=False)
+        if steady:
+            pieces = steady_pieces(pieces, first.lengths)
         if not request.is_text:
-            return Stream(pieces, phonemes)
+            return Stream(pieces, first.phonemes)
         plans = partial(plan_parts, self._capabilities(), whole=False)
         return Stream(pieces, lambda: "".join([plan.phonemes for plan in plans(self._parts(request))]))
 
@@ -228,14 +249,17 @@ class Bundle:
         g2p: G2P | None = None,
         sentence_pause: float = 0.0,
         clause_pause: float = 0.0,
-        trim: bool = False,
+        trim: bool = True,
+        end_pause: float = END_PAUSE,
+        loudness: float | None = None,
     ) -> Iterator[Audio]:
         """Returns the pieces of `stream`; each is computed when it is taken, on the thread that takes it.
 
         This is for servers, which decide whose piece is next. Arguments and errors are those of `stream`.
         """
         given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        request = Request(*given, text, ssml, skip_emoji, language, lexicon)
+        how = (text, ssml, skip_emoji, language, lexicon)
+        request = Request(*given, *how, end_pause=end_pause, loudness=loudness)
         return self._speak(self._parts(request), whole=False)[0]
 
     def find_g2p(
@@ -332,16 +356,17 @@ class Bundle:
         """Returns the parts of a request, more than one for a long text."""
         return self._bundled_text().parts(request, self.voice_tables) if request.is_text else iter([request])
 
-    def _speak(self, parts: Iterator[Request], *, whole: bool) -> tuple[Iterator[Audio], str]:
-        """Returns the pieces of the speech, each computed when it is taken, and the first part's phonemes."""
+    def _speak(self, parts: Iterator[Request], *, whole: bool) -> tuple[Iterator[Audio], SpeechPlan]:
+        """Returns the pieces of the speech, each computed when it is taken, and the first part's plan."""
         # In this order, so that closing in between is found.
         capabilities, synthesiser = self._capabilities(), self._synthesiser()
         plans = plan_parts(capabilities, parts, whole=whole)
         first = next(plans)
-        return speak(first, synthesiser, plans), first.phonemes
+        return speak(first, synthesiser, plans), first
 
     def _capabilities(self) -> Capabilities:
-        return Capabilities(self.voice_tables, self.manifest.vocabulary, self.max_phonemes)
+        loudness = partial(read_loudness, self.manifest)
+        return Capabilities(self.voice_tables, self.manifest.vocabulary, self.max_phonemes, loudness)
 
     def _synthesiser(self) -> Synthesiser:
         stages = self._require(stage_names(self.manifest.source_apart))

@@ -19,6 +19,7 @@ from .errors import InputError, OutputError, TextEncodingError
 from .model.voices import voice_language
 from .output.audio_file import AudioFile, audio_file
 from .output.console import print_line, tell
+from .speech.request import END_PAUSE
 from .speech.timing import Audio, Timing
 from .speech.words import G2P, Segment, read_input
 
@@ -133,6 +134,8 @@ def _pieces(
     content = [Segment(part) for part in parts] if len(parts) > 1 else "".join(parts)
     # A file is not heard before it is whole, and one utterance has no joins.
     whole = options.output != STANDARD and len(text) <= bundle.max_phonemes
+    # Standard output is heard at once, and a file has the silence of the model.
+    trim = options.end_pause is not None or options.output == STANDARD
     spoken = (bundle.synthesize if whole else bundle.stream)(
         content,
         voice=options.voice,
@@ -141,7 +144,9 @@ def _pieces(
         **how,
         sentence_pause=options.pause,
         clause_pause=options.pause / 2,
-        trim=options.trim,
+        trim=trim,
+        end_pause=END_PAUSE if options.end_pause is None else options.end_pause,
+        loudness=options.loudness,
     )
     if isinstance(spoken, Audio):
         yield [spoken]

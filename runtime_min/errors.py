@@ -238,6 +238,28 @@ class PauseError(UsageError):
         super().__init__(f"A pause must be a number of seconds from 0 to {longest:g}, found {_shown(found)}.")
 
 
+class LoudnessError(UsageError):
+    """A loudness is not a number of LUFS within the range."""
+
+    def __init__(self, found: object, lowest: float, highest: float) -> None:
+        super().__init__(
+            f"The loudness must be a number from {lowest:g} to {highest:g} LUFS, found {_shown(found)}."
+        )
+
+
+class NoLoudnessError(InputError):
+    """The loudness of a voice is not known, so no gain follows from it."""
+
+    def __init__(self, voice: str | None) -> None:
+        """Takes the name of the voice; None for an array."""
+        self.voice = voice
+        which = "a voice that is an array" if voice is None else f"the voice {voice!r}"
+        super().__init__(
+            f"The bundle does not have the loudness of {which}: leave the option out, name another voice, or "
+            "export the bundle again on a machine that runs it."
+        )
+
+
 class UtteranceTooLongError(InputError):
     """The predicted durations exceed what the bundle's decoder can hold."""
 

@@ -8,6 +8,7 @@
 #include "errors.h"
 #include "format/parse.h"
 #include "format/sha256.h"
+#include "model/loudness.h"
 #include "model/tokens.h"
 #include "threads.h"
 #include "utf8.h"
@@ -136,7 +137,10 @@ Capabilities Bundle::capabilities() {
     auto table = [this](const std::string &name) -> const std::vector<float> & { return voice_tables_->table(name); };
     Voices voices{voice_tables_->names(), static_cast<size_t>(2 * manifest_.style), table};
     auto style = [voices](const std::string &voice, size_t phonemes) { return style_row(voices, voice, phonemes); };
-    return {style, vocabulary, max_phonemes()};
+    auto gain = [this, voices](const std::string &voice, double loudness) {
+        return voice_gain(read_loudness(manifest_.extensions), voices, voice, loudness);
+    };
+    return {style, vocabulary, max_phonemes(), gain};
 }
 
 NextRequest Bundle::text_parts(const TextInput &input, const Request &request, const Capabilities &capabilities) {

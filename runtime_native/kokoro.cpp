@@ -16,6 +16,7 @@
 #include "handles.h"
 #include "output/audio_file.h"
 #include "sized_struct.h"
+#include "speech/lead.h"
 #include "speech/stream.h"
 #include "thread_own.h"
 #include "utf8.h"
@@ -72,14 +73,23 @@ std::string text_of(const char *given, const char *field, const char *otherwise 
     return given;
 }
 
-// Sizes of the structs in the first version. They have no padding, so a new field lies behind them.
+// Sizes of the structs in the first version, and of this one. They have no padding, so a new field lies behind them.
 constexpr size_t FIRST_OPTIONS = 32, FIRST_REQUEST = 80;
-static_assert(sizeof(kokoro_options) == FIRST_OPTIONS && sizeof(kokoro_request) == FIRST_REQUEST);
+static_assert(sizeof(kokoro_options) == FIRST_OPTIONS && sizeof(kokoro_request) == 104);
+constexpr double END_PAUSE = 0.3;  // seconds
+
+// Returns the request of a caller in the form of this library.
+kokoro_request known_request(const kokoro_request *request) {
+    require(request, "request");
+    const kokoro_request given = kokoro::known_fields(request, FIRST_REQUEST, "request");
+    if (given.reserved)
+        throw Error(KOKORO_ARGUMENT_TYPE_ERROR, "The field 'reserved' of 'request' must be 0: set the struct to zero.");
+    return given;
+}
 
 // Returns the plans of a request; each first makes sure that the call was not cancelled.
 kokoro::Plans plans_of(const Lease &lease, const kokoro_request *request, bool whole) {
-    require(request, "request");
-    const kokoro_request given = kokoro::known_fields(request, FIRST_REQUEST, "request");
+    const kokoro_request given = known_request(request);
     require(given.input, "input");
     kokoro::Bundle &bundle = lease.speaker();
     bundle.require_all_stages();
@@ -89,7 +99,9 @@ kokoro::Plans plans_of(const Lease &lease, const kokoro_request *request, bool w
     asked.seed = given.seed;
     asked.sentence_pause = given.sentence_pause;
     asked.clause_pause = given.clause_pause;
-    asked.trim = given.trim;
+    asked.trim = given.trim > 0 || (given.trim == 0 && !whole);
+    asked.end_pause = given.end_pause == 0 ? END_PAUSE : given.end_pause < 0 ? 0 : given.end_pause;
+    if (given.loudness != 0) asked.loudness = given.loudness;
     kokoro::Capabilities capabilities = bundle.capabilities();
     std::u32string input = kokoro::decode_utf8(given.input);
     kokoro::NextRequest parts;
@@ -259,13 +271,15 @@ kokoro_error kokoro_stream(kokoro_bundle *bundle, const kokoro_request *request,
             return speaker.synthesise(utterance, check);
         };
         kokoro::Speech speech(plans_of(lease, request, false), synthesise);
+        kokoro::Player player;
         auto take = [&](const kokoro::Audio &piece) {
             // A piece that was computed before is not handed over after `kokoro_cancel`.
             check();
             OwnedAudio given(piece);
+            given.lead = player.take(double(given.sample_count) / given.sample_rate);
             return call(callback, &given, user) == 0;
         };
-        kokoro::stream(speech, take, [&] { stopped = true; });
+        kokoro::stream(speech, known_request(request).steady, take, [&] { stopped = true; });
         check();
     });
 }

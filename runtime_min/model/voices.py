@@ -162,17 +162,30 @@ def style_row(voices: Mapping[str, NDArray[np.float32]], voice: VoiceLike, phone
         BlendError: a blend is malformed, or its weights are.
         VoiceArrayError: an array has another shape or type, or a value beyond `LARGEST_STYLE`.
     """
-    if isinstance(voice, str):
-        blended = voice not in voices and any(sign in voice for sign in _SIGNS)
-        row = _blended_row(voices, parse_blend(voice) if blended else {voice: 1.0}, phonemes)
-    elif isinstance(voice, Sequence) and voice and all(isinstance(name, str) for name in voice):
-        row = _blended_row(voices, parse_blend("+".join(voice)), phonemes)
+    weights = voice_weights(voices, voice)
+    row: NDArray[np.floating[Any]]
+    if weights is not None:
+        row = _blended_row(voices, weights, phonemes)
     elif not voices:
         raise UnknownVoiceError(type(voice).__name__, voices)
     else:
         row = _array_row(next(iter(voices.values())).shape, voice, phonemes)
     decoder, prosody = row.astype(np.float32).reshape(2, 1, -1)
     return Style(decoder, prosody)
+
+
+def voice_weights(voices: Mapping[str, Any], voice: VoiceLike) -> dict[str, float] | None:
+    """Returns the weight of each voice of which `voice` is made, in sum 1; None for an array.
+
+    Raises:
+        BlendError: a blend is malformed, or its weights are.
+    """
+    if isinstance(voice, str):
+        blended = voice not in voices and any(sign in voice for sign in _SIGNS)
+        return parse_blend(voice) if blended else {voice: 1.0}
+    if isinstance(voice, Sequence) and voice and all(isinstance(name, str) for name in voice):
+        return parse_blend("+".join(voice))
+    return None
 
 
 def parse_blend(blend: str) -> dict[str, float]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .silence import find_speech
+from .silence import START_SILENCE, find_speech, levels
 
 Samples = NDArray[np.float32]
 
@@ -54,13 +54,15 @@ class Part(NamedTuple):
 class Joiner:
     """Lays parts on one time line and gives out the samples that no later part can change."""
 
-    def __init__(self, *, trim: bool) -> None:
-        """Takes whether to leave out silence at both ends."""
+    def __init__(self, *, end_silence: int | None = None) -> None:
+        """Takes the samples of silence behind the speech; None leaves the silence at both ends as it is."""
         self.taken = 0
         """Samples of the output that were taken."""
         self.trimmed: int = 0
         """Samples that were left out at the beginning; known after the first `take`."""
-        self._trim = trim
+        self._end_silence = end_silence
+        self._loudest = 0.0
+        """Greatest level of what was taken."""
         self._begin = 0
         """Position of the first sample that is kept."""
         self._kept = np.zeros(0, np.float32)
@@ -89,11 +91,23 @@ class Joiner:
         taken, self._kept = self._kept[:ready], self._kept[ready:]
         first = self._begin == 0
         self._begin += ready
-        if self._trim:
-            start, end = find_speech(taken)
-            self.trimmed = start if first else self.trimmed
-            taken = taken[start if first else 0 : end if last else ready]
+        if self._end_silence is not None:
+            taken = self._trim(taken, self._end_silence, first=first, last=last)
         self.taken += len(taken)
+        return taken
+
+    def _trim(self, taken: Samples, end_silence: int, *, first: bool, last: bool) -> Samples:
+        """Shortens the silence before the speech, and makes that behind it as long as it should be."""
+        level = levels(taken)
+        self._loudest = max(self._loudest, float(level.max(initial=0.0)))
+        start, end = find_speech(level, self._loudest) or (0, 0)
+        if last and self._loudest:
+            silence = taken[end : end + end_silence]
+            added = np.zeros(end_silence - len(silence), np.float32)
+            taken = np.concatenate([taken[:end], silence, added])
+        if first:
+            self.trimmed = max(0, start - START_SILENCE)
+            taken = taken[self.trimmed :]
         return taken
 
     def _join(self, left: Part, part: Part) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import (
     ArgumentTypeError,
     EmptyInputError,
+    LoudnessError,
     PauseError,
     SeedError,
     SpeedError,
@@ -22,6 +24,7 @@ from ..errors import (
     UnknownPhonemesError,
     check_type,
 )
+from ..model.loudness import voice_gain
 from ..model.synthesiser import Utterance
 from ..model.voices import Style, VoiceLike, style_row
 from .split import Break, find_breaks, split
@@ -32,6 +35,10 @@ LOWEST_SPEED = 0.25
 HIGHEST_SPEED = 4.0
 LONGEST_PAUSE = 60.0
 """Seconds."""
+LOWEST_LOUDNESS, HIGHEST_LOUDNESS = -50.0, -14.0
+"""LUFS. Of louder speech more than the rare peaks would be bent."""
+END_PAUSE = 0.3
+"""Seconds. With the silence before the next speech it is as long as a pause between sentences of one text."""
 LARGEST_PIECE = 250
 """Phonemes. Larger pieces need more memory, and kokoro is known to rush beyond 400."""
 _SEED_STEP = 0x9E3779B97F4A7C15
@@ -47,6 +54,8 @@ class Capabilities:
     vocabulary: Mapping[str, int]
     max_phonemes: int
     """Most phonemes of one utterance."""
+    loudness: Callable[[], Mapping[str, int]] = dict
+    """Returns the loudness of the voices that were measured, in hundredths of LUFS, by name."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,8 @@ class Request:
     lexicon: Any = None
     ends_segment: bool = False
     """The next part of the speech is another segment."""
+    end_pause: float = END_PAUSE
+    loudness: float | None = None
 
     @property
     def is_text(self) -> bool:
@@ -86,6 +97,8 @@ class Section:
     style: Style
     speed: float
     seed: int
+    gain: np.float32 | None = None
+    """Factor of the samples; None leaves them as the model computes them."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +111,20 @@ class SpeechPlan:
     pauses: Mapping[Break, float]
     """Seconds of silence to add after each kind of break."""
     trim: bool
-    """Leave out silence at both ends."""
+    """Shorten the silence at the beginning, and end with that of `end_pause`."""
+    end_pause: float
+    """Seconds of silence at the end."""
 
     @property
     def phonemes(self) -> str:
         """All phonemes of the request."""
         return "".join(section.passage.phonemes for section in self.sections)
+
+    @property
+    def lengths(self) -> list[int]:
+        """Phonemes of each piece."""
+        ends = [[0, *section.piece_ends] for section in self.sections]
+        return [end - start for section in ends for start, end in pairwise(section)]
 
 
 def plan_parts(
@@ -157,6 +178,7 @@ def plan_speech(
     if request.g2p is not None and not callable(request.g2p):
         raise ArgumentTypeError("g2p", "a function that takes a text", request.g2p)
     seed, limit = check_seed(request.seed), capabilities.max_phonemes
+    loudness = None if request.loudness is None else check_loudness(request.loudness)
     sections: list[Section] = []
     passages = read_input(request.phonemes, request.g2p)
     for number, passage in enumerate(passages, 1):
@@ -180,13 +202,16 @@ def plan_speech(
             ends = [len(phonemes)]
         else:
             size = min(LARGEST_PIECE, (limit + 1) // 2)
-            ends = split(phonemes, breaks, limit=limit, size=size, growing=not phonemes_before)
+            ends = split(phonemes, breaks, limit=limit, size=size, before=phonemes_before)
         style = style_row(capabilities.voices, voice, min(len(phonemes), limit) or 1)
         speed = check_speed(request.speed if passage.speed is None else passage.speed)
-        sections.append(Section(passage, breaks, ends, style, speed, piece_seed(seed, phonemes_before)))
+        gain = None
+        if loudness is not None:
+            gain = voice_gain(capabilities.loudness(), capabilities.voices, voice, loudness)
+        sections.append(Section(passage, breaks, ends, style, speed, piece_seed(seed, phonemes_before), gain))
         phonemes_before += len(phonemes)
     # Of a list: see `TensorSignature.concrete`.
-    return SpeechPlan(tuple(sections), limit, pauses, request.trim)
+    return SpeechPlan(tuple(sections), limit, pauses, request.trim, check_pause(request.end_pause))
 
 
 def check_segment(voices: Mapping[str, NDArray[np.float32]], segment: Segment) -> None:
@@ -262,6 +287,17 @@ def check_pause(seconds: object) -> float:
     if _is_number(seconds) and 0 <= seconds <= LONGEST_PAUSE:
         return float(seconds)
     raise PauseError(seconds, LONGEST_PAUSE)
+
+
+def check_loudness(loudness: object) -> float:
+    """Returns a loudness as a number.
+
+    Raises:
+        LoudnessError: it is not a number from `LOWEST_LOUDNESS` to `HIGHEST_LOUDNESS`.
+    """
+    if _is_number(loudness) and LOWEST_LOUDNESS <= loudness <= HIGHEST_LOUDNESS:
+        return float(loudness)
+    raise LoudnessError(loudness, LOWEST_LOUDNESS, HIGHEST_LOUDNESS)
 
 
 def check_seed(seed: object) -> int:

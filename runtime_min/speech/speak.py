@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from ..errors import UtteranceTooLongError
 from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
+from ..model.loudness import amplify
 from ..model.synthesiser import Synthesiser, Utterance
 from .join import Joiner, Part
 from .request import Section, SpeechPlan, piece_seed
@@ -84,7 +85,7 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan
         UtteranceTooLongError: a single phoneme exceeds the largest frame bucket.
         ModelOutputError: the model computed something that is not finite.
     """
-    joiner = Joiner(trim=plan.trim)
+    joiner = Joiner(end_silence=round(SAMPLE_RATE * plan.end_pause) if plan.trim else None)
     sections = chain(plan.sections, (section for part in later for section in part.sections))
     for section, is_last in _spoken(sections):
         phonemes = section.passage.phonemes
@@ -154,7 +155,10 @@ def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Itera
                 raise
             waiting += _smaller(section, piece, limit)[::-1]
         else:
-            yield Rendering(piece, *computed)
+            samples, durations = computed
+            if section.gain is not None:
+                samples = amplify(samples, section.gain)
+            yield Rendering(piece, samples, durations)
 
 
 def _with_context(section: Section, start: int, end: int, limit: int) -> Piece:

@@ -1,6 +1,6 @@
 """Splits long input: at ends of sentences, else of clauses, else between words.
 
->>> split("Yes. No, never", find_breaks("Yes. No, never"), limit=8, size=8)
+>>> split("Yes. No, never", find_breaks("Yes. No, never"), limit=8, size=8, before=100)
 [5, 9, 14]
 """
 
@@ -72,26 +72,29 @@ def _within_sentence(mark: str) -> Break:
     return Break.WORD if mark.strip() == "." else Break.CLAUSE
 
 
-def split(
-    phonemes: str, breaks: Mapping[int, Break], *, limit: int, size: int, growing: bool = False
-) -> list[int]:
+def split(phonemes: str, breaks: Mapping[int, Break], *, limit: int, size: int, before: int) -> list[int]:
     """Returns the offsets at which the pieces of `phonemes` end, the last of them its length.
 
     A piece ends at the last end of a sentence within `size`, else of a clause, else of a word. A word that
-    goes on beyond `size` is kept whole up to `limit`, and cut there; if the pieces grow, a run that is longer
-    than words are is cut between syllables.
+    goes on beyond `size` is kept whole up to `limit`, and cut there; while the pieces grow, a run that is
+    longer than words are is cut between syllables.
+
+    A speech begins with a short piece, to be heard at once, and its pieces double until they have `size`.
+    What follows on a short section, such as a heading, is computed while that is heard, and so begins with a
+    piece of twice its length.
 
     Args:
         phonemes: the phonemes to split.
         breaks: from `find_breaks`.
         limit: most phonemes of a piece.
         size: wanted length of a piece, at most `limit`.
-        growing: begin with a short piece, to be heard at once, and double from piece to piece.
+        before: phonemes of the speech before these.
     """
     ends: list[int] = []
-    start, wanted = 0, min(size, FIRST_WORDS) if growing else size
+    growing = 2 * before < size
+    start, wanted = 0, grown(before, size) if before else min(size, FIRST_WORDS)
     while start < len(phonemes):
-        if growing and not ends:
+        if not before and not ends:
             end = _first_end(breaks, size)
         elif len(phonemes) - start <= wanted:
             end = len(phonemes)
@@ -103,9 +106,14 @@ def split(
             end = _syllable_end(phonemes, start, wanted) if longest < limit else start + limit
         ends.append(end)
         if growing:
-            wanted = min(size, max(2 * (end - start), FIRST_CLAUSE))
+            wanted = grown(end - start, size)
         start = end
     return ends
+
+
+def grown(before: int, size: int) -> int:
+    """Returns the wanted length of a piece after `before` phonemes, at most `size`."""
+    return min(size, max(2 * before, FIRST_CLAUSE))
 
 
 def best_end(breaks: Mapping[int, Break], start: int, size: int) -> int | None:

@@ -8,6 +8,7 @@ from functools import partial
 
 from ..errors import ForkError, StreamClosedError
 from ..threads import Reply, WorkerThread
+from .lead import Player
 from .timing import Audio
 
 
@@ -20,12 +21,17 @@ class Stream:
     is being computed then is the last one.
     """
 
+    lead: float = 0.0
+    """Seconds by which the piece that was taken last came before the ones before it were over, for a player
+    that begins with the first. Below 0 there was a gap of so many seconds. That of the first piece is 0."""
+
     def __init__(self, pieces: Iterator[Audio], phonemes: str | Callable[[], str]) -> None:
         """Starts computing; apps call `Bundle.stream`."""
         self._phonemes = phonemes
         self._pieces = pieces
         self._process = os.getpid()
         self._closed = False
+        self._player = Player()
         # Stops with the last reference to it.
         self._thread = WorkerThread()
         self._ahead: Reply[Audio | None] | None = self._thread.ask(next, pieces, None)
@@ -110,6 +116,8 @@ class Stream:
             raise StreamClosedError
         if piece is None:
             self._end()
+        else:
+            self.lead = self._player.take(len(piece.samples) / piece.sample_rate)
         return piece
 
     def _end(self) -> None:

@@ -141,12 +141,14 @@ std::string Node::digest() const {
 
 int64_t Node::integer(int64_t lowest, int64_t highest) const {
     const uint64_t *natural = std::get_if<uint64_t>(&value.content);
-    if (!natural && !std::get_if<int64_t>(&value.content)) refuse("an integer");
-    // No bound is negative.
-    if (!natural || *natural < static_cast<uint64_t>(lowest) || *natural > static_cast<uint64_t>(highest)) {
+    const int64_t *negative = std::get_if<int64_t>(&value.content);
+    if (!natural && !negative) refuse("an integer");
+    bool beyond = natural && *natural > static_cast<uint64_t>(INT64_MAX);
+    int64_t found = natural ? static_cast<int64_t>(*natural) : *negative;
+    if (beyond || found < lowest || found > highest) {
         refuse("an integer from " + std::to_string(lowest) + " to " + std::to_string(highest));
     }
-    return static_cast<int64_t>(*natural);
+    return found;
 }
 
 bool Node::boolean() const {

@@ -63,6 +63,7 @@ typedef enum kokoro_error {
     KOKORO_PAUSE_ERROR = 206,
     KOKORO_LANGUAGE_ERROR = 207,
     KOKORO_CLOSED_BUNDLE_ERROR = 208, /* the bundle was freed, or the pointer is none that kokoro_load has set */
+    KOKORO_LOUDNESS_ERROR = 209,
 
     KOKORO_INPUT_ERROR = 300, /* 3xx: the input cannot be spoken */
     KOKORO_EMPTY_INPUT_ERROR = 301,
@@ -74,6 +75,7 @@ typedef enum kokoro_error {
     KOKORO_NO_TEXT_ERROR = 307,
     KOKORO_TEXT_ENCODING_ERROR = 308, /* not UTF-8 */
     KOKORO_MISSING_STAGES_ERROR = 309,
+    KOKORO_NO_LOUDNESS_ERROR = 310, /* the bundle does not have that of the voice */
 
     KOKORO_BUNDLE_ERROR = 400, /* 4xx: the bundle is incomplete, damaged or not a bundle */
     KOKORO_MISSING_FILE_ERROR = 401,
@@ -151,10 +153,15 @@ typedef struct kokoro_request {
     int text; /* not 0: the input is text in English, Spanish or Italian */
     int ssml; /* not 0: the input is an SSML document */
     int skip_emoji; /* not 0: leave emoji out of English text */
-    int trim; /* not 0: leave out silence at the beginning and the end */
+    int trim; /* 1: shorten the silence at the beginning to at most 0.05 s, and make that at the end `end_pause`;
+               * -1: leave it as the model makes it; 0: shorten it in kokoro_stream alone */
     const char *language; /* of the text, such as "en-us"; NULL or empty: that of the voice */
     double sentence_pause; /* seconds of silence to add after each sentence but the last, 0 to 60 */
     double clause_pause; /* the same after clauses that do not end a sentence */
+    double end_pause; /* seconds of silence at the end where it is trimmed; 0 means 0.3, and a negative number none */
+    double loudness; /* LUFS to which a fixed gain brings each voice, such as -18; 0: the level of the model */
+    int steady; /* not 0: kokoro_stream begins late enough that a slow machine makes no gaps */
+    int reserved; /* 0 */
 } kokoro_request;
 
 /* Later versions add no fields. */
@@ -176,6 +183,7 @@ typedef struct kokoro_audio {
     size_t word_count;
     const int64_t *durations; /* frames of 600 samples of each token, boundaries included */
     size_t duration_count;
+    double lead; /* seconds by which a piece came before those before it were over; below 0: a gap of so many seconds */
 } kokoro_audio;
 
 /* Receives a piece of a stream, which lives until the callback returns. Not 0 stops the stream. The callback may call

@@ -65,10 +65,14 @@ std::vector<std::pair<std::string, double>> parse_blend(const std::string &blend
     return weights;
 }
 
-Style style_row(const Voices &voices, const std::string &voice, size_t phonemes) {
+std::vector<std::pair<std::string, double>> voice_weights(const Voices &voices, const std::string &voice) {
     bool blended = !has(voices, voice) && voice.find_first_of("+,*") != std::string::npos;
-    std::vector<std::pair<std::string, double>> weights{{voice, 1.0}};
-    if (blended) weights = parse_blend(voice);
+    if (blended) return parse_blend(voice);
+    return {{voice, 1.0}};
+}
+
+Style style_row(const Voices &voices, const std::string &voice, size_t phonemes) {
+    auto weights = voice_weights(voices, voice);
     for (auto &[name, weight] : weights)
         if (!has(voices, name)) refuse_unknown(voices, name);
     std::vector<double> sums(voices.columns);

@@ -20,6 +20,9 @@ struct Voices {
     std::function<const std::vector<float> &(const std::string &name)> table;  // rows times columns
 };
 
+// Returns the weight of each voice of which `voice` is made, a name of one or a blend. Throws BLEND_ERROR.
+std::vector<std::pair<std::string, double>> voice_weights(const Voices &voices, const std::string &voice);
+
 // Returns the style of a voice or blend for an input of so many phonemes, from 1 to the number of rows.
 // Throws UNKNOWN_VOICE_ERROR or BLEND_ERROR.
 Style style_row(const Voices &voices, const std::string &voice, size_t phonemes);

@@ -48,14 +48,23 @@ std::vector<float> Joiner::take(bool last) {
     kept_.erase(kept_.begin(), kept_.begin() + ready);
     bool first = begin_ == 0;
     begin_ += ready;
-    if (trim_) {
-        auto [start, end] = find_speech(found.data(), found.size());
-        if (first) trimmed_ = start;
-        if (last) found.resize(end);
-        if (first) found.erase(found.begin(), found.begin() + start);
-    }
+    if (end_silence_) trim(found, first, last);
     taken_ += found.size();
     return found;
+}
+
+// Shortens the silence before the speech, and makes that behind it as long as it should be.
+void Joiner::trim(std::vector<float> &taken, bool first, bool last) {
+    std::vector<double> found = levels(taken);
+    for (double level : found) loudest_ = std::max(loudest_, level);
+    auto [start, end] = find_speech(found, loudest_).value_or(std::pair(0, 0));
+    if (last && loudest_ > 0) {
+        taken.resize(std::min(taken.size(), end + *end_silence_));
+        taken.resize(std::min(taken.size(), end) + *end_silence_);
+    }
+    if (!first) return;
+    trimmed_ = start > START_SILENCE ? start - START_SILENCE : 0;
+    taken.erase(taken.begin(), taken.begin() + trimmed_);
 }
 
 int64_t Joiner::join(const Part &left, const Part &part) {

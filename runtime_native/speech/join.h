@@ -26,7 +26,8 @@ struct Part {
 // Lays parts on one time line and gives out the samples that no later part can change.
 class Joiner {
 public:
-    explicit Joiner(bool trim) : trim_(trim) {}
+    // Takes the samples of silence behind the speech; none leaves the silence at both ends as it is.
+    explicit Joiner(std::optional<size_t> end_silence) : end_silence_(end_silence) {}
 
     // Joins a part to the ones before. Returns the position of the first sample of its rendering, heard or not.
     int64_t add(Part part);
@@ -42,7 +43,10 @@ private:
     int64_t set_apart(size_t cut, const Part &part, size_t right, size_t silence);
     int64_t crossfade_at(size_t cut, const Part &part, size_t right);
 
-    bool trim_;
+    void trim(std::vector<float> &taken, bool first, bool last);
+
+    std::optional<size_t> end_silence_;
+    double loudest_ = 0;  // greatest level of what was taken
     size_t taken_ = 0;
     size_t trimmed_ = 0;
     size_t begin_ = 0;         // position of the first sample that is kept

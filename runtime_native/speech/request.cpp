@@ -19,7 +19,7 @@ namespace {
 constexpr double LOWEST_SPEED = 0.25;
 constexpr double HIGHEST_SPEED = 4;
 constexpr double LONGEST_PAUSE = 60;   // seconds
-constexpr size_t LARGEST_PIECE = 250;  // phonemes: larger pieces need more memory, and kokoro rushes beyond 400
+constexpr double LOWEST_LOUDNESS = -50, HIGHEST_LOUDNESS = -14;  // LUFS
 constexpr size_t MOST_NAMED = 20;      // items that a message names
 // 2^64 over the golden ratio: the seeds of pieces lie far from each other and from other seeds' pieces.
 constexpr uint64_t SEED_STEP = 0x9E3779B97F4A7C15;
@@ -108,6 +108,12 @@ double check_pause(double seconds) {
                 "A pause must be a number of seconds from 0 to 60, found " + shown(seconds) + ".");
 }
 
+double check_loudness(double loudness) {
+    if (loudness >= LOWEST_LOUDNESS && loudness <= HIGHEST_LOUDNESS) return loudness;
+    throw Error(KOKORO_LOUDNESS_ERROR,
+                "The loudness must be a number from -50 to -14 LUFS, found " + shown(loudness) + ".");
+}
+
 uint64_t piece_seed(uint64_t seed, size_t first) { return seed + SEED_STEP * first; }
 
 std::optional<SpeechPlan> Plans::next() {
@@ -129,7 +135,8 @@ std::optional<SpeechPlan> Plans::next() {
 
 SpeechPlan Plans::plan(const Request &request) {
     SpeechPlan made{{}, capabilities_.max_phonemes, check_pause(request.sentence_pause),
-                    check_pause(request.clause_pause), request.trim};
+                    check_pause(request.clause_pause), request.trim, check_pause(request.end_pause)};
+    if (request.loudness) check_loudness(*request.loudness);
     std::vector<Passage> passages;
     for (const Segment &segment : request.segments) {
         if (segment.phonemes.empty() && segment.words.empty()) refuse_empty({});
@@ -156,12 +163,15 @@ Section Plans::section(const Request &request, Passage passage, bool ended) {
     if (ended && breaks[length] == Break::WORD && passage.pause == 0) breaks[length] = Break::SENTENCE;
     std::vector<size_t> ends{length};
     if (!whole_ || length > limit)
-        ends = split(passage.phonemes, breaks, limit, std::min(LARGEST_PIECE, (limit + 1) / 2), !phonemes_before_);
-    Style style = capabilities_.style(passage.voice.value_or(request.voice), std::max<size_t>(std::min(length, limit), 1));
+        ends = split(passage.phonemes, breaks, limit, std::min(LARGEST_PIECE, (limit + 1) / 2), phonemes_before_);
+    std::string voice = passage.voice.value_or(request.voice);
+    Style style = capabilities_.style(voice, std::max<size_t>(std::min(length, limit), 1));
+    std::optional<float> gain;
+    if (request.loudness) gain = capabilities_.gain(voice, *request.loudness);
     double speed = check_speed(passage.speed.value_or(request.speed));
     uint64_t seed = piece_seed(request.seed, phonemes_before_);
     phonemes_before_ += length;
-    return {std::move(passage), std::move(breaks), std::move(ends), std::move(style), speed, seed};
+    return {std::move(passage), std::move(breaks), std::move(ends), std::move(style), speed, seed, gain};
 }
 
 }  // namespace kokoro

@@ -14,12 +14,16 @@
 
 namespace kokoro {
 
+constexpr size_t LARGEST_PIECE = 250;  // phonemes: larger pieces need more memory, and kokoro rushes beyond 400
+
 // The voices, phonemes and lengths that a bundle can speak.
 struct Capabilities {
     // Returns a voice's style for an input of so many phonemes. Throws UNKNOWN_VOICE_ERROR or BLEND_ERROR.
     std::function<Style(const std::string &voice, size_t phonemes)> style;
     std::set<char32_t> vocabulary;
     size_t max_phonemes;  // most phonemes of one utterance
+    // Returns the factor that brings a voice to a loudness in LUFS. Throws NO_LOUDNESS_ERROR.
+    std::function<float(const std::string &voice, double loudness)> gain;
 };
 
 // A caller's request, not checked yet. `kokoro_request` describes the fields.
@@ -31,6 +35,8 @@ struct Request {
     double sentence_pause = 0;
     double clause_pause = 0;
     bool trim = false;
+    double end_pause = 0;
+    std::optional<double> loudness;
     bool ends_segment = false;  // the next part of the speech is another segment
 };
 
@@ -42,6 +48,7 @@ struct Section {
     Style style;
     double speed;
     uint64_t seed;
+    std::optional<float> gain;
 };
 
 // A checked request, divided into sections and pieces.
@@ -51,6 +58,7 @@ struct SpeechPlan {
     double sentence_pause;
     double clause_pause;
     bool trim;
+    double end_pause;
 
     // Returns the seconds of silence to add after a kind of break.
     double pause_after(Break kind) const {
@@ -84,10 +92,11 @@ private:
     std::vector<Section> silent_;  // sections before the first phoneme
 };
 
-// Throw UNKNOWN_PHONEMES_ERROR, SPEED_ERROR or PAUSE_ERROR.
+// Throw UNKNOWN_PHONEMES_ERROR, SPEED_ERROR, PAUSE_ERROR or LOUDNESS_ERROR.
 void check_phonemes(const Passage &passage, const std::set<char32_t> &vocabulary);
 double check_speed(double speed);
 double check_pause(double seconds);
+double check_loudness(double loudness);
 
 // Returns the seed of the piece whose first phoneme is `first` phonemes after those of `seed`.
 uint64_t piece_seed(uint64_t seed, size_t first);

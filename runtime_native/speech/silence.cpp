@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "sums.h"
 
@@ -10,29 +9,30 @@ namespace kokoro {
 
 namespace {
 
-constexpr size_t WINDOW = 240;    // 10 ms
-constexpr double QUIET = 1e-3;    // 60 dB below the loudest window is silence
-constexpr size_t MARGIN = 2;      // windows that stay on either side, so that no first sound is clipped
+constexpr size_t WINDOW = 240;  // 10 ms
+constexpr double QUIET = 1e-2;  // 40 dB below the loudest window is silence
 
 }  // namespace
 
-std::pair<size_t, size_t> find_speech(const float *samples, size_t count) {
-    std::vector<double> levels(count / WINDOW);
-    for (size_t window = 0; window < levels.size(); window++) {
+std::vector<double> levels(const std::vector<float> &samples) {
+    std::vector<double> found;
+    for (size_t start = 0; start < samples.size(); start += WINDOW) {
+        size_t count = std::min(WINDOW, samples.size() - start);
         auto square = [&](size_t index) {
-            double value = samples[window * WINDOW + index];
+            double value = samples[start + index];
             return value * value;
         };
-        levels[window] = std::sqrt(pairwise_sum(square, WINDOW) / WINDOW);
+        found.push_back(std::sqrt(pairwise_sum(square, count) / double(count)));
     }
-    double loudest = 0;
-    for (double level : levels) loudest = std::max(loudest, level);
+    return found;
+}
+
+std::optional<std::pair<size_t, size_t>> find_speech(const std::vector<double> &levels, double loudest) {
     auto is_loud = [&](double level) { return level > QUIET * loudest; };
     auto first = std::find_if(levels.begin(), levels.end(), is_loud);
-    if (first == levels.end()) return {0, count};
-    size_t last = levels.rend() - std::find_if(levels.rbegin(), levels.rend(), is_loud) + MARGIN;
-    size_t start = first - levels.begin();
-    return {start > MARGIN ? (start - MARGIN) * WINDOW : 0, last >= levels.size() ? count : last * WINDOW};
+    if (first == levels.end()) return {};
+    auto behind = levels.rend() - std::find_if(levels.rbegin(), levels.rend(), is_loud);
+    return std::pair(WINDOW * size_t(first - levels.begin()), WINDOW * size_t(behind));
 }
 
 }  // namespace kokoro

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 #include "../errors.h"
+#include "../model/loudness.h"
 #include "characters.h"
 
 namespace kokoro {
@@ -14,6 +16,12 @@ namespace {
 
 constexpr size_t CONTEXT = 12;  // most phonemes of each neighbour that are synthesised too
 constexpr size_t SHARE = 8;     // phonemes of the piece for each of a neighbour, so that a short piece is soon there
+
+// Returns the samples of silence behind the speech, or none if all silence is left as it is.
+std::optional<size_t> end_silence(const SpeechPlan &plan) {
+    if (!plan.trim) return {};
+    return size_t(std::nearbyint(SAMPLE_RATE * plan.end_pause));
+}
 
 bool is_spoken(const Section &section) { return !section.passage.phonemes.empty(); }
 
@@ -48,7 +56,11 @@ struct Speech::Rendering {
 };
 
 Speech::Speech(Plans plans, Synthesise synthesise)
-    : plans_(std::move(plans)), synthesise_(std::move(synthesise)), plan_(*plans_.next()), joiner_(plan_.trim) {
+    : plans_(std::move(plans)), synthesise_(std::move(synthesise)), plan_(*plans_.next()), joiner_(end_silence(plan_)) {
+    for (const Section &section : plan_.sections) {
+        size_t start = 0;
+        for (size_t end : section.piece_ends) lengths_.push_back(end - std::exchange(start, end));
+    }
     std::move(plan_.sections.rbegin(), plan_.sections.rend(), std::back_inserter(upcoming_));
     plan_.sections.clear();
 }
@@ -128,6 +140,7 @@ Speech::Rendering Speech::render() {
             section_.passage.phonemes.substr(piece.context_start, piece.context_end - piece.context_start);
         try {
             Spoken spoken = synthesise_({phonemes, section_.style, section_.speed, piece_seed(section_.seed, piece.start)});
+            if (section_.gain) amplify(spoken.samples, *section_.gain);
             auto samples = std::make_shared<const std::vector<float>>(std::move(spoken.samples));
             return {piece, std::move(samples), std::move(spoken.durations)};
         } catch (const Error &error) {

@@ -31,6 +31,9 @@ public:
     // Returns the audio of the next piece, or none after the last. Throws what the plans and the synthesis throw.
     std::optional<Audio> next();
 
+    // Returns the phonemes of each piece of the first part.
+    const std::vector<size_t> &lengths() const { return lengths_; }
+
 private:
     struct Rendering;
 
@@ -44,6 +47,7 @@ private:
     Plans plans_;
     Synthesise synthesise_;
     SpeechPlan plan_;  // without the sections, which are upcoming
+    std::vector<size_t> lengths_;
     std::vector<Section> upcoming_;  // in reverse
     std::optional<Section> ahead_;   // first section after the one that is spoken
     Joiner joiner_;

@@ -156,22 +156,25 @@ Breaks find_breaks(Text phonemes, const std::optional<std::vector<size_t>> &sent
     return breaks;
 }
 
-std::vector<size_t> split(Text phonemes, const Breaks &breaks, size_t limit, size_t size, bool growing) {
+std::vector<size_t> split(Text phonemes, const Breaks &breaks, size_t limit, size_t size, size_t before) {
     std::vector<size_t> ends;
-    size_t wanted = growing ? std::min(size, FIRST_WORDS) : size;
+    bool growing = 2 * before < size;
+    size_t wanted = before ? grown(before, size) : std::min(size, FIRST_WORDS);
     for (size_t start = 0; start < phonemes.size(); start = ends.back()) {
         std::optional<size_t> end;
-        if (growing && ends.empty()) end = first_end(breaks, size);
+        if (!before && ends.empty()) end = first_end(breaks, size);
         else if (phonemes.size() - start <= wanted) end = phonemes.size();
         else end = best_end(breaks, start, wanted);
         size_t longest = growing ? std::min(limit, std::max(wanted, FIRST_CLAUSE)) : limit;
         if (!end) end = next_break(breaks, start, longest);
         if (!end) end = longest < limit ? syllable_end(phonemes, start, wanted) : start + limit;
         ends.push_back(*end);
-        if (growing) wanted = std::min(size, std::max(2 * (*end - start), FIRST_CLAUSE));
+        if (growing) wanted = grown(*end - start, size);
     }
     return ends;
 }
+
+size_t grown(size_t before, size_t size) { return std::min(size, std::max(2 * before, FIRST_CLAUSE)); }
 
 std::optional<size_t> best_end(const Breaks &breaks, size_t start, size_t size) {
     std::optional<size_t> best;

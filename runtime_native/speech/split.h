@@ -20,9 +20,13 @@ using Breaks = std::vector<Break>;
 Breaks find_breaks(std::u32string_view phonemes, const std::optional<std::vector<size_t>> &sentences = {});
 
 // Returns the offsets at which the pieces end, the last of them the number of phonemes. A piece has `size`
-// phonemes if possible, and at most `limit`. If they grow, the first one is short, to be heard at once.
+// phonemes if possible, and at most `limit`. After `before` phonemes of the same speech, fewer than half of `size`, the
+// first pieces are shorter, and the very first of a speech is short, to be heard at once.
 std::vector<size_t> split(
-    std::u32string_view phonemes, const Breaks &breaks, size_t limit, size_t size, bool growing);
+    std::u32string_view phonemes, const Breaks &breaks, size_t limit, size_t size, size_t before);
+
+// Returns the wanted length of a piece after `before` phonemes, at most `size`.
+size_t grown(size_t before, size_t size);
 
 // Returns the best end of a piece of at most `size` from `start` on, or none if all are within a word.
 std::optional<size_t> best_end(const Breaks &breaks, size_t start, size_t size);

@@ -3,6 +3,7 @@
 #include <future>
 
 #include "../threads.h"
+#include "lead.h"
 
 namespace kokoro {
 
@@ -11,7 +12,10 @@ namespace {
 // The next piece, computed by a thread that uses the speech until it ends.
 class Ahead {
 public:
-    Ahead(Speech &speech, const std::function<void()> &stop) : speech_(speech), stop_(stop) { begin(); }
+    Ahead(Speech &speech, bool steady, const std::function<void()> &stop) : speech_(speech), stop_(stop) {
+        if (!steady) return begin();
+        next_ = std::async(std::launch::async, [this] { return steady_start(speech_); });
+    }
 
     // However a stream ends, an exception of the callback included, the thread has ended before the speech is gone.
     ~Ahead() {
@@ -42,8 +46,9 @@ private:
 
 }  // namespace
 
-void stream(Speech &speech, const std::function<bool(const Audio &)> &take, const std::function<void()> &stop) {
-    Ahead ahead(speech, stop);
+void stream(Speech &speech, bool steady, const std::function<bool(const Audio &)> &take,
+            const std::function<void()> &stop) {
+    Ahead ahead(speech, steady, stop);
     while (auto piece = ahead.get()) {
         ahead.begin();
         if (!take(*piece)) return;

@@ -54,7 +54,7 @@ def test_a_text_from_standard_input_is_spoken_with_subtitles(
     directory: Path, bundle: Bundle, tmp_path: Path
 ) -> None:
     text = "¡Hola! ¿Qué tal?\nBien.\n\nBuenos días."
-    arguments = ("--text", "-", "--voice", "ef_dora", "--format", "pcm16", "--raw", "--trim")
+    arguments = ("--text", "-", "--voice", "ef_dora", "--format", "pcm16", "--raw", "--end-pause", "0.25")
     done = subprocess.run(
         command(directory, *arguments, "-o", tmp_path / "x.pcm", "--timings", tmp_path / "x.json"),
         env=environment(), cwd=ROOT, input=text.encode(), capture_output=True,

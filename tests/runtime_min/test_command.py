@@ -149,14 +149,22 @@ def test_a_file_of_one_utterance_is_spoken_as_one_and_a_pipe_or_more_in_pieces(
 
 def test_the_options_are_handed_on(run: Callable[..., int], bundle: FakeBundle) -> None:
     blend = "af_heart*0.7+am_adam*0.3"
-    assert (
-        run("--phonemes", "a", "--voice", blend, "--speed", "1.5", "--pause", "0.4", "--seed", "7", "--trim")
-        == 0
-    )
+    how = ("--speed", "1.5", "--pause", "0.4", "--seed", "7", "--end-pause", "0.5", "--loudness", "-18")
+    assert run("--phonemes", "a", "--voice", blend, *how) == 0
     assert bundle.asked[2] == {
-        "voice": blend, "speed": 1.5, "seed": 7, "trim": True,
+        "voice": blend, "speed": 1.5, "seed": 7, "trim": True, "end_pause": 0.5, "loudness": -18,
         "sentence_pause": 0.4, "clause_pause": 0.2,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "trim"), [([], False), (["--end-pause", "0"], True), (["-o", "-"], True)]
+)
+def test_a_file_has_the_silence_of_the_model_and_standard_output_begins_at_once(
+    run: Callable[..., int], bundle: FakeBundle, capfdbinary: Any, options: list[str], trim: bool
+) -> None:
+    assert run("--phonemes", "a", *options) == 0
+    assert bundle.asked[2]["trim"] is trim
 
 
 def test_paragraphs_are_segments_and_line_breaks_spaces(

@@ -27,7 +27,7 @@ UNITS = ["".join(unit) for length in (1, 2) for unit in product(LETTERS, repeat=
 
 
 def pieces(text: str) -> None:
-    split(text, find_breaks(text), limit=510, size=250, growing=True)
+    split(text, find_breaks(text), limit=510, size=250, before=0)
 
 
 def clauses(text: str) -> None:

@@ -9,6 +9,7 @@
 
 #include "errors.h"
 #include "model/blend.h"
+#include "model/loudness.h"
 #include "output/wav.h"
 #include "speech/characters.h"
 #include "speech/sentences.h"
@@ -79,6 +80,8 @@ std::vector<float> samples(uint64_t seed, size_t count, int64_t period) {
     }
     return made;
 }
+
+const Loudness MEASURED{{"plain", -2312}, {"other", -1990}};
 
 bool is_quiet(char32_t phoneme) { return is_one_of(phoneme, U" ,.;:!?—"); }
 
@@ -152,6 +155,9 @@ void print_speech(std::istream &line, const Voices &voices) {
     Request request;
     request.voice = read_bytes(line);
     line >> request.speed >> request.seed >> request.sentence_pause >> request.clause_pause >> request.trim;
+    line >> request.end_pause;
+    double loudness = read<double>(line);
+    if (loudness != 0) request.loudness = loudness;
     bool whole = read<bool>(line);
     size_t limit = read<size_t>(line);
     int64_t capacity = read<int64_t>(line);
@@ -160,10 +166,11 @@ void print_speech(std::istream &line, const Voices &voices) {
     auto segments = read<size_t>(line);
     while (segments--) request.segments.push_back(read_segment_line());
     auto style = [&](const std::string &voice, size_t phonemes) { return style_row(voices, voice, phonemes); };
+    auto gain = [&](const std::string &voice, double wanted) { return voice_gain(MEASURED, voices, voice, wanted); };
     auto next = [rest = std::optional<Request>(request)]() mutable { return std::exchange(rest, {}); };
-    Speech speech(Plans({style, vocabulary, limit}, next, whole),
+    Speech speech(Plans({style, vocabulary, limit, gain}, next, whole),
                   [&](const Utterance &utterance) { return synthesise(utterance, capacity); });
-    stream(speech, print_piece, [] {});
+    stream(speech, false, print_piece, [] {});
 }
 
 void answer(const std::string &question, std::istream &line, const Voices &voices) {
@@ -176,7 +183,7 @@ void answer(const std::string &question, std::istream &line, const Voices &voice
     } else if (question == "pieces") {
         std::u32string phonemes = read_text(line);
         size_t limit = read<size_t>(line), size = read<size_t>(line);
-        print(split(phonemes, find_breaks(phonemes), limit, size, read<bool>(line)));
+        print(split(phonemes, find_breaks(phonemes), limit, size, read<size_t>(line)));
     } else if (question == "sentences") {
         for (auto [start, end] : find_sentences(read_text(line))) std::cout << start << ' ' << end << ' ';
     } else if (question == "seed") {
@@ -186,6 +193,10 @@ void answer(const std::string &question, std::istream &line, const Voices &voice
         std::string voice = read_bytes(line);
         Style style = style_row(voices, voice, read<size_t>(line));
         std::cout << hex(style.decoder) << hex(style.prosody);
+    } else if (question == "gain") {
+        std::string voice = read_bytes(line);
+        float gain = voice_gain(MEASURED, voices, voice, read<double>(line));
+        std::cout << hex(&gain, sizeof gain);
     } else if (question == "silence") {
         uint64_t seed = read<uint64_t>(line);
         size_t count = read<size_t>(line), before = read<size_t>(line), behind = read<size_t>(line);
@@ -195,8 +206,10 @@ void answer(const std::string &question, std::istream &line, const Voices &voice
             if (at < before) sound[at] = std::ldexp(sound[at], -shift);
             if (at >= count - behind) sound[at] = std::ldexp(sound[at], -shift);
         }
-        auto [start, end] = find_speech(sound.data(), count);
-        std::cout << start << ' ' << end;
+        std::vector<double> found = levels(sound);
+        double loudest = std::ldexp(read<double>(line), -20);
+        for (double level : found) loudest = std::max(loudest, level);
+        if (auto bounds = find_speech(found, loudest)) std::cout << bounds->first << ' ' << bounds->second;
     } else if (question == "quietest") {
         uint64_t seed = read<uint64_t>(line);
         size_t room = read<size_t>(line), count = room + 2 * HALF_FADE;

@@ -33,6 +33,7 @@ from tests.support.native_library import (
 from tests.support.speaking import contents_with_levels
 from tests.support.tiny_bundle import MAX_PHONEMES
 
+MEASURED = {"af_heart": -1_234, "af_bella": -507, "am_adam": -2_001}
 LEVELS = [level.name for level in levels_that_run(find_target("host").levels, this_machine().features)]
 
 
@@ -57,7 +58,8 @@ def python(speaking_bundle: Path) -> Iterator[Bundle]:
 def every_level(runtime_library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of the tiny model that is compiled for every CPU level."""
     place = tmp_path_factory.mktemp("levels")
-    return write_bundle(place / "bundle", contents_with_levels(place, find_target("host"), runtime_library))
+    contents = contents_with_levels(place, find_target("host"), runtime_library)
+    return write_bundle(place / "bundle", contents, measure_loudness=lambda bundle: MEASURED)
 
 
 @pytest.fixture(scope="module", params=LEVELS)
@@ -76,8 +78,29 @@ def test_streams_are_equal_to_the_bit(both: BothRuntimes) -> None:
         both.compare_streams(phonemes, options)
 
 
+def test_utterances_of_a_loudness_are_equal_to_the_bit(both: BothRuntimes) -> None:
+    for number, (phonemes, options) in enumerate(utterances(40, 3 * MAX_PHONEMES)):
+        options["loudness"] = -14 - number / 3
+        both.compare(phonemes, options)
+        assert abs(both.python.synthesize(phonemes, **options).samples).max() < 1
+
+
+def test_a_steady_stream_is_the_same_speech_and_both_tell_their_lead(both: BothRuntimes) -> None:
+    phonemes = "abc abc abcabc " * 30
+    expected = both.library.synthesize(both.native, phonemes, trim=True)
+    steady = both.library.stream(both.native, phonemes, steady=1)
+    pieces = both.library.stream(both.native, phonemes)
+    for found in (steady, pieces):
+        assert b"".join(piece.samples.tobytes() for piece in found) == expected.samples.tobytes()
+        assert found[0].lead == 0 and all(piece.lead != 0 for piece in found[1:])
+    assert len(pieces) > 2
+
+
 def test_the_default_of_every_field_is_zero(library: NativeLibrary, native: c_void_p, python: Bundle) -> None:
     assert_equal(library.synthesize(native, "abc"), python.synthesize("abc"))
+    pieces = zip(library.stream(native, "abc " * 20), python.stream("abc " * 20), strict=True)
+    for piece, expected in pieces:
+        assert_equal(piece, expected)
 
 
 def test_what_a_bundle_says_about_itself(
@@ -106,6 +129,11 @@ def test_what_a_bundle_says_about_itself(
         {"phonemes": "a", "speed": float("nan")},
         {"phonemes": "a", "clause_pause": -1.0},
         {"phonemes": "a", "sentence_pause": 61.0},
+        {"phonemes": "a", "end_pause": 61.0},
+        {"phonemes": "a", "loudness": -13.0},
+        {"phonemes": "a", "loudness": float("nan")},
+        # Its loudness was not measured.
+        {"phonemes": "a", "loudness": -18.0},
     ],
     ids=str,
 )
@@ -128,7 +156,7 @@ def test_misuse_of_the_interface_is_an_error(
     library: NativeLibrary, native: c_void_p, speaking_bundle: Path
 ) -> None:
     sound, other, audio = request("abc"), request("abc"), c_void_p()
-    other.size -= 8
+    other.size = 72
     missing = request("abc")
     missing.input = None
     place = str(speaking_bundle).encode()
@@ -317,7 +345,7 @@ def test_the_mode_of_floating_point_decides_nothing(library: NativeLibrary, nati
 def test_a_wav_file_holds_the_samples(
     library: NativeLibrary, native: c_void_p, python: Bundle, tmp_path: Path
 ) -> None:
-    python.synthesize("abc").save(tmp_path / "python.wav")
+    python.synthesize("abc", trim=True).save(tmp_path / "python.wav")
 
     def save(piece: Any, _: Any) -> int:
         library.call("kokoro_write_wav", piece, str(tmp_path / "native.wav").encode())

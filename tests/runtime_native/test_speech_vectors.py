@@ -45,7 +45,7 @@ def test_pieces(probe: Probe) -> None:
     cases = VECTORS["pieces"]
     phonemes = [case[0] for case in VECTORS["breaks"]]
     found = probe.ask(
-        [f"pieces {field(phonemes[n])} {limit} {size} {int(grow)}" for n, limit, size, grow, _ in cases]
+        [f"pieces {field(phonemes[n])} {limit} {size} {before}" for n, limit, size, before, _ in cases]
     )
     assert [numbers(answer) for answer in found] == [ends for *_, ends in cases]
 
@@ -59,10 +59,10 @@ def test_pieces(probe: Probe) -> None:
 )
 def test_any_phonemes_are_divided_as_in_python(probe: Probe, inputs: list[str], data: st.DataObject) -> None:
     limit = data.draw(st.integers(1, 60))
-    size, growing = data.draw(st.integers(1, limit)), data.draw(st.booleans())
-    found = probe.ask([f"pieces {field(phonemes)} {limit} {size} {int(growing)}" for phonemes in inputs])
+    size, before = data.draw(st.integers(1, limit)), data.draw(st.integers(0, 40))
+    found = probe.ask([f"pieces {field(phonemes)} {limit} {size} {before}" for phonemes in inputs])
     assert [numbers(answer) for answer in found] == [
-        split(phonemes, find_breaks(phonemes), limit=limit, size=size, growing=growing) for phonemes in inputs
+        split(phonemes, find_breaks(phonemes), limit=limit, size=size, before=before) for phonemes in inputs
     ]
 
 
@@ -83,8 +83,13 @@ def test_blends(probe: Probe) -> None:
     assert [_named(answer) for answer in found] == [expected for *_, expected in VECTORS["blends"]]
 
 
+def test_gains(probe: Probe) -> None:
+    found = probe.ask([f"gain {field(voice)} {loudness}" for voice, loudness, _ in VECTORS["gains"]])
+    assert [_named(answer) for answer in found] == [expected for *_, expected in VECTORS["gains"]]
+
+
 @pytest.mark.parametrize(
-    ("group", "question", "fields"), [("silence", "silence", 5), ("quietest", "quietest", 2)]
+    ("group", "question", "fields"), [("silence", "silence", 6), ("quietest", "quietest", 2)]
 )
 def test_quiet_places(probe: Probe, group: str, question: str, fields: int) -> None:
     cases = VECTORS[group]
@@ -127,8 +132,9 @@ def test_speech_of_any_length(probe: Probe) -> None:
 
 def _lines(case: dict[str, Any]) -> list[str]:
     values = (case[name] for name in ("speed", "seed", "sentence_pause", "clause_pause"))
+    ends = int(case["trim"]), case["end_pause"], case["loudness"] or 0
     first = (
-        *("speech", field(case["voice"]), *values, int(case["trim"]), int(case["whole"])),
+        *("speech", field(case["voice"]), *values, *ends, int(case["whole"])),
         *(case["limit"], case["capacity"], field("".join(VOCABULARY)), len(case["segments"])),
     )
     return [" ".join(map(str, first)), *(_segment(segment) for segment in case["segments"])]

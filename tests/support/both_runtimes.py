@@ -29,7 +29,8 @@ def utterances(count: int, most: int, letters: str = "abc abcabc") -> Iterator[t
                 "seed": random.choice([0, 1, 2**64 - 1, random.randrange(2**64)]),
                 "sentence_pause": random.choice([0.0, 0.31]),
                 "clause_pause": random.choice([0.0, 0.17]),
-                "trim": random.random() < 0.3,
+                "trim": random.random() < 0.5,
+                "end_pause": random.choice([0.0, 0.3, 0.4]),
             },
         )
 

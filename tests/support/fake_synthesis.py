@@ -9,7 +9,7 @@ import numpy as np
 from runtime_min.errors import UtteranceTooLongError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.synthesiser import Synthesiser, Utterance
-from runtime_min.speech.request import Capabilities, Request, SpeechPlan, plan_speech
+from runtime_min.speech.request import END_PAUSE, Capabilities, Request, SpeechPlan, plan_speech
 from runtime_min.speech.speak import speak
 from runtime_min.speech.timing import Audio
 
@@ -62,9 +62,11 @@ def plan(
     sentence: float = 0.0,
     clause: float = 0.0,
     trim: bool = False,
+    end_pause: float = END_PAUSE,
 ) -> SpeechPlan:
     """What `Bundle.stream` and `Bundle.synthesize` plan."""
-    request = Request(phonemes, "voice", speed, seed, None, sentence, clause, trim)  # type: ignore[arg-type]
+    given = (phonemes, "voice", speed, seed, None, sentence, clause, trim)
+    request = Request(*given, end_pause=end_pause)  # type: ignore[arg-type]
     return plan_speech(Capabilities({"voice": VOICE}, VOCABULARY, limit), request, whole=whole)
 
 

@@ -60,6 +60,10 @@ class Request(ctypes.Structure):
         ("language", c_char_p),
         ("sentence_pause", c_double),
         ("clause_pause", c_double),
+        ("end_pause", c_double),
+        ("loudness", c_double),
+        ("steady", c_int),
+        ("reserved", c_int),
     ]
 
 
@@ -80,6 +84,7 @@ class _Audio(ctypes.Structure):
         ("word_count", c_size_t),
         ("durations", POINTER(c_int64)),
         ("duration_count", c_size_t),
+        ("lead", c_double),
     ]
 
 
@@ -95,6 +100,7 @@ class Spoken(NamedTuple):
     tokens: list[tuple[str, float, float]]
     words: list[tuple[str, float, float]]
     durations: list[int]
+    lead: float
 
 
 def _copied(audio: _Audio) -> Spoken:
@@ -108,12 +114,15 @@ def _copied(audio: _Audio) -> Spoken:
         timings(audio.tokens, audio.token_count),
         timings(audio.words, audio.word_count),
         audio.durations[: audio.duration_count],
+        audio.lead,
     )
 
 
 def request(phonemes: str | bytes, **fields: Any) -> Request:
     """A request with the defaults of the fields that are not given."""
     given = {"input": phonemes, **fields}
+    # Zero is the default of the function.
+    given |= {name: -1 for name in ("trim", "end_pause") if given.get(name) == 0}
     values = {name: value.encode() if isinstance(value, str) else value for name, value in given.items()}
     return Request(size=ctypes.sizeof(Request), **values)
 

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from runtime_min.errors import KokoroError, UtteranceTooLongError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
+from runtime_min.model.loudness import voice_gain
 from runtime_min.model.synthesiser import Synthesiser, Utterance
 from runtime_min.model.voices import style_row
 from runtime_min.output.wav import encode, wav_header
 from runtime_min.speech.join import HALF_FADE, LARGEST_SHIFT, best_shift, crossfade, quietest
 from runtime_min.speech.request import Capabilities, Request, piece_seed, plan_parts
 from runtime_min.speech.sentences import find_sentences
-from runtime_min.speech.silence import find_speech
+from runtime_min.speech.silence import find_speech, levels
 from runtime_min.speech.speak import speak
 from runtime_min.speech.split import find_breaks, split
 from runtime_min.speech.words import Segment, Word
@@ -37,6 +38,7 @@ VOCABULARY = {
 }
 COLUMNS = 8
 VOICES = ("plain", "other", "a+b")
+MEASURED = {"plain": -2312, "other": -1990}
 
 
 def noise(seed: int, count: int) -> NDArray[np.int64]:
@@ -97,6 +99,7 @@ def vectors() -> dict[str, Any]:
             for first in (0, 1, 999)
         ],
         "blends": [_blend(*case) for case in _BLENDS],
+        "gains": [_gain(*case) for case in _GAINS],
         "silence": [_silence(*case) for case in _SILENCES],
         "quietest": [_quietest(*case) for case in ((1, 0), (2, 1), (3, 1300), (4, 6000))],
         "shifts": [_shift(*case) for case in ((1, 1000, 100), (2, 1000, 131), (3, 780, 90), (4, 600, 70))],
@@ -150,19 +153,22 @@ def _breaks(phonemes: str, sentences: list[int] | None) -> list[Any]:
 
 def _piece_cases() -> Iterator[dict[str, Any]]:
     for phonemes in _PHONEMES:
-        for limit, size, growing in (
-            (510, 250, False),
-            (510, 250, True),
-            (60, 30, True),
-            (12, 6, True),
-            (8, 8, False),
+        for limit, size, before in (
+            (510, 250, 250),
+            (510, 250, 0),
+            (510, 250, 12),
+            (510, 250, 70),
+            (60, 30, 0),
+            (60, 30, 14),
+            (12, 6, 0),
+            (8, 8, 4),
         ):
-            yield {"phonemes": phonemes, "limit": limit, "size": size, "growing": growing}
+            yield {"phonemes": phonemes, "limit": limit, "size": size, "before": before}
 
 
-def _pieces(phonemes: str, limit: int, size: int, growing: bool) -> list[Any]:
-    ends = split(phonemes, find_breaks(phonemes), limit=limit, size=size, growing=growing)
-    return [_PHONEMES.index(phonemes), limit, size, growing, ends]
+def _pieces(phonemes: str, limit: int, size: int, before: int) -> list[Any]:
+    ends = split(phonemes, find_breaks(phonemes), limit=limit, size=size, before=before)
+    return [_PHONEMES.index(phonemes), limit, size, before, ends]
 
 
 _BLENDS = (
@@ -194,23 +200,47 @@ def _blend(voice: str, phonemes: int) -> list[Any]:
     return [voice, phonemes, style.decoder.tobytes().hex() + style.prosody.tobytes().hex()]
 
 
-_SILENCES = (
-    # Seed, samples, samples of silence before and behind, and how quiet those are.
-    (1, 0, 0, 0, 0),
-    (2, 239, 100, 0, 10),
-    (3, 5000, 0, 0, 0),
-    (4, 9000, 3000, 2500, 14),
-    (5, 9001, 240, 720, 30),
-    (6, 9240, 1000, 960, 9),
-    (7, 4800, 4800, 0, 40),
+_GAINS = (
+    ("plain", -18.0),
+    ("plain", -30),
+    ("plain", -14.0),
+    ("other", -23.4567),
+    ("plain*0.7+other*0.3", -20.01),
+    ("other,plain", -17.7),
+    ("a+b", -20.0),
+    ("plain*2+a", -20.0),
+    ("plain+", -20.0),
 )
 
 
-def _silence(seed: int, count: int, before: int, behind: int, shift: int) -> list[Any]:
+def _gain(voice: str, loudness: float) -> list[Any]:
+    try:
+        return [voice, loudness, voice_gain(MEASURED, tables(), voice, loudness).tobytes().hex()]
+    except KokoroError as error:
+        return [voice, loudness, type(error).__name__]
+
+
+_SILENCES = (
+    # Seed, samples, those of silence before and behind, how quiet these are, and the loudest level in 2**-20.
+    (1, 0, 0, 0, 0, 0),
+    (2, 239, 100, 0, 10, 0),
+    (3, 5000, 0, 0, 0, 0),
+    (4, 9000, 3000, 2500, 14, 0),
+    (5, 9001, 240, 720, 30, 0),
+    (6, 9240, 1000, 960, 9, 0),
+    (7, 4800, 4800, 0, 40, 0),
+    (8, 5100, 1900, 1900, 6, 1 << 17),
+    (9, 5100, 1900, 1900, 6, 1 << 24),
+)
+
+
+def _silence(seed: int, count: int, before: int, behind: int, shift: int, loudest: int) -> list[Any]:
     sound = samples(seed, count, 100)
     sound[:before] *= np.float32(2.0**-shift)
     sound[count - behind :] *= np.float32(2.0**-shift)
-    return [seed, count, before, behind, shift, *find_speech(sound)]
+    found = levels(sound)
+    bounds = find_speech(found, max(loudest * 2.0**-20, float(found.max(initial=0.0))))
+    return [seed, count, before, behind, shift, loudest, *(bounds or ())]
 
 
 def _quietest(seed: int, room: int) -> list[int]:
@@ -280,6 +310,16 @@ def _speech_cases() -> Iterator[dict[str, Any]]:
     }
     yield {"segments": [Segment([Word("?", None, " ")], pause=1), Segment(_WORDS[3:])], "trim": True}
     yield {"segments": [Segment("ab"), Segment("ab")], "sentence_pause": 0.5, "whole": True}
+    yield {"segments": [Segment("ab."), Segment(_LONG[:300])], "trim": True, "end_pause": 0.0}
+    yield {"segments": [Segment("ab"), Segment(" . ")], "trim": True, "end_pause": 0.1, "whole": True}
+    yield {"segments": [Segment("ab.")], "trim": True, "end_pause": 1.23456, "loudness": -18.0}
+    yield {
+        "segments": [Segment(_LONG[:90]), Segment("ab.", voice="other"), Segment("a", voice="plain+other")],
+        "loudness": -27.5,
+    }
+    yield {"segments": [Segment("ab.", voice="a+b")], "loudness": -27.5}
+    yield {"segments": [Segment("ab.")], "loudness": -13.9}
+    yield {"segments": [Segment("ab.")], "end_pause": 61.0}
     yield {"segments": [Segment("aXbX")]}
     yield {"segments": [Segment([Word("Xa", "Xa", " "), Word("b", "b")])]}
     yield {"segments": [Segment("")]}
@@ -300,6 +340,8 @@ def _speech(case: Mapping[str, Any]) -> dict[str, Any]:
         "sentence_pause": 0.0,
         "clause_pause": 0.0,
         "trim": False,
+        "end_pause": 0.25,
+        "loudness": None,
     }
     request = fields | {name: value for name, value in case.items() if name in fields}
     whole, limit, capacity = case.get("whole", False), case.get("limit", 510), case.get("capacity", 1000)
@@ -324,7 +366,8 @@ def _stored(segment: Segment) -> dict[str, Any]:
 def _expected(request: Request, whole: bool, limit: int, capacity: int) -> str | list[list[Any]]:
     """Returns the name of an error, or for each piece its phonemes, number of samples and digest."""
     try:
-        plans = plan_parts(Capabilities(tables(), VOCABULARY, limit), [request], whole=whole)
+        capabilities = Capabilities(tables(), VOCABULARY, limit, lambda: MEASURED)
+        plans = plan_parts(capabilities, [request], whole=whole)
         pieces = list(speak(next(plans), Model(capacity), plans))
     except KokoroError as error:
         return type(error).__name__

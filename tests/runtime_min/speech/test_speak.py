@@ -16,6 +16,7 @@ from runtime_min.model import voices
 from runtime_min.model.synthesiser import Utterance
 from runtime_min.model.voices import Style
 from runtime_min.speech import split, words
+from runtime_min.speech.request import END_PAUSE
 from runtime_min.speech.speak import CONTEXT
 from runtime_min.speech.timing import LEAD_FRAMES, Audio
 from runtime_min.speech.words import Segment, Word
@@ -178,12 +179,37 @@ def test_silence_is_trimmed_at_both_ends_and_timings_follow() -> None:
             spoken(plan("abc de fgh. " * 8, limit=200, whole=whole, trim=trim)) for trim in (False, True)
         )
         less = (len(plain.samples) - len(trimmed.samples)) / RATE
-        # Of 6 frames before, and of 6 behind and 4 each for full stop and space, 20 to 30 ms stay.
-        assert 0.5 - 0.06 <= less <= 0.5 - 0.04
+        # Of 6 frames before 20 to 30 ms stay, and of 6 behind and 4 each for full stop and space END_PAUSE.
+        assert 0.5 - END_PAUSE - 0.04 <= less <= 0.5 - END_PAUSE - 0.01
         first = np.flatnonzero(np.abs(trimmed.samples) > 0.1)[0] / RATE
         assert 0.015 < first < 0.05
         b = [next(timing for timing in audio.tokens if timing.text == "b") for audio in (plain, trimmed)]
         assert b[0].start - b[1].start == pytest.approx(BOUNDARY_FRAMES / 40 - first, abs=0.011)
+
+
+@given(TEXTS, st.floats(0, 1), st.booleans())
+def test_speech_that_is_trimmed_begins_at_once_and_ends_with_the_pause_that_was_asked_for(
+    text: str, end_pause: float, whole: bool
+) -> None:
+    audio = spoken(plan(text, whole=whole, trim=True, end_pause=end_pause))
+    heard = np.flatnonzero(np.abs(audio.samples) > 0.01)
+    assert heard[0] < 0.05 * RATE
+    behind = len(audio.samples) - heard[-1] - 1 - round(end_pause * RATE)
+    assert -1 <= behind < 0.01 * RATE
+    assert_heard_where_timed(audio)
+
+
+def test_what_is_silent_all_over_is_left_as_it_is() -> None:
+    class Silent(Fake):
+        def synthesise(self, utterance: Utterance) -> tuple[np.ndarray, np.ndarray]:
+            samples, durations = super().synthesise(utterance)
+            return np.zeros_like(samples), durations
+
+    for whole in (False, True):
+        plain, trimmed = (
+            spoken(plan("abc. " * 9, whole=whole, trim=trim), Silent()).samples for trim in (False, True)
+        )
+        assert len(plain) == len(trimmed)
 
 
 @pytest.mark.parametrize("module", [split, voices, words])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ SIZES = st.integers(1, 40)
 
 
 def pieces(text: str, limit: int, size: int, growing: bool = False) -> list[str]:
-    ends = split(text, find_breaks(text), limit=limit, size=size, growing=growing)
+    ends = split(text, find_breaks(text), limit=limit, size=size, before=0 if growing else size)
     return [text[start:end] for start, end in zip([0, *ends[:-1]], ends, strict=True)]
 
 
@@ -51,6 +52,18 @@ def test_a_sentence_is_preferred_to_a_clause_and_that_to_a_word(text: str, size:
             best = max(breaks[at] for at in within)
             assert end == max(at for at in within if breaks[at] == best)
         start = end
+
+
+@given(TEXTS, st.integers(40, 250), st.integers(1, 300))
+def test_after_a_short_section_pieces_are_at_most_twice_as_long(text: str, size: int, before: int) -> None:
+    ends = split(text, find_breaks(text), limit=510, size=size, before=before)
+    lengths = [before, *np.diff([0, *ends])]
+    assert ends[-1] == len(text)
+    if 2 * before < size:
+        for earlier, length in pairwise(lengths):
+            assert length <= max(2 * earlier, FIRST_CLAUSE)
+    else:
+        assert ends == split(text, find_breaks(text), limit=510, size=size, before=size)
 
 
 @given(TEXTS, st.integers(40, 250))
