@@ -7,11 +7,11 @@ with its digest while it is copied. No other writer comes in between: the lock i
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from exporter.bundle.write import write_manifest, write_voice
+from exporter.bundle.write import with_loudness, write_manifest, write_voice
 from exporter.errors import VoiceError
 from exporter.model.voice_packs import Voices, read_packs
 from runtime_min.errors import ChangedFileError
@@ -26,7 +26,11 @@ _HEADROOM = 1 << 20
 
 
 def add_voices(
-    bundle: Path, packs: Sequence[Path], *, overwrite: bool = False
+    bundle: Path,
+    packs: Sequence[Path],
+    *,
+    overwrite: bool = False,
+    measure_loudness: Callable[[Path, Sequence[str]], Mapping[str, int] | None] | None = None,
 ) -> tuple[tuple[str, ...], str]:
     """Adds voice packs to the bundle in a directory.
 
@@ -36,6 +40,7 @@ def add_voices(
         bundle: directory of the bundle.
         packs: files ``NAME.pt`` or ``NAME.bin``, or directories of them.
         overwrite: replace voices of the same name.
+        measure_loudness: measures new voices, as `exporter.bundle.loudness.measure_loudness` does.
 
     Returns:
         The names of the voices added, and the SHA-256 of the new manifest in hexadecimal.
@@ -70,12 +75,16 @@ def add_voices(
             ) as staging,
             write_errors(bundle, needed),
         ):
-            data = _write(staging, files, manifest, voices)
+            manifest = _write(staging, files, manifest, voices)
+            data = write_manifest(staging, manifest)
+            if measure_loudness is not None:
+                measured = measure_loudness(staging, tuple(voices)) or {}
+                data = write_manifest(staging, with_loudness(manifest, measured))
     return tuple(voices), sha256(data).hexdigest()
 
 
-def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices) -> bytes:
-    """Writes the bundle with its new voices into `staging`, and returns the bytes of its manifest."""
+def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices) -> Manifest:
+    """Writes the bundle with its new voices into `staging`, and returns the manifest to be written."""
     replaced = {voice.file for voice in manifest.voices if voice.name in voices}
     entries = [entry for entry in manifest.files if entry.path not in replaced]
     for entry in entries:
@@ -87,6 +96,7 @@ def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices
         voices=tuple(voice for voice in manifest.voices if voice.name not in voices),
         voice_ranks={name: rank for name, rank in manifest.voice_ranks.items() if name not in voices},
     )
+    manifest = with_loudness(manifest, {})
     for name, rows in voices.items():
         manifest, entry = write_voice(staging, manifest, name, rows)
         entries.append(entry)
@@ -96,7 +106,7 @@ def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices
         kept = {path: found for path, found in digests.items() if path not in replaced}
         extensions[BLOCKS] = {**extensions[BLOCKS], "digests": kept}
     entries.sort(key=lambda entry: entry.path)
-    return write_manifest(staging, manifest._replace(files=tuple(entries), extensions=extensions))
+    return manifest._replace(files=tuple(entries), extensions=extensions)
 
 
 def _check(voices: Voices, manifest: Manifest, overwrite: bool) -> None:

@@ -42,6 +42,7 @@ from runtime_min.format.manifest import (
 )
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.verify import sha256_of, verify_files
+from runtime_min.model.loudness import EXTENSION as LOUDNESS
 from runtime_min.model.self_test import EXTENSION as SELF_TEST
 from runtime_min.output.staging import staged, write_errors
 
@@ -78,6 +79,8 @@ _WARNING = (
 )
 
 Parity = Mapping[str, str | int | float | bool]
+MeasureLoudness = Callable[[Path], Mapping[str, int]]
+"""Returns the loudness of voices of a finished bundle, in hundredths of LUFS, by name."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,10 @@ def not_validated(why: str) -> dict[str, str | int | float | bool]:
 
 
 def write_bundle(
-    destination: Path, contents: BundleContents, measure: Callable[[Path], Parity] | None = None
+    destination: Path,
+    contents: BundleContents,
+    measure: Callable[[Path], Parity] | None = None,
+    measure_loudness: MeasureLoudness | None = None,
 ) -> Path:
     """Writes a bundle and returns its directory.
 
@@ -127,6 +133,7 @@ def write_bundle(
         contents: the contents.
         measure: called with the finished directory before it is published; returns the manifest's parity
             figures.
+        measure_loudness: called before that; returns the loudness of voices.
 
     Raises:
         NotABundleError: something other than a whole bundle or an empty directory is at `destination`.
@@ -139,11 +146,23 @@ def write_bundle(
         with write_errors(destination, needed):
             manifest = _write_files(staging, contents)
             write_manifest(staging, manifest)
+        if measure_loudness is not None:
+            manifest = with_loudness(manifest, measure_loudness(staging))
+            with write_errors(destination, needed):
+                write_manifest(staging, manifest)
         if measure is not None:
             measured = manifest._replace(parity=dict(measure(staging)))
             with write_errors(destination, needed):
                 write_manifest(staging, measured)
     return destination
+
+
+def with_loudness(manifest: Manifest, measured: Mapping[str, int]) -> Manifest:
+    """Returns the manifest with the loudness of its voices, where it is known, and of no others."""
+    known = {**manifest.extensions.get(LOUDNESS, {}), **measured}
+    kept = {voice.name: known[voice.name] for voice in manifest.voices if voice.name in known}
+    extensions = {name: value for name, value in manifest.extensions.items() if name != LOUDNESS}
+    return manifest._replace(extensions=extensions | ({LOUDNESS: kept} if kept else {}))
 
 
 def encode_manifest(manifest: Manifest) -> bytes:

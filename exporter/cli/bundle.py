@@ -90,6 +90,12 @@ def bundle(
             help="Publish without the comparison with kokoro, which takes minutes; the manifest records it.",
         ),
     ] = False,
+    loudness: Annotated[
+        bool,
+        typer.Option(
+            help="Measure how loud the voices are, half a second for each: apps can then ask for a loudness."
+        ),
+    ] = True,
     dump_ir: Annotated[
         Path | None, typer.Option(help="Directory for every stage's intermediate representation.")
     ] = None,
@@ -99,7 +105,7 @@ def bundle(
     from exporter.export.plan import TEXT_BUCKETS, ExportOptions
     from exporter.export.run import export_bundle
     from exporter.parity.make_self_test import make_self_test
-    from exporter.parity.publish import measure_bundle
+    from exporter.parity.publish import measure_bundle, measure_voices
 
     options = ExportOptions(
         output=output,
@@ -124,5 +130,11 @@ def bundle(
     with reported_errors("interrupted: no bundle was written; compiled libraries are kept"):
         measure, self_test = (None, None) if no_validate else (measure_bundle, make_self_test)
         with ConsoleProgress() as progress:
-            written = export_bundle(options, progress, measure=measure, self_test=self_test)
+            written = export_bundle(
+                options,
+                progress,
+                measure=measure,
+                self_test=self_test,
+                loudness=measure_voices if loudness else None,
+            )
         print_line(written)

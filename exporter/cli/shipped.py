@@ -97,8 +97,9 @@ def add_voices(
     """Add voice packs to a bundle, which gets a new manifest; a failure leaves it unchanged."""
     with reported_errors("interrupted: the bundle is unchanged"):
         from exporter.bundle.add_voices import add_voices
+        from exporter.bundle.loudness import measure_loudness
 
-        added, sha256 = add_voices(path, packs, overwrite=overwrite)
+        added, sha256 = add_voices(path, packs, overwrite=overwrite, measure_loudness=measure_loudness)
         print_line(f"{path}: added {', '.join(added)}; its manifest's SHA-256 is now")
         print_line(sha256)
         if signature_of(path).exists():

@@ -14,7 +14,7 @@ from exporter.export.library_cache import hash_files
 from runtime_min.format.manifest import Materials
 
 # Besides those of `runtime_min.format.manifest.Versions`.
-_PACKAGES = ("kokoro", "misaki", "msgpack", "numpy", "torch", "transformers")
+_PACKAGES = ("av", "kokoro", "misaki", "msgpack", "numpy", "torch", "transformers")
 _NATIVE = (".cpp", ".h", ".inc", ".bin")
 _ROOT = Path(__file__).parents[2]
 _LONGEST = 200

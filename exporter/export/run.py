@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -29,6 +29,7 @@ def export_bundle(
     *,
     measure: Callable[[Plan, Progress, Path], Parity] | None = None,
     self_test: Callable[[Plan, Progress], ExtensionFiles | None] | None = None,
+    loudness: Callable[[Plan, Progress, Path], Mapping[str, int]] | None = None,
     build: Build | None = None,
     pool: Pool = worker_processes,
 ) -> Path:
@@ -41,6 +42,8 @@ def export_bundle(
             into the manifest. None records that it was left out by option.
         self_test: makes the files of the bundle's self-test, as
             `exporter.parity.make_self_test.make_self_test` does. None leaves it out.
+        loudness: measures the voices of the finished bundle, as `parity.publish.measure_voices` does. None
+            leaves it out.
         build: compiles one library; by default `exporter.compiler.compile_stage.compile_stage`.
         pool: makes the workers that compile.
 
@@ -65,12 +68,14 @@ def export_bundle(
             contents = contents.extended(native_files(plan.target))
         if self_test is not None and (test := self_test(plan, progress)) is not None:
             contents = contents.extended(test)
+        heard = None if loudness is None else partial(loudness, plan, progress)
         if measure is None:
             progress.step("write the bundle, and do not validate it")
             manifest = contents.manifest._replace(parity=not_validated("--no-validate"))
-            return write_bundle(options.output, replace(contents, manifest=manifest))
+            contents = replace(contents, manifest=manifest)
+            return write_bundle(options.output, contents, measure_loudness=heard)
         progress.step("write the bundle, and compare it with kokoro before it is published")
-        return write_bundle(options.output, contents, partial(measure, plan, progress))
+        return write_bundle(options.output, contents, partial(measure, plan, progress), heard)
 
 
 @contextmanager

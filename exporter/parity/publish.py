@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from exporter.bundle.loudness import PHONEMES, loudness, measure_loudness
 from exporter.bundle.write import not_validated
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
@@ -58,6 +59,36 @@ def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
         why = _OTHER_MACHINE if compared is None else "its buckets hold none of the built-in utterances"
     progress.warning(f"The bundle is not validated: {why}.")
     return not_validated(why) | rounded
+
+
+def measure_voices(plan: Plan, progress: Progress, bundle: Path) -> Mapping[str, int]:
+    """Returns the loudness of the voices in hundredths of LUFS, by name.
+
+    Where the bundle cannot run here, kokoro speaks with the same weights.
+
+    Args:
+        plan: the plan of the finished export.
+        progress: takes a step.
+        bundle: the finished bundle, where it waits to be published.
+
+    Raises:
+        ReferenceProcessError: the measurement itself failed.
+    """
+    vocabulary = plan.checkpoint.vocabulary
+    if not plan.is_whole or not plan.voices or not vocabulary.keys() >= set(PHONEMES):
+        return {}
+    progress.step(f"measure the loudness of {len(plan.voices)} voices")
+    if _cannot_be_validated(plan) is None:
+        found = measure_loudness(bundle, sorted(plan.voices))
+        if found is not None:
+            return found
+    files = plan.checkpoint.path, plan.checkpoint.config_path
+    with Kokoro(files, store=plan.options.answers, stored=plan.stored) as kokoro:
+        heard = {}
+        for name, pack in plan.voices.items():
+            request = make_request(Utterance(PHONEMES, name), vocabulary, pack)
+            heard[name] = loudness(kokoro.reference.speak(request).audio[0])
+    return {name: value for name, value in heard.items() if value is not None}
 
 
 def _rounding(plan: Plan, progress: Progress) -> Numbers:

@@ -225,6 +225,16 @@ class TestExport:
         assert manifest.parity == {"level": "x86-64-v4", "files": len(manifest.files)}
         assert "measured" in progress.all("step")
 
+    def test_the_voices_are_measured_whether_or_not_the_bundle_is_compared(self, options):
+        def loudness(plan, progress, bundle):
+            assert read_manifest(bundle).voices
+            return dict.fromkeys(plan.voices, -2_000)
+
+        for measure in (None, lambda *given: {"validated": True}):
+            given = {"measure": measure, "loudness": loudness, "build": build, "pool": threads}
+            manifest = read_manifest(export_bundle(options, Recorder(), **given))
+            assert manifest.extensions["loudness"] == {voice.name: -2_000 for voice in manifest.voices}
+
     def test_a_library_that_needs_a_newer_libc_raises_what_the_bundle_needs(self, options):
         def newer(job, path, dump):
             library = build(job, path)

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exporter.bundle.loudness import PHONEMES
 from exporter.bundle.write import not_validated
 from exporter.compiler.targets import TARGETS
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.parity import publish as measure
 from exporter.parity.figures import Comparison
-from exporter.parity.publish import measure_bundle, numbers_of
+from exporter.parity.publish import measure_bundle, measure_voices, numbers_of
 from exporter.parity.rounding import Rounding
 from exporter.reference.files import StoredWeights
 from exporter.reference.utterances import Utterance
@@ -176,6 +177,25 @@ class TestPublishing:
         progress: Any = Progress()
         assert measure_bundle(plan, progress, Path("staged"))["validated"] is False
         assert "cannot run it" in progress.warnings[0]
+
+    @pytest.mark.parametrize("here", [True, False])
+    def test_voices_are_measured_with_the_bundle_or_with_kokoro_where_it_does_not_run(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any, here: bool
+    ) -> None:
+        plan.voices = {"af_heart": np.zeros((510, 256)), "am_adam": np.ones((510, 256))}
+        plan.checkpoint.vocabulary = dict.fromkeys(PHONEMES, 1)
+        found = {"af_heart": -2_000} if here else None
+        monkeypatch.setattr(measure, "measure_loudness", lambda *asked: found)
+        monkeypatch.setattr(measure, "loudness", lambda samples: -1_000 if samples.any() else None)
+        speak = SimpleNamespace(speak=lambda request: SimpleNamespace(audio=request.row))
+        kokoro = SimpleNamespace(reference=speak)
+        monkeypatch.setattr(measure, "Kokoro", lambda *files, **options: nullcontext(kokoro))
+        progress: Any = Progress()
+        # Nothing is known of a voice that is silent.
+        expected = {"af_heart": -2_000} if here else {"am_adam": -1_000}
+        assert measure_voices(plan, progress, Path("staged")) == expected
+        plan.checkpoint.vocabulary = {"a": 1}
+        assert measure_voices(plan, progress, Path("staged")) == {}
 
     def test_a_process_that_fails_is_an_error_with_its_last_words(self, plan: Any, tmp_path: Path) -> None:
         progress: Any = Progress()
