@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 api_key,
                 options.cors_origin,
                 options.wyoming_allow,
+                options.loudness,
             ),
             Settings(options.host, options.port, options.workers, options.grace, options.wyoming_port),
         )
@@ -94,6 +95,9 @@ def _parser() -> argparse.ArgumentParser:
         "--grace", type=int, default=30, metavar="SECONDS",
         help="time for running answers after SIGTERM (default: %(default)s)",
     )  # fmt: skip
+    parser.add_argument(
+        "--loudness", type=float, metavar="LUFS", help="of every voice, such as -18 (default: its own)"
+    )
     parser.add_argument(
         "--api-key", help="key that requests must carry; better in the variable KOKORO_API_KEY"
     )

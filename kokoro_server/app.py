@@ -52,6 +52,8 @@ class Options:
     """Web sites whose scripts may use the server; ``*`` is any."""
     wyoming_peers: Sequence[wyoming.Network] = ()
     """Networks that may connect to the port for Wyoming; none of them stands for all."""
+    loudness: float | None = None
+    """LUFS of requests that name none; None leaves each voice at its own level."""
 
 
 class Service:
@@ -108,7 +110,7 @@ class Service:
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
                 body = await _body(request)
-            return read_request(body, self._bundle.voices)
+            return read_request(body, self._bundle.voices, self._options.loudness)
         except TimeoutError as error:
             raise RequestError(408, f"The body took longer than {REQUEST_SECONDS:g} s.") from error
         except RequestError as error:
@@ -160,7 +162,8 @@ def create_app(
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
         async with logs.counting_repetitions():
-            port = wyoming.Port(bundle, turns, options.send_seconds, options.wyoming_peers)
+            shared = (bundle, turns, options.send_seconds)
+            port = wyoming.Port(*shared, options.wyoming_peers, options.loudness)
             async with wyoming.serving(port, wyoming_socket):
                 yield
             # Answers that are broken off end meanwhile.

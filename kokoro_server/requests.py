@@ -40,14 +40,19 @@ class SpeechRequest:
     """For captions only."""
     ssml: bool = False
     skip_emoji: bool = False
+    end_pause: float = 0.3
+    """Seconds of silence at the end."""
+    loudness: float | None = None
+    """LUFS of every voice; None for the voice's own."""
 
 
-def read_request(content: bytes, voices: Collection[str]) -> SpeechRequest:
+def read_request(content: bytes, voices: Collection[str], loudness: float | None = None) -> SpeechRequest:
     """Returns the request in a body.
 
     Args:
         content: JSON.
         voices: the bundle's voices.
+        loudness: LUFS of requests that name none.
 
     Raises:
         RequestError: it is not a JSON object, or a field has a wrong type or value.
@@ -77,6 +82,8 @@ def read_request(content: bytes, voices: Collection[str]) -> SpeechRequest:
         _field(fields, "return_timestamps", bool, True),
         _field(fields, "ssml", bool, False),
         _field(fields, "skip_emoji", bool, False),
+        _field(fields, "end_pause", (int, float), 0.3),
+        _field(fields, "loudness", (int, float), loudness),
     )
 
 

@@ -40,6 +40,8 @@ def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
         ssml=request.ssml,
         skip_emoji=request.skip_emoji,
         language=language,
+        end_pause=request.end_pause,
+        loudness=request.loudness,
     ):
         samples = audio.samples if request.volume == 1 else request.volume * audio.samples
         seconds = len(samples) / SAMPLE_RATE

@@ -9,6 +9,7 @@ import socket
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any
 
@@ -45,7 +46,14 @@ _log = logging.getLogger("uvicorn.error")
 class Port:
     """A port and its connections."""
 
-    def __init__(self, bundle: Bundle, turns: Turns, send_seconds: float, peers: Sequence[Network]) -> None:
+    def __init__(
+        self,
+        bundle: Bundle,
+        turns: Turns,
+        send_seconds: float,
+        peers: Sequence[Network],
+        loudness: float | None = None,
+    ) -> None:
         """Takes what the connections share.
 
         Args:
@@ -53,11 +61,13 @@ class Port:
             turns: queue for the pieces of all requests.
             send_seconds: time in which a client must take an event.
             peers: networks whose clients may connect; none stands for all.
+            loudness: LUFS of every voice; None leaves each at its own level.
         """
         self._bundle = bundle
         self._turns = turns
         self._send_seconds = send_seconds
         self._peers = peers
+        self._loudness = loudness
         self._served: dict[Connection, asyncio.Task[None]] = {}
         self._refused: dict[Connection, asyncio.Task[None]] = {}
 
@@ -70,7 +80,8 @@ class Port:
         try:
             while True:
                 accepted, (peer, *_) = await _accepted(listener)
-                self._admit(Connection(accepted, peer, self._bundle, self._turns, self._send_seconds))
+                shared = (self._bundle, self._turns, self._send_seconds, self._loudness)
+                self._admit(Connection(accepted, peer, *shared))
                 # What was just ended is closed before the next one is accepted.
                 await asyncio.sleep(0)
         finally:
@@ -118,7 +129,13 @@ class Connection:
     """One connection."""
 
     def __init__(
-        self, accepted: socket.socket, peer: str, bundle: Bundle, turns: Turns, send_seconds: float
+        self,
+        accepted: socket.socket,
+        peer: str,
+        bundle: Bundle,
+        turns: Turns,
+        send_seconds: float,
+        loudness: float | None,
     ) -> None:
         """Takes the connection, the address of its client, and what all connections share."""
         self._socket = accepted
@@ -126,6 +143,7 @@ class Connection:
         self._bundle = bundle
         self._turns = turns
         self._send_seconds = send_seconds
+        self._loudness = loudness
         self.waits_since = math.inf
         """When it began to wait for an event, in seconds of the monotonic clock; infinite if it does not."""
 
@@ -198,7 +216,8 @@ class Connection:
         if Describe.is_type(event.type):
             await self._write(described(self._bundle).event())
         elif Synthesize.is_type(event.type):
-            await self._speak(read_request(event.data, self._bundle.voices))
+            request = read_request(event.data, self._bundle.voices)
+            await self._speak(replace(request, loudness=self._loudness))
 
     async def _speak(self, request: SpeechRequest) -> None:
         sound = {"rate": SAMPLE_RATE, "width": 2, "channels": 1}

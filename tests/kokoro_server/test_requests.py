@@ -14,7 +14,7 @@ from kokoro_server.errors import RequestError
 from kokoro_server.requests import MODELS, SpeechRequest, read_request
 
 FIELDS = """input voice model response_format speed stream_format lang_code volume_multiplier stream
-    return_timestamps ssml instructions""".split()
+    return_timestamps ssml instructions loudness end_pause""".split()
 SIMPLE = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 VALUES = st.recursive(
     SIMPLE | st.sampled_from([*MODELS, *FORMATS]),
@@ -27,7 +27,8 @@ def check(request: SpeechRequest) -> None:
     for name in ("text", "voice", "format"):
         assert isinstance(getattr(request, name), str)
     assert request.format in FORMATS and 0 <= request.volume <= 10
-    assert isinstance(request.speed, (int, float)) and not isinstance(request.speed, bool)
+    for number in (request.speed, request.end_pause, request.loudness or 0):
+        assert isinstance(number, (int, float)) and not isinstance(number, bool)
     assert request.language is None or isinstance(request.language, str)
 
 
@@ -38,6 +39,12 @@ def test_fields_of_any_type_make_a_request_or_an_error_that_can_be_shown(fields:
     except RequestError as error:
         assert error.status in (400, 404)
         json.dumps(error.content, allow_nan=False).encode()
+
+
+def test_a_request_has_its_own_loudness_or_that_of_the_server() -> None:
+    for fields, server, expected in (({}, None, None), ({}, -18, -18), ({"loudness": -20.5}, -18, -20.5)):
+        content = json.dumps({"input": "Hi.", **fields}).encode()
+        assert read_request(content, ["af_heart"], server).loudness == expected
 
 
 @given(st.binary())
