@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from runtime_min import Bundle
+from exporter.bundle.loudness import PHONEMES, loudness
+from runtime_min import Bundle, Segment
 from runtime_min.text import espeak
 from tests.e2e.conftest import ROOT, environment
 
@@ -36,7 +37,7 @@ def frames(path: Path) -> int:
 
 def test_there_is_a_test_for_every_example() -> None:
     names = {path.name for path in EXAMPLES.glob("*.py")}
-    assert names == {"hello.py", "play.py", "audiobook.py", "batch_ray.py"}
+    assert names == {"hello.py", "play.py", "dialogue.py", "audiobook.py", "batch_ray.py"}
     assert len((EXAMPLES / "hello.py").read_text(encoding="utf-8").splitlines()) <= 12
 
 
@@ -54,6 +55,23 @@ def test_a_player_gets_the_stream(directory: Path, bundle: Bundle, tmp_path: Pat
     assert re.fullmatch(r"first audio after \d+\.\d+ s\n", done.stderr)
     expected = bundle.stream(HOLA, "ef_dora", g2p=espeak("es"), sentence_pause=0.2)
     assert (tmp_path / "played").read_bytes() == b"".join(piece.samples.tobytes() for piece in expected)
+
+
+def test_the_speakers_of_a_dialogue_are_equally_loud(directory: Path, bundle: Bundle, tmp_path: Path) -> None:
+    (tmp_path / "said.txt").write_text("A: Is it far?\n\nB: Not at all.\nA: Good.\n", encoding="utf-8")
+    voices = ("af_heart", "am_adam")
+    done = run("dialogue.py", directory, "said.txt", "out.wav", *voices, place=tmp_path)
+    assert done.returncode == 0, done.stderr
+    said = [Segment("Is it far?", voices[0]), Segment("Not at all.", voices[1]), Segment("Good.", voices[0])]
+    expected = bundle.synthesize(said, text=True, trim=True, loudness=-18)
+    with wave.open(str(tmp_path / "out.wav")) as file:
+        assert file.readframes(file.getnframes()) == expected.pcm16()
+    measured = {
+        voice: loudness(bundle.synthesize(PHONEMES, voice, loudness=-30.0).samples) for voice in voices
+    }
+    assert all(found is not None and abs(found + 3_000) <= 5 for found in measured.values()), measured
+    done = run("dialogue.py", directory, "said.txt", "out.wav", "af_heart", place=tmp_path)
+    assert done.returncode == 1 and "2 speakers (A, B) need as many voices" in done.stderr
 
 
 BOOK = "Prólogo.\n\nCapítulo uno\n\nHola. ¿Qué tal?\n\nCapítulo dos\n\nAdiós."
