@@ -6,8 +6,8 @@ import asyncio
 import base64
 import logging
 import time
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
 from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
@@ -23,15 +23,18 @@ from .speech import FRAMES_PER_SECOND, SpokenPiece
 
 SENT_AT_ONCE = 64 << 10
 """Bytes that a client must take within the time limit: less than a slow telephone line carries."""
-Pieces = AsyncIterator[SpokenPiece]
+Pieces = AsyncGenerator[SpokenPiece, None]
 _log = logging.getLogger("uvicorn.error")
 
 
 class SpeechAnswer:
     """An answer of unknown length. Its status follows from whether the first bytes could be made."""
 
-    def __init__(self, chunks: AsyncIterator[bytes], media_type: str, send_seconds: float) -> None:
-        """Takes the bytes to send, and how long a client may take for `SENT_AT_ONCE` of them."""
+    def __init__(
+        self, pieces: Pieces, chunks: AsyncIterator[bytes], media_type: str, send_seconds: float
+    ) -> None:
+        """Takes the pieces, the bytes to send of them, and how long a client may take for `SENT_AT_ONCE`."""
+        self._pieces = pieces
         self._chunks = chunks
         self._media_type = media_type
         self._send_seconds = send_seconds
@@ -43,7 +46,7 @@ class SpeechAnswer:
         Raises:
             RequestError: nothing was sent, because the speech could not be made or must wait.
         """
-        answer = asyncio.ensure_future(self._send_all(send))
+        answer = asyncio.ensure_future(self._send_and_close(send))
         gone = asyncio.ensure_future(_disconnected(receive))
         try:
             await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -62,6 +65,10 @@ class SpeechAnswer:
             # The end of the server may cancel an answer twice.
             with suppress(asyncio.CancelledError):
                 await asyncio.gather(answer, gone, return_exceptions=True)
+
+    async def _send_and_close(self, send: Send) -> None:
+        async with aclosing(self._pieces):
+            await self._send_all(send)
 
     async def _send_all(self, send: Send) -> None:
         chunks = _filled(self._chunks)

@@ -70,15 +70,15 @@ class Service:
         asked = await self._read(request)
         pieces = self._turns.take(speak(self._bundle, asked))
         if asked.sse:
-            return self._answer(answers.as_events(pieces), "text/event-stream")
-        return self._answer(answers.as_audio(pieces), FORMATS[asked.format].media_type)
+            return self._answer(pieces, answers.as_events(pieces), "text/event-stream")
+        return self._answer(pieces, answers.as_audio(pieces), FORMATS[asked.format].media_type)
 
     async def captioned_speech(self, request: Request) -> answers.SpeechAnswer:
         """Answers with speech and the times of its words, in lines of JSON or in one."""
         asked = await self._read(request)
         pieces = self._turns.take(speak(self._bundle, asked))
         chunks = answers.as_captions if asked.stream else answers.as_one_caption
-        return self._answer(chunks(pieces, asked), "application/json")
+        return self._answer(pieces, chunks(pieces, asked), "application/json")
 
     async def voices(self, request: Request) -> Response:
         """Lists the voices; as names alone for older clients."""
@@ -117,8 +117,10 @@ class Service:
             metrics.REQUESTS.labels(str(error.status)).inc()
             raise
 
-    def _answer(self, chunks: AsyncIterator[bytes], media_type: str) -> answers.SpeechAnswer:
-        return answers.SpeechAnswer(chunks, media_type, self._options.send_seconds)
+    def _answer(
+        self, pieces: answers.Pieces, chunks: AsyncIterator[bytes], media_type: str
+    ) -> answers.SpeechAnswer:
+        return answers.SpeechAnswer(pieces, chunks, media_type, self._options.send_seconds)
 
 
 class KeyCheck:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -58,14 +58,16 @@ class Turns:
         """Pieces that wait or are being computed."""
         self._waiting: list[_Asked] = []
         """Those that wait, in the order in which they were asked for."""
-        self._computing = 0
+        self._computing: list[_Asked] = []
         self._turn = 0
         self._closed = False
         self._seconds = 1.0
         """Time of a piece, as a moving average."""
 
-    async def take(self, pieces: Iterator[Piece]) -> AsyncIterator[Piece]:
+    async def take(self, pieces: Iterator[Piece]) -> AsyncGenerator[Piece, None]:
         """Yields the pieces of a request, each computed in its turn on a thread of the pool.
+
+        A generator of pieces is closed at the end, also if this one is closed before. An encoder has threads.
 
         Raises:
             RequestError: the queue is full when the first piece is asked for; with the seconds in which there
@@ -73,9 +75,13 @@ class Turns:
         """
         self._check_room()
         given = 0.0
-        while (piece := await self._next(pieces, given)) is not None:
-            yield piece
-            given += piece.seconds
+        try:
+            while (piece := await self._next(pieces, given)) is not None:
+                yield piece
+                given += piece.seconds
+        finally:
+            if all(each.pieces is not pieces for each in self._computing):
+                _close(pieces)
 
     def _check_room(self) -> None:
         if self._asking >= self._longest_queue:
@@ -105,24 +111,25 @@ class Turns:
 
     def _compute(self) -> None:
         """Begins to compute pieces that wait, as many as are allowed at a time."""
-        while self._waiting and self._computing < self._slots and not self._closed:
+        while self._waiting and len(self._computing) < self._slots and not self._closed:
             self._turn += 1
             by_time = self._turn % TURNS_BY_TIME == 0
             asked = self._waiting[0] if by_time else min(self._waiting, key=lambda each: each.given)
             self._waiting.remove(asked)
-            self._computing += 1
+            self._computing.append(asked)
             loop = asyncio.get_running_loop()
             computed = loop.run_in_executor(self._executor, self._timed, asked.pieces)
             computed.add_done_callback(partial(self._computed, asked))
 
     def _computed(self, asked: _Asked, computed: asyncio.Future[Any]) -> None:
-        self._computing -= 1
+        self._computing.remove(asked)
         failure = computed.exception()
-        if not asked.answer.done():
-            if failure is None:
-                asked.answer.set_result(computed.result())
-            else:
-                asked.answer.set_exception(failure)
+        if asked.answer.done():
+            _close(asked.pieces)
+        elif failure is None:
+            asked.answer.set_result(computed.result())
+        else:
+            asked.answer.set_exception(failure)
         self._compute()
 
     def _timed(self, pieces: Iterator[Piece]) -> Piece | None:
@@ -136,3 +143,8 @@ class Turns:
         """Waits for the pieces that are being computed; those that wait are dropped."""
         self._closed = True
         self._executor.shutdown()
+
+
+def _close(pieces: Iterator[Any]) -> None:
+    if isinstance(pieces, Generator):
+        pieces.close()

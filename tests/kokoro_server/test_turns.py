@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import threading
 import time
@@ -172,6 +173,53 @@ def test_everything_is_computed_once_and_in_order(
             mine = [name for name in computed if name.startswith(f"{number}-")]
             assert mine == whole[: len(mine)]
         await asyncio.to_thread(turns.close)
-        assert turns._asking == turns._computing == 0 and not turns._waiting
+        assert turns._asking == 0 and not turns._computing and not turns._waiting
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("moment", ["before", "waiting", "computing", "taken", "ended"])
+def test_pieces_are_closed_whenever_their_request_ends(moment: str) -> None:
+    closed: list[str] = []
+    release = threading.Event()
+
+    def pieces() -> Iterator[Named]:
+        try:
+            yield Named("first")
+            release.wait()
+            yield Named("second")
+        finally:
+            closed.append(moment)
+
+    async def main() -> None:
+        turns = Turns(1, 10)
+        busy = threading.Event()
+        blocking = asyncio.create_task(taken(turns, iter(lambda: busy.wait() and DONE, DONE)))
+        await asyncio.sleep(0.01)
+        stream = turns.take(pieces())
+        if moment != "waiting":
+            busy.set()
+        if moment != "before":
+            following = asyncio.ensure_future(anext(stream))
+            if moment != "waiting":
+                await following
+                following = asyncio.ensure_future(anext(stream, None))
+            await asyncio.sleep(0.01)
+            if moment in ("taken", "ended"):
+                release.set()
+                await following
+            if moment == "ended":
+                assert await anext(stream, None) is None
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+        await stream.aclose()
+        release.set()
+        busy.set()
+        await blocking
+        await asyncio.to_thread(turns.close)
+        await asyncio.sleep(0.01)
+
+    gc.disable()
+    asyncio.run(main())
+    gc.enable()
+    assert closed == ([] if moment in ("before", "waiting") else [moment])

@@ -1,10 +1,14 @@
 """A server of a fake bundle: tones for letters, after a chosen time for each piece.
 
-``python -m tests.support.fake_speech SECONDS OPTIONS...`` serves it as the command does.
+``python -m tests.support.fake_speech SECONDS OPTIONS...`` serves it as the command does. On SIGUSR1 it collects
+garbage and prints the number of its tasks.
 """
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import signal
 import sys
 import threading
 import time
@@ -100,6 +104,12 @@ def load(seconds: str, threads: int | None) -> FakeBundle:
     return FakeBundle(float(seconds))
 
 
+def print_tasks(*_: object) -> None:
+    gc.collect()
+    print(f"{len(asyncio.all_tasks())} tasks", file=sys.stderr, flush=True)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGUSR1, print_tasks)
     kokoro_server.__main__.Bundle.load = load  # type: ignore[attr-defined]
     sys.exit(kokoro_server.__main__.main())
