@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -113,6 +113,8 @@ class Service:
             return read_request(body, self._bundle.voices, self._options.loudness)
         except TimeoutError as error:
             raise RequestError(408, f"The body took longer than {REQUEST_SECONDS:g} s.") from error
+        except ClientDisconnect as error:
+            raise RequestError(400, "The client left before the end of its request.") from error
         except RequestError as error:
             metrics.REQUESTS.labels(str(error.status)).inc()
             raise

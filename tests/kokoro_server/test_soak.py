@@ -138,6 +138,8 @@ def test_nothing_is_left_of_five_thousand_requests() -> None:
         errors = process.communicate()[1]
     print(dict(done), f"ended in {seconds:.2f} s")
     first, *_, last = rows
-    assert last[:3] == first[:3]
+    assert last[:2] == first[:2]
+    # A pool starts its threads when they are first needed.
+    assert last[2] <= first[2] + 2
     assert last[3] - rows[len(rows) // 2][3] < 4
     assert "running task" not in errors and "Traceback" not in errors

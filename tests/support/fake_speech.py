@@ -1,7 +1,7 @@
 """A server of a fake bundle: tones for letters, after a chosen time for each piece.
 
-``python -m tests.support.fake_speech SECONDS OPTIONS...`` serves it as the command does. On SIGUSR1 it collects
-garbage and prints the number of its tasks.
+``python -m tests.support.fake_speech SECONDS OPTIONS...`` serves it as the command does. On SIGUSR1 it
+collects garbage and prints the number of its tasks.
 """
 
 from __future__ import annotations
