@@ -18,7 +18,7 @@ from uvicorn.supervisors import Multiprocess
 
 from runtime_min import Bundle
 
-from . import metrics
+from . import metrics, wyoming
 from .app import Options, create_app
 from .connections import Connection, Listener, raw_refusal
 from .limits import IDLE_SECONDS, connections
@@ -72,11 +72,13 @@ def configured(load: Callable[[], Bundle], options: Options, settings: Settings)
     address = (settings.host, settings.wyoming_port)
     # A client may read its answer long after its last piece was computed.
     most = connections(100 + 4 * options.longest_queue)
-    wyoming = None
+    listener = None
     if settings.wyoming_port is not None:
-        wyoming = Listener(socket.create_server(address), most.descriptors, b"")
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        port = socket.create_server(address, family=family)
+        listener = Listener(port, most.descriptors, wyoming.raw_refusal())
     return uvicorn.Config(
-        partial(_application, load, options, wyoming),
+        partial(_application, load, options, listener),
         factory=True,
         host=settings.host,
         port=settings.port,

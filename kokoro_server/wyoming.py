@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
 import socket
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import replace
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Any
@@ -39,6 +40,7 @@ SERVED_CONNECTIONS = WYOMING_CONNECTIONS - REFUSED_CONNECTIONS
 LAST_SECONDS = 2.0
 LAST_BYTES = 1 << 20
 """What a peer may still send after the last error, and in which time, before its connection is reset."""
+_FULL = f"The server has as many clients as it can hold: try again in {RETRY_SECONDS} s."
 _KOKORO = Attribution("hexgrad", "https://huggingface.co/hexgrad/Kokoro-82M")
 _log = logging.getLogger("uvicorn.error")
 
@@ -111,8 +113,7 @@ class Port:
         if self._peers and not any(ip_address(peer) in network for network in self._peers):
             return RequestError(403, f"The address {peer} may not connect: see the option --wyoming-allow.")
         if len(self._served) >= SERVED_CONNECTIONS and not self._makes_room():
-            message = f"The server has as many clients as it can hold: try again in {RETRY_SECONDS} s."
-            return RequestError(503, message)
+            return RequestError(503, _FULL)
         return None
 
     def _makes_room(self) -> bool:
@@ -175,7 +176,8 @@ class Connection:
             await self._end(error)
         else:
             self._writer.close()
-            await asyncio.wait_for(self._writer.wait_closed(), self._send_seconds)
+            async with asyncio.timeout(self._send_seconds):
+                await self._writer.wait_closed()
 
     async def _end(self, error: Exception) -> None:
         """Sends an error, and takes what the client still sends, for a while.
@@ -222,13 +224,14 @@ class Connection:
     async def _speak(self, request: SpeechRequest) -> None:
         sound = {"rate": SAMPLE_RATE, "width": 2, "channels": 1}
         started = False
-        async for piece in self._turns.take(speak(self._bundle, request)):
-            if not started:
-                await self._write(AudioStart(**sound).event())
-                started = True
-            for start in range(0, len(piece.data), CHUNK_BYTES):
-                data = piece.data[start : start + CHUNK_BYTES]
-                await self._write(AudioChunk(**sound, audio=data).event())
+        async with aclosing(self._turns.take(speak(self._bundle, request))) as pieces:
+            async for piece in pieces:
+                if not started:
+                    await self._write(AudioStart(**sound).event())
+                    started = True
+                for start in range(0, len(piece.data), CHUNK_BYTES):
+                    data = piece.data[start : start + CHUNK_BYTES]
+                    await self._write(AudioChunk(**sound, audio=data).event())
         await self._write(AudioStop().event())
 
     async def _refuse(self, error: Exception) -> None:
@@ -238,7 +241,15 @@ class Connection:
         await self._write(Error(text, type(error).__name__).event())
 
     async def _write(self, event: Event) -> None:
-        await asyncio.wait_for(async_write_event(event, self._writer), self._send_seconds)
+        # `asyncio.wait_for` may lose a cancellation, and would send the rest to nobody.
+        async with asyncio.timeout(self._send_seconds):
+            await async_write_event(event, self._writer)
+
+
+def raw_refusal() -> bytes:
+    """Returns what a client is sent for whom no descriptor is left."""
+    refusal = {"type": "error", "data": {"text": _FULL, "code": RequestError.__name__}}
+    return json.dumps(refusal).encode() + b"\n"
 
 
 async def _accepted(listener: socket.socket) -> tuple[socket.socket, tuple[str, ...]]:

@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wyoming.error import Error
 from wyoming.event import Event, async_read_event, async_write_event
 
 from kokoro_server.events import EventError, FramingError, read_event
+from kokoro_server.wyoming import raw_refusal
 from tests.support.fuzzing import damaged_bytes
 from tests.support.wyoming_peer import message
 
@@ -197,3 +199,14 @@ def test_a_size_beyond_the_limit_is_refused_before_it_is_read(
         with suppress(EventError):
             runner.run(read_event(reader, MOST))
         assert reader.taken == len(line) + one + other
+
+
+def test_a_client_without_a_descriptor_reads_an_error(runner: asyncio.Runner) -> None:
+    async def read() -> Event | None:
+        reader = asyncio.StreamReader()
+        reader.feed_data(raw_refusal())
+        reader.feed_eof()
+        return await async_read_event(reader)
+
+    event = runner.run(read())
+    assert event is not None and "try again in 5 s" in Error.from_event(event).text
