@@ -13,8 +13,7 @@ namespace {
 class Ahead {
 public:
     Ahead(Speech &speech, bool steady, const std::function<void()> &stop) : speech_(speech), stop_(stop) {
-        if (!steady) return begin();
-        next_ = std::async(std::launch::async, [this] { return steady_start(speech_); });
+        begin(steady);
     }
 
     // However a stream ends, an exception of the callback included, the thread has ended before the speech is gone.
@@ -29,8 +28,8 @@ public:
         next_.wait();
     }
 
-    void begin() {
-        next_ = std::async(std::launch::async, [this] { return speech_.next(); });
+    void begin(bool steady = false) {
+        next_ = std::async(std::launch::async, [=] { return steady ? steady_start(speech_) : speech_.next(); });
     }
     std::optional<Audio> get() {
         process_.check();
