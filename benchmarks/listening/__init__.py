@@ -1,0 +1,1 @@
+"""Judges speech by what a recogniser understands of it."""
