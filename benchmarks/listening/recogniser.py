@@ -19,6 +19,8 @@ from runtime_min.format.signatures import SAMPLE_RATE
 
 SENTENCES = Path(__file__).with_name("sentences.txt")
 """Sentences whose words pocketsphinx knows."""
+FORMS = Path(__file__).with_name("written_forms.txt")
+"""Sentences with written forms, and the words with which each is spoken as it is meant."""
 _RATE = 16_000
 _LARGEST = 32_767
 
@@ -79,3 +81,9 @@ def read_sentences() -> list[str]:
     """Returns the sentences of `SENTENCES`."""
     lines = SENTENCES.read_text("utf-8").splitlines()
     return [line for line in lines if not line.startswith("#")]
+
+
+def read_forms() -> list[tuple[str, list[str]]]:
+    """Returns the sentences of `FORMS`, each with the words that must be heard of it, in their order."""
+    lines = (line.split(" | ") for line in FORMS.read_text("utf-8").splitlines() if not line.startswith("#"))
+    return [(text, words.split()) for text, words in lines]

@@ -1,0 +1,151 @@
+"""Counts the words that a recogniser gets wrong, for PyTorch, ONNX Runtime and bundles with the same weights.
+
+python -m benchmarks.listening bundles/demo --output docs/listening.md
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.progress import track
+
+from benchmarks.listening.recogniser import Recogniser, normalised, read_forms, read_sentences, words_wrong
+from exporter.model.checkpoint import is_onnx
+from exporter.reference.files import reference_files
+from exporter.reference.process import Reference
+from exporter.reference.traces import Request
+from exporter.reference.utterances import Utterance, make_request
+from runtime_min import Bundle
+from runtime_min.engine.machine import processor_name
+
+VOICES = ("af_heart", "am_michael", "bf_emma", "bm_george")
+Samples = NDArray[np.float32]
+Speak = Callable[[str, str], Samples]
+"""Takes phonemes and the name of a voice."""
+
+
+def main(
+    paths: Annotated[list[Path], typer.Argument(metavar="BUNDLE...", help="Bundles of one checkpoint.")],
+    sentences: Annotated[int, typer.Option(help="Number of sentences, of 100.", min=1, max=100)] = 100,
+    output: Annotated[Path, typer.Option(help="Page to write.")] = Path("docs/listening.md"),
+) -> None:
+    """Compare how well a recogniser understands each engine."""
+    recogniser, texts = Recogniser(), read_sentences()[:sentences]
+    with ExitStack() as stack:
+        bundles = [stack.enter_context(Bundle.load(path)) for path in paths]
+        first = bundles[0]
+        said = {voice: [_phonemes(first, text, voice) for text in texts] for voice in VOICES}
+        engines = {f"bundle, {each.manifest.precision}": _bundle(each) for each in bundles}
+        engines |= _others(first, stack)
+        rows = []
+        for name, speak in engines.items():
+            wrong = [_wrong(recogniser, speak, voice, texts, said[voice], name) for voice in VOICES]
+            count = sum(len(normalised(text)) for text in texts)
+            shares = [100 * number / count for number in (*wrong, sum(wrong) / len(wrong))]
+            rows.append(f"| {name} | {' | '.join(f'{share:.1f} %' for share in shares)} |")
+        understood = [_understood(recogniser, first, voice) for voice in VOICES]
+        output.write_text(_page(first, texts, rows, understood), encoding="utf-8")
+    typer.echo(f"saved {output}")
+
+
+def _phonemes(bundle: Bundle, text: str, voice: str) -> str:
+    return bundle.synthesize(text, text=True, voice=voice).phonemes
+
+
+def _request(bundle: Bundle, phonemes: str, voice: str) -> Request:
+    return make_request(Utterance(phonemes, voice), bundle.manifest.vocabulary, bundle.voice_tables[voice])
+
+
+def _bundle(bundle: Bundle) -> Speak:
+    return lambda phonemes, voice: bundle.synthesize(phonemes, voice=voice, seed=0).samples
+
+
+def _others(bundle: Bundle, stack: ExitStack) -> dict[str, Speak]:
+    """Returns PyTorch with the checkpoint's own weights, and ONNX Runtime if the checkpoint is its file."""
+    checkpoint, config = reference_files(bundle.manifest)
+    reference = stack.enter_context(Reference(checkpoint, config, bundle.threads))
+
+    def in_torch(phonemes: str, voice: str) -> Samples:
+        audio: Samples = reference.speak(_request(bundle, phonemes, voice)).audio[0]
+        return audio
+
+    others: dict[str, Speak] = {"PyTorch": in_torch}
+    if is_onnx(checkpoint):
+        others["ONNX Runtime, the file in 8 bits"] = _onnxruntime(checkpoint, bundle)
+    return others
+
+
+def _onnxruntime(path: Path, bundle: Bundle) -> Speak:
+    from onnxruntime import InferenceSession
+
+    session = InferenceSession(path, providers=["CPUExecutionProvider"])
+
+    def speak(phonemes: str, voice: str) -> Samples:
+        request = _request(bundle, phonemes, voice)
+        inputs = {"tokens": request.token_ids[None], "style": request.row, "speed": np.ones(1, np.float32)}
+        found: Samples = np.asarray(session.run(None, inputs)[0], np.float32).ravel()
+        return found
+
+    return speak
+
+
+def _wrong(
+    recogniser: Recogniser, speak: Speak, voice: str, texts: Sequence[str], said: Sequence[str], name: str
+) -> int:
+    """Returns the number of words that the recogniser gets wrong of one voice."""
+    pairs = track(list(zip(texts, said, strict=True)), f"{name}, {voice}")
+    return sum(
+        words_wrong(normalised(text), recogniser.words(speak(phonemes, voice))) for text, phonemes in pairs
+    )
+
+
+def _understood(recogniser: Recogniser, bundle: Bundle, voice: str) -> list[bool]:
+    """Returns for each written form whether its words are heard, in their order."""
+    return [
+        _in_order(words, recogniser.words(bundle.synthesize(text, text=True, voice=voice).samples))
+        for text, words in track(read_forms(), f"written forms, {voice}")
+    ]
+
+
+def _in_order(words: Sequence[str], heard: Sequence[str]) -> bool:
+    left: Iterator[str] = iter(heard)
+    return all(word in left for word in words)
+
+
+def _page(bundle: Bundle, texts: Sequence[str], rows: Sequence[str], understood: Sequence[list[bool]]) -> str:
+    forms = read_forms()
+    never = [text for (text, _), *heard in zip(forms, *understood, strict=True) if not any(heard)]
+    counts = ", ".join(f"{voice} {sum(heard)}" for voice, heard in zip(VOICES, understood, strict=True))
+    by_any = len(forms) - len(never)
+    return f"""# Understood by a recogniser
+
+`python -m benchmarks.listening` wrote this page on {time.strftime("%Y-%m-%d")}, {processor_name()}.
+
+pocketsphinx heard {len(texts)} [sentences](../benchmarks/listening/sentences.txt) of each voice. It is an old
+recogniser that misses words of people too, so a figure means something beside the others only. All engines
+spoke the same phonemes with the same weights ({bundle.manifest.model.name}). Words that were wrong, missing
+or too many, as a share of the words:
+
+| engine | {" | ".join(VOICES)} | all |
+| --- |{" ---: |" * (len(VOICES) + 1)}
+{chr(10).join(rows)}
+
+## Written forms
+
+{len(forms)} [sentences](../benchmarks/listening/written_forms.txt) have numbers, dates, money, units and
+abbreviations. The words that are meant were heard in {by_any} of them from at least one voice ({counts}).
+They were heard from none in these:
+
+{chr(10).join(f"- {text}" for text in never)}
+"""
+
+
+if __name__ == "__main__":
+    typer.run(main)
