@@ -2,7 +2,7 @@
 # make test           ruff, mypy and the tests: 20 to 28 minutes on 2 cores, with empty caches
 # make test-machines  the tests on emulated processors, systems and GPUs
 # make prove          all tests, with the full matrix of utterances
-# make fuzz           feed the readers what reaches new code, for a minute each
+# make fuzz           feed the readers and the C library what reaches new code, for a minute each
 # make bench          measure speed and memory beside PyTorch, ONNX Runtime and sherpa-onnx
 # make dist           build the distributions of the runtime and the exporter, and install and try them
 # make clean          remove what the others made
@@ -29,11 +29,12 @@ test: $(INSTALLED)
 test-machines: $(INSTALLED)
 	$(PYTEST) -m "machines and not slow" tests
 
-# Takes hours; what the fidelity tests measure becomes docs/proof.md.
+# Takes hours; what the fidelity tests measure becomes docs/proof.md. KOKORO_EXPORT_FUZZ_SECONDS, 600 by default, is the
+# time of each harness of the C library.
 prove: $(INSTALLED)
 	KOKORO_EXPORT_PROOF=docs/proof.md $(PYTEST) tests
 
-# The corpus is stored in tests/fuzz/corpus; what fails, in build/fuzz.
+# The corpus is stored in tests/fuzz/corpus; what fails, in build/fuzz. The C library needs Debian's registry, for clang.
 FUZZ_SECONDS ?= 60
 fuzz: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[fuzz]'

@@ -66,7 +66,7 @@ void require(bool given, const char *argument) {
     throw Error(KOKORO_ARGUMENT_TYPE_ERROR, std::string("The argument '") + argument + "' must not be NULL.");
 }
 
-// Returns a string of the caller's, or a default in place of NULL. Throws TEXT_ENCODING_ERROR with the name of its field.
+// Returns a string of the caller's, or a default in place of NULL. Throws TEXT_ENCODING_ERROR with its field's name.
 std::string text_of(const char *given, const char *field, const char *otherwise = "") {
     if (!given) return otherwise;
     kokoro::decode_utf8(given, ("field '" + std::string(field) + "'").c_str());

@@ -1,7 +1,7 @@
-"""Fuzzes the readers, guided by coverage: ``python -m tests.fuzz SECONDS [READER...] [--keep]``.
+"""Fuzzes the readers and the C library: ``python -m tests.fuzz SECONDS [NAME...] [--keep]``.
 
-Begins with the stored corpus. With ``--keep`` the corpus becomes the smallest choice of old and new inputs
-that reaches all code that they reach. What a reader fails on stays in build/fuzz.
+Coverage guides it. It begins with the stored corpus. With ``--keep`` the corpus becomes the smallest choice
+of old and new inputs that reaches all code that they reach. What fails on an input stays in build/fuzz.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from tests.fuzz.corpus import CORPUS, load, save
+from tests.fuzz.native import HARNESSES, Fuzzers
 from tests.fuzz.readers import READERS
 from tests.support.paths import ROOT
 
@@ -21,23 +24,29 @@ FAILURES = ROOT / "build" / "fuzz"
 LIMITS = ("-max_len=65536", "-timeout=10", "-rss_limit_mb=2048")
 
 
-def fuzz(reader: str, seconds: int, keep: bool) -> bool:
-    """Returns whether no input failed."""
-    with tempfile.TemporaryDirectory() as place:
-        known, found, chosen = (Path(place, name) for name in ("known", "found", "chosen"))
-        for directory in (known, found, chosen):
-            directory.mkdir()
-        stored = load(reader) if (CORPUS / f"{reader}.tar.xz").exists() else []
-        for number, data in enumerate([*READERS[reader].seeds(), *stored]):
-            (known / str(number)).write_bytes(data)
-        passed = run(reader, f"-max_total_time={seconds}", "-print_final_stats=1", found, known)
-        if keep and passed:
-            run(reader, "-merge=1", chosen, known, found)
-            save(reader, [path.read_bytes() for path in chosen.iterdir()])
-    return passed
+def fuzz(
+    run: Callable[..., object], corpus: str, seeds: Sequence[bytes], seconds: int, place: Path, keep: bool
+) -> object:
+    """Feeds what `run` starts with options of libFuzzer, in files below `place`.
+
+    Returns:
+        what `run` returns.
+    """
+    known, found, chosen = (place / name for name in ("known", "found", "chosen"))
+    for directory in (known, found, chosen):
+        directory.mkdir()
+    stored = load(corpus) if (CORPUS / f"{corpus}.tar.xz").exists() else []
+    for number, data in enumerate([*seeds, *stored]):
+        (known / str(number)).write_bytes(data)
+    result = run(f"-max_total_time={seconds}", "-print_final_stats=1", found, known)
+    if keep:
+        run("-merge=1", chosen, known, found)
+        save(corpus, [path.read_bytes() for path in chosen.iterdir()])
+    return result
 
 
-def run(reader: str, *options: object) -> bool:
+def run_reader(reader: str, *options: object) -> None:
+    """Feeds a reader; raises `AssertionError` if an input failed."""
     command = [
         sys.executable,
         "-m",
@@ -46,19 +55,33 @@ def run(reader: str, *options: object) -> bool:
         *LIMITS,
         f"-artifact_prefix={FAILURES}/{reader}-",
     ]
-    return subprocess.run([*command, *map(str, options)], cwd=ROOT).returncode == 0
+    assert subprocess.run([*command, *map(str, options)], cwd=ROOT).returncode == 0, reader
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("seconds", type=int, help="for each reader")
-    parser.add_argument(
-        "readers", nargs="*", choices=[*READERS, []], metavar="READER", help=", ".join(READERS)
-    )
+    names = [*READERS, *HARNESSES]
+    parser.add_argument("seconds", type=int, help="for each")
+    parser.add_argument("names", nargs="*", choices=[*names, []], metavar="NAME", help=", ".join(names))
     parser.add_argument("--keep", action="store_true", help="store the corpus")
     options = parser.parse_args()
     FAILURES.mkdir(parents=True, exist_ok=True)
-    failed = [name for name in options.readers or READERS if not fuzz(name, options.seconds, options.keep)]
+    failed = []
+    with tempfile.TemporaryDirectory() as programs:
+        fuzzers = Fuzzers(Path(programs))
+        for name in options.names or names:
+            if name in READERS:
+                run, corpus, seeds = partial(run_reader, name), name, READERS[name].seeds()
+            else:
+                prefix = f"-artifact_prefix={FAILURES}/{name}-"
+                run, corpus = partial(fuzzers.run, name, prefix), HARNESSES[name].corpus
+                seeds = HARNESSES[name].seeds()
+            try:
+                with tempfile.TemporaryDirectory() as place:
+                    fuzz(run, corpus, seeds, options.seconds, Path(place), options.keep)
+            except AssertionError as failure:
+                print(failure)
+                failed.append(name)
     print(f"failed: {', '.join(failed)}; see {FAILURES}" if failed else "every input was read or refused")
     return 1 if failed else 0
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.corpus import CORPUS, load, save
+from tests.fuzz.native import CORPORA
 from tests.fuzz.readers import READERS, REFUSED
 from tests.support.fuzzing import quick
 
@@ -27,10 +28,11 @@ def test_the_corpus_is_refused_or_read_as_promised(name: str) -> None:
 
 
 def test_the_corpus_is_small_and_has_one_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    stored = {name: (CORPUS / f"{name}.tar.xz").read_bytes() for name in READERS}
-    assert sorted(path.name for path in CORPUS.iterdir()) == sorted(f"{name}.tar.xz" for name in READERS)
+    names = [*READERS, *CORPORA]
+    stored = {name: (CORPUS / f"{name}.tar.xz").read_bytes() for name in names}
+    assert sorted(path.name for path in CORPUS.iterdir()) == sorted(f"{name}.tar.xz" for name in names)
     assert sum(map(len, stored.values())) < 200_000
-    inputs = {name: load(name) for name in READERS}
+    inputs = {name: load(name) for name in names}
     monkeypatch.setattr("tests.fuzz.corpus.CORPUS", tmp_path)
     for name, data in inputs.items():
         save(name, reversed(data))

@@ -45,25 +45,28 @@ kokoro_bundle *load() {
     return bundle;
 }
 
-// Phonemes, of many pieces or few, or Spanish that is refused after it is read.
 struct Request : kokoro_request {
-    explicit Request(int repetitions, bool spanish = false) : kokoro_request{} {
-        for (int count = repetitions; count--;) content += spanish ? "el 3 de mayo. " : "abc abcabc ";
+    Request(const char *unit, int repetitions, bool is_text = false) : kokoro_request{} {
+        while (repetitions--) content += unit;
         size = sizeof(kokoro_request);
         input = content.c_str();
-        text = spanish;
+        text = is_text;
         language = "es";
     }
     std::string content;
 };
-// Threads use them until the process has ended.
-const Request &LONG = *new Request(600), &SHORT = *new Request(1), &SPANISH = *new Request(1000, true);
+// Phonemes of many pieces and of few. Threads use them until the process has ended.
+const Request &LONG = *new Request("abc abcabc ", 600), &SHORT = *new Request("abc abcabc ", 1);
+// Text that the bundle cannot speak, and text that takes a second to read.
+const Request &SPANISH = *new Request("el 3 de mayo. ", 1000, true);
+const Request &BOOK = *new Request("[x](/abc/) ", 150'000, true);
 
 using Callback = std::function<int()>;
 
+int call(const kokoro_audio *, void *user) { return (*static_cast<Callback *>(user))(); }
+
 kokoro_error stream(kokoro_bundle *bundle, const Request &request, Callback callback = [] { return 0; }) {
-    return kokoro_stream(bundle, &request, [](const kokoro_audio *, void *user) { return (*static_cast<Callback *>(user))(); },
-                         &callback);
+    return kokoro_stream(bundle, &request, call, &callback);
 }
 
 kokoro_error synthesise(kokoro_bundle *bundle, const Request &request) {
@@ -161,6 +164,18 @@ void free_waits() {
         freed = true;
         speaker.join();
     }
+}
+
+void cancel_while_text_is_read() {
+    kokoro_bundle *bundle = load();
+    std::atomic<bool> ended{false};
+    std::thread reader([&] {
+        EXPECT(check(bundle, BOOK) == KOKORO_CANCELLED);
+        ended = true;
+    });
+    while (!ended) kokoro_cancel(bundle), std::this_thread::yield();
+    reader.join();
+    kokoro_free(bundle);
 }
 
 void act_in_callbacks() {
@@ -274,7 +289,8 @@ void return_from_main() {
 }
 
 const std::map<std::string, void (*)()> SCENARIOS = {
-    {"free", free_while_threads_use_it}, {"wait", free_waits},          {"callbacks", act_in_callbacks},
+    {"free", free_while_threads_use_it}, {"wait", free_waits},
+    {"callbacks", act_in_callbacks},     {"cancel", cancel_while_text_is_read},
     {"each_other", free_each_other},     {"fork", fork_while_threads_use_it},
     {"exit", exit_while_threads_use_it}, {"exit_in_callback", exit_in_a_callback},
     {"return", return_from_main},        {"throw", throw_in_a_callback},

@@ -55,7 +55,7 @@ def lifetimes(speaking_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -
     return Lifetimes(tmp_path_factory.mktemp("lifetimes"), speaking_bundle)
 
 
-@pytest.mark.parametrize("scenario", ["free", "wait", "callbacks", "each_other"])
+@pytest.mark.parametrize("scenario", ["free", "wait", "callbacks", "each_other", "cancel"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_bundles_are_freed_while_threads_use_them(lifetimes: Lifetimes, kind: str, scenario: str) -> None:
     lifetimes.run(kind, scenario)
