@@ -20,10 +20,12 @@ from exporter.errors import ExportError
 from exporter.export.bill_of_materials import materials
 from exporter.export.jobs import StageError
 from exporter.export.plan import Plan, positions
-from exporter.model.checkpoint import Checkpoint
+from exporter.model.checkpoint import Checkpoint, is_onnx
 from exporter.reference.files import StoredWeights
 from runtime_min import __version__
 from runtime_min.format import manifest
+from runtime_min.format.weights_source import EXTENSION as WEIGHTS
+from runtime_min.format.weights_source import WeightsSource
 
 # The two boundary tokens take a place each in the model's context.
 _BOUNDARY_TOKENS = 2
@@ -68,6 +70,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         vocabulary=plan.checkpoint.vocabulary,
         max_phonemes=positions(plan.checkpoint) - _BOUNDARY_TOKENS,
         voices=(),
+        extensions=_extensions(plan.checkpoint),
         device_libraries={device: _runtime_path(path) for device, path in devices.items()},
     )
     return BundleContents(contents, tensors, plan.voices, copies)
@@ -130,6 +133,13 @@ def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
         hidden=checkpoint.config["hidden_dim"],
         style=checkpoint.config["style_dim"],
     )
+
+
+def _extensions(checkpoint: Checkpoint) -> dict[str, object]:
+    """Returns what the manifest says about the file of the weights, if torch did not write it."""
+    if not is_onnx(checkpoint.path):
+        return {}
+    return {WEIGHTS: WeightsSource("onnx", checkpoint.rounded)._asdict()}
 
 
 def _manifest_target(plan: Plan, libraries: Sequence[CompiledLibrary]) -> manifest.Target:

@@ -7,6 +7,7 @@ operators are those of torch's exporter, of ONNX Runtime's dynamic quantisation 
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -43,6 +44,13 @@ class Weight:
     """Names of the tensors that they come from."""
     rounded: str = ""
     """The type of 8 bits in which the file has them, or nothing."""
+
+    def flat(self) -> Weight | None:
+        """Returns a bias, which may have axes of size 1 to be added to more than one; None if it is none."""
+        size = max(self.shape, default=0)
+        if math.prod(self.shape) != size:
+            return None
+        return replace(self, shape=(size,), read=lambda: self.read().reshape(size))
 
     def transposed(self) -> Weight:
         """Returns the weight with its two axes exchanged."""
@@ -261,11 +269,12 @@ class OnnxWeights:
         table = self._constant(_input(node, 0))
         if table is None or len(table.shape) != 2 or node.integer("axis"):
             return
-        for user in self._after(node, ("Transpose", "Reshape", "Unsqueeze")):
-            if user.operator == "DequantizeLinear" and table.dtype in _BYTES:
-                table = self._expanded(table, _input(user, 1), _input(user, 2), -1) or table
         if table.dtype in _FLOATS:
             yield "weight", table
+            return
+        for user in self._after(node, ("Transpose", "Reshape", "Unsqueeze")):
+            if user.operator == "DequantizeLinear":
+                yield "weight", self._expanded(table, _input(user, 1), _input(user, 2), -1)
 
     def _of_lstm(self, node: Node) -> _Found:
         bias = self._floats(_input(node, 3))
@@ -296,13 +305,12 @@ class OnnxWeights:
         """Returns the name of the weights' scale, by which an operator's sums of integers are multiplied."""
         for user in self._after(node):
             if user.operator == "Mul":
-                for name in user.inputs:
-                    maker = self._makers.get(name)
-                    both = [name] if maker is None else maker.inputs if maker.operator == "Mul" else []
-                    for factor in both:
-                        if self._floats(factor):
-                            return factor
-                return ""
+                factors = set(user.inputs)
+                for maker in filter(None, map(self._makers.get, user.inputs)):
+                    factors |= set(maker.inputs if maker.operator == "Mul" else ())
+                constant = [factor for factor in factors if self._floats(factor)]
+                # Two are the weights' and that of an input whose scale is a constant, too.
+                return constant[0] if len(constant) == 1 else ""
         return ""
 
     def _added_after(self, node: Node) -> Weight | None:
@@ -329,8 +337,8 @@ class OnnxWeights:
         """Returns the bias that quantisation divides by the scale and rounds."""
         for _ in range(_MOST_STEPS):
             found, maker = self._floats(name), self._makers.get(name)
-            if found is not None and len(found.shape) == 1:
-                return found
+            if found is not None:
+                return found.flat()
             if maker is None or maker.operator not in ("Reshape", "Cast", "Floor", "Round", "Div"):
                 return None
             name = _input(maker, 0)

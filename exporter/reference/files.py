@@ -48,14 +48,14 @@ def reference_files(
     source = checkpoint or manifest.model.source
     if source == "file" and checkpoint is None:
         raise CheckpointError(
-            f"The bundle was made from a file ({manifest.model.name}.pth): name it and its configuration "
-            "with --checkpoint PATH --config PATH, so that it can be compared."
+            f"The bundle was made from a file of the name {manifest.model.name}: name it and its "
+            "configuration with --checkpoint PATH --config PATH, so that it can be compared."
         )
     path, config_path = checkpoint_files(source, config)
     _check_digest("configuration", "--config", config_path, manifest.model.config_sha256)
     _check_digest("checkpoint", "--checkpoint", path, manifest.model.sha256)
     if source not in ("hub", "packages", "synthetic"):
-        # A digest of the manifest says nothing about a file, and kokoro's loader compares little.
+        # A digest of the manifest says nothing about a file, and kokoro's own loader compares little.
         check(path, config_path)
     return path, config_path
 

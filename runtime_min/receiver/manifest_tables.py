@@ -9,6 +9,7 @@ from ..engine.machine import Machine, check_target, choose_level
 from ..errors import MachineError
 from ..format.manifest import NATIVE_FOLDER, ROUNDING, Manifest, Target
 from ..format.signatures import Dim, offset_of
+from ..format.weights_source import read_weights_source
 
 _WIDTH = 80
 _UNITS = ("bytes", "kB", "MB", "GB")
@@ -48,6 +49,8 @@ def _facts(manifest: Manifest, machine: Machine) -> Iterator[tuple[str, str]]:
     target, model, audio = manifest.target, manifest.model, manifest.audio
     yield "model", f"{model.name} ({model.source}), checkpoint {model.sha256[:16]}"
     yield "weights", f"stored as {manifest.precision}, computed in float32"
+    if source := read_weights_source(manifest.extensions):
+        yield "weights before", source.as_text()
     yield "target", f"{target.name} ({target.triple}), {target.minimum_os} or later"
     yield "CPU levels", ", ".join(level.name for level in target.levels)
     yield "this machine", _chosen(target, machine)

@@ -62,7 +62,7 @@ def stand_ins(monkeypatch, tmp_path):
     loaded = SimpleNamespace(
         **{"name": "synthetic", "source": "synthetic", "synthetic": True, "path": Path("model.pth")},
         **{"config": CONFIG, "config_path": Path("config.json"), "vocabulary": {"a": 1}},
-        **{"sha256": "0" * 64, "config_sha256": "1" * 64},
+        **{"sha256": "0" * 64, "config_sha256": "1" * 64, "rounded": {}},
     )
     voice = np.ones((10, 4), np.float32)
     monkeypatch.setattr(checkpoint, "load", lambda source, config: loaded)
