@@ -29,6 +29,7 @@ from exporter.errors import ExportError
 from exporter.model import checkpoint
 from exporter.model.config import OFFICIAL_CONFIG, PARTS, read_config
 from exporter.model.voice_packs import COLUMNS, ROWS, read_packs
+from tests.support import onnx_models
 from tests.support.fuzzing import damaged_bytes, damaged_document
 
 MOST_SECONDS = 5.0
@@ -348,7 +349,69 @@ def outcomes(
     return found
 
 
-KINDS = {"checkpoints": load_checkpoints, "voices": load_voices, "configurations": load_configs}
+def damaged_graph(random: Random, graph: Any) -> None:
+    """Changes one thing in an ONNX graph: a name, a shape, a type, numbers, an input, or a whole entry."""
+    tensor, node = random.choice(graph.initializer), random.choice(graph.node)
+    sizes = [-1, 0, 1, 3, 8, 1 << 20, LARGE, (1 << 63) - 1]
+    names = ["", "x" * 100_000, "\x1b[2J", "/" * 1000, "/bert/" * 500, node.name, *node.output]
+    names += [random.choice(graph.initializer).name, *random.choice(graph.node).output]
+    match random.choice(("name", "shape", "type", "data", "node", "input", "operator", "remove", "add")):
+        case "name":
+            tensor.name = random.choice(names)
+        case "shape":
+            tensor.dims[:] = random.choices(sizes, k=random.randrange(10))
+        case "type":
+            tensor.data_type = random.randrange(30)
+        case "data":
+            tensor.raw_data = random.randbytes(random.choice((0, len(tensor.raw_data), 1000)))
+        case "node":
+            node.name = random.choice([*names, random.choice(graph.node).name])
+        case "input" if node.input:
+            node.input[random.randrange(len(node.input))] = random.choice(names)
+        case "operator":
+            node.op_type = random.choice([random.choice(graph.node).op_type, "Identity", "If"])
+        case "remove":
+            found = random.choice((graph.initializer, graph.node))
+            del found[random.randrange(len(found))]
+        case _:
+            graph.node.add(op_type="Transpose", input=random.sample(names, 1), output=random.sample(names, 1))
+
+
+def load_onnx(directory: Path, first: int, count: int) -> Outcomes:
+    """Loads `count` damaged ONNX files of a tiny model, in float32 and in 8 bits."""
+    import onnx
+
+    model = onnx_models.TinyKokoro()
+    exported = onnx_models.export(model, directory / "sound.onnx")
+    sound = [exported.read_bytes(), onnx_models.quantised(exported).read_bytes()]
+    path = directory / "model.onnx"
+    checkpoint.build_model = lambda config: deepcopy(model)  # type: ignore[assignment]
+    checkpoint.model_without_weights = lambda config: model  # type: ignore[assignment]
+
+    def case(random: Random) -> None:
+        data = random.choice(sound)
+        if random.random() < 0.7:
+            changed = onnx.load_from_string(data)
+            for _ in range(random.choice((1, 1, 2, 5))):
+                damaged_graph(random, changed.graph)
+            data = changed.SerializeToString()
+        if random.random() < 0.5:
+            data = damaged_bytes(random, data, random.choice(sound))
+        path.write_bytes(data)
+
+    path.write_bytes(sound[1])
+    checkpoint.load(str(path), OFFICIAL_CONFIG)
+    return outcomes(
+        directory, case, lambda: checkpoint.load(str(path), OFFICIAL_CONFIG), range(first, first + count)
+    )
+
+
+KINDS = {
+    "checkpoints": load_checkpoints,
+    "onnx": load_onnx,
+    "voices": load_voices,
+    "configurations": load_configs,
+}
 
 
 def main(kind: str, first: str, count: str, directory: str) -> None:

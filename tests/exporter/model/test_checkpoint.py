@@ -269,7 +269,7 @@ def test_what_is_no_checkpoint_or_a_part_of_one_is_refused(
     ("source", "config", "message"),
     [
         ("absent.pth", OFFICIAL_CONFIG, r"no checkpoint file at absent\.pth"),
-        ("model.pth", None, r"--config PATH.*hub and synthetic"),
+        ("model.pth", None, r"--config PATH.*hub, packages and synthetic"),
         ("hub", OFFICIAL_CONFIG, "leave out --config"),
     ],
 )

@@ -23,7 +23,10 @@ from exporter.model.config import OFFICIAL_CONFIG
 from tests.support.checkpoint_fuzzing import KINDS
 from tests.support.paths import ROOT
 
-ERRORS = {"checkpoints": "CheckpointError", "voices": "VoiceError", "configurations": "ConfigError"}
+ERRORS = {
+    **dict.fromkeys(("checkpoints", "onnx"), "CheckpointError"),
+    **{"voices": "VoiceError", "configurations": "ConfigError"},
+}
 MOST_AT_A_TIME = 500
 
 
@@ -72,7 +75,7 @@ def test_a_damaged_file_of_the_official_layout_is_refused(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("kind", "count"), [("checkpoints", 6000), ("voices", 3000), ("configurations", 3000)]
+    ("kind", "count"), [("checkpoints", 6000), ("onnx", 6000), ("voices", 3000), ("configurations", 3000)]
 )
 def test_many_damaged_files_are_refused_by_a_typed_error_or_load(
     kind: str, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

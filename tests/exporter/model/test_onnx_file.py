@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +95,7 @@ def test_bfloat16_is_read_from_bits_and_from_integers(tmp_path: Path) -> None:
 def test_any_bytes_are_read_or_refused(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "any.onnx"
     path.write_bytes(data)
-    with contextlib.suppress(OnnxFileError):
+    with suppress(OnnxFileError):
         OnnxFile(path).close()
 
 
