@@ -148,6 +148,7 @@ class Bundle:
         trim: bool = False,
         end_pause: float = END_PAUSE,
         loudness: float | None = None,
+        stretch: bool = True,
     ) -> Audio:
         """Speaks input of any length.
 
@@ -178,6 +179,8 @@ class Bundle:
             end_pause: with `trim`, seconds of silence at the end: the pause before what is played next.
             loudness: LUFS to which a fixed gain brings each voice, from -50 to -14; peaks are bent so that
                 none clips. None leaves the voices at the levels of the model.
+            stretch: reach speeds below 0.6 and above 1.25 by a time stretch, which is understood better and
+                has the length that the speed promises. False leaves them to the model, as kokoro does.
 
         Raises:
             InputError: the request cannot be synthesised.
@@ -186,7 +189,7 @@ class Bundle:
         """
         given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         how = (text, ssml, skip_emoji, language, lexicon)
-        request = Request(*given, *how, end_pause=end_pause, loudness=loudness)
+        request = Request(*given, *how, end_pause=end_pause, loudness=loudness, stretch=stretch)
         return Audio.join(self._speak(self._parts(request), whole=True)[0])
 
     def stream(
@@ -207,6 +210,7 @@ class Bundle:
         trim: bool = True,
         end_pause: float = END_PAUSE,
         loudness: float | None = None,
+        stretch: bool = True,
         steady: bool = False,
     ) -> Stream:
         """Speaks input of any length piece by piece: the first is a clause or a few words, later ones grow.
@@ -224,7 +228,7 @@ class Bundle:
         """
         given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         how = (text, ssml, skip_emoji, language, lexicon)
-        request = Request(*given, *how, end_pause=end_pause, loudness=loudness)
+        request = Request(*given, *how, end_pause=end_pause, loudness=loudness, stretch=stretch)
         check_type("steady", steady, bool, "True or False")
         pieces, first = self._speak(self._parts(request), whole=False)
         if steady:
@@ -252,6 +256,7 @@ class Bundle:
         trim: bool = True,
         end_pause: float = END_PAUSE,
         loudness: float | None = None,
+        stretch: bool = True,
     ) -> Iterator[Audio]:
         """Returns the pieces of `stream`; each is computed when it is taken, on the thread that takes it.
 
@@ -259,7 +264,7 @@ class Bundle:
         """
         given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
         how = (text, ssml, skip_emoji, language, lexicon)
-        request = Request(*given, *how, end_pause=end_pause, loudness=loudness)
+        request = Request(*given, *how, end_pause=end_pause, loudness=loudness, stretch=stretch)
         return self._speak(self._parts(request), whole=False)[0]
 
     def find_g2p(

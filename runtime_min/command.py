@@ -141,6 +141,7 @@ def _pieces(
         voice=options.voice,
         speed=options.speed,
         seed=options.seed,
+        stretch=not options.no_stretch,
         **how,
         sentence_pause=options.pause,
         clause_pause=options.pause / 2,

@@ -82,8 +82,6 @@ constexpr double END_PAUSE = 0.3;  // seconds
 kokoro_request known_request(const kokoro_request *request) {
     require(request, "request");
     const kokoro_request given = kokoro::known_fields(request, FIRST_REQUEST, "request");
-    if (given.reserved)
-        throw Error(KOKORO_ARGUMENT_TYPE_ERROR, "The field 'reserved' of 'request' must be 0: set the struct to zero.");
     return given;
 }
 
@@ -102,6 +100,7 @@ kokoro::Plans plans_of(const Lease &lease, const kokoro_request *request, bool w
     asked.trim = given.trim > 0 || (given.trim == 0 && !whole);
     asked.end_pause = given.end_pause == 0 ? END_PAUSE : given.end_pause < 0 ? 0 : given.end_pause;
     if (given.loudness != 0) asked.loudness = given.loudness;
+    asked.stretch = !given.no_stretch;
     kokoro::Capabilities capabilities = bundle.capabilities();
     std::u32string input = kokoro::decode_utf8(given.input);
     kokoro::NextRequest parts;

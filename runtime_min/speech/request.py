@@ -79,6 +79,7 @@ class Request:
     """The next part of the speech is another segment."""
     end_pause: float = END_PAUSE
     loudness: float | None = None
+    stretch: bool = True
 
     @property
     def is_text(self) -> bool:
@@ -97,6 +98,8 @@ class Section:
     style: Style
     speed: float
     seed: int
+    stretch: bool = True
+    """Reach a speed that the model does not go well by a time stretch."""
     gain: np.float32 | None = None
     """Factor of the samples; None leaves them as the model computes them."""
 
@@ -175,6 +178,7 @@ def plan_speech(
         Break.CLAUSE: check_pause(request.clause_pause),
     }
     check_type("trim", request.trim, (bool, np.bool_), "True or False")
+    check_type("stretch", request.stretch, bool, "True or False")
     if request.g2p is not None and not callable(request.g2p):
         raise ArgumentTypeError("g2p", "a function that takes a text", request.g2p)
     seed, limit = check_seed(request.seed), capabilities.max_phonemes
@@ -208,7 +212,7 @@ def plan_speech(
         gain = None
         if loudness is not None:
             gain = voice_gain(capabilities.loudness(), capabilities.voices, voice, loudness)
-        sections.append(Section(passage, breaks, ends, style, speed, piece_seed(seed, phonemes_before), gain))
+        sections.append(Section(passage, breaks, ends, style, speed, piece_seed(seed, phonemes_before), request.stretch, gain))
         phonemes_before += len(phonemes)
     # Of a list: see `TensorSignature.concrete`.
     return SpeechPlan(tuple(sections), limit, pauses, request.trim, check_pause(request.end_pause))

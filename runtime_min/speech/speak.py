@@ -13,7 +13,7 @@ An offset is in one of these systems. Each is made from the one above it:
     piece          |context| own |context|          phonemes synthesised at once
     tokens       |0|context| own |context|0|        phonemes between two boundaries: `Rendering.token`
     frames       durations of the tokens, added up  40 a second
-    samples      600 a frame                        in one rendering: `Rendering.sample`, `Part`
+    samples      600 a frame, before any stretch    in one rendering: `Rendering.sample`, `Part`
     time line    -----|rendering|-----              samples of the speech, where `Joiner.add` places it
     output          --|rendering|-----              the time line without the silence trimmed at its beginning
 
@@ -38,7 +38,8 @@ from ..model.synthesiser import Synthesiser, Utterance
 from .join import Joiner, Part
 from .request import Section, SpeechPlan, piece_seed
 from .split import Break, best_end
-from .timing import Audio, Clock
+from .stretch import model_speed, stretch
+from .timing import LEAD_FRAMES, Audio, Clock
 
 CONTEXT = 12
 """Most phonemes of each neighbour that are synthesised too."""
@@ -57,12 +58,16 @@ class Piece(NamedTuple):
 
 
 class Rendering(NamedTuple):
-    """A piece as the model computes it."""
+    """A piece as the model computes it, or stretched in time."""
 
     piece: Piece
     samples: NDArray[np.float32]
     durations: NDArray[np.int64]
-    """Frames of each token."""
+    """Frames of each token, rounded if the samples were stretched."""
+    starts: NDArray[np.int64]
+    """``[tokens + 1]``, sample at which each token begins, and the end of the last."""
+    lead: int
+    """Samples by which speech begins before the first boundary token ends."""
 
     def token(self, phoneme: int) -> int:
         """Returns the token of the phoneme at an offset of the passage; token 0 is a boundary."""
@@ -70,7 +75,7 @@ class Rendering(NamedTuple):
 
     def sample(self, phoneme: int) -> int:
         """Returns the sample at which the phoneme at an offset of the passage begins."""
-        return SAMPLES_PER_FRAME * int(self.durations[: self.token(phoneme)].sum())
+        return int(self.starts[self.token(phoneme)])
 
 
 def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan] = ()) -> Iterator[Audio]:
@@ -94,15 +99,15 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan
             piece, durations = rendering.piece, rendering.durations
             at_end = piece.end == len(phonemes)
             if piece.start == 0:
-                clock.set_lead(int(durations[0]))
+                clock.set_lead(rendering.lead)
             # Parts and their places on the time line; what is trimmed is known after the first `take`.
             placed = [(part, joiner.add(part)) for part in _parts(section, rendering, plan.pauses)]
             output_start = joiner.taken
             samples = joiner.take(last=at_end and is_last)
             for part, place in placed:
                 first = part.phoneme
-                frames = durations[rendering.token(first) : rendering.token(piece.end)]
-                clock.place(first, place + rendering.sample(first) - joiner.trimmed, frames)
+                starts = rendering.starts[rendering.token(first) : rendering.token(piece.end) + 1]
+                clock.place(first, place - joiner.trimmed, starts)
             first_token = rendering.token(piece.start) if piece.start else 0
             end_token = None if at_end else rendering.token(piece.end)
             yield Audio(
@@ -149,7 +154,8 @@ def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Itera
         phonemes = section.passage.phonemes[piece.context_start : piece.context_end]
         seed = piece_seed(section.seed, piece.start)
         try:
-            computed = synthesiser.synthesise(Utterance(phonemes, section.style, section.speed, seed))
+            speed = model_speed(section.speed) if section.stretch else section.speed
+            computed = synthesiser.synthesise(Utterance(phonemes, section.style, speed, seed))
         except UtteranceTooLongError:
             if len(phonemes) == 1:
                 raise
@@ -158,7 +164,22 @@ def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Itera
             samples, durations = computed
             if section.gain is not None:
                 samples = amplify(samples, section.gain)
-            yield Rendering(piece, samples, durations)
+            yield _rendering(piece, samples, durations, section.speed / speed)
+
+
+def _rendering(
+    piece: Piece, samples: NDArray[np.float32], durations: NDArray[np.int64], speed: float
+) -> Rendering:
+    """Returns a piece as it is heard, at `speed` beside that of the model."""
+    starts = SAMPLES_PER_FRAME * np.concatenate([[0], np.cumsum(durations)])
+    lead = SAMPLES_PER_FRAME * min(LEAD_FRAMES, int(durations[0]))
+    if speed == 1:
+        return Rendering(piece, samples, durations, starts, lead)
+    count = len(samples)
+    stretched = stretch(samples, speed)
+    starts, lead = starts * len(stretched) // count, lead * len(stretched) // count
+    frames = (starts + SAMPLES_PER_FRAME // 2) // SAMPLES_PER_FRAME
+    return Rendering(piece, stretched, np.diff(frames), starts, lead)
 
 
 def _with_context(section: Section, start: int, end: int, limit: int) -> Piece:

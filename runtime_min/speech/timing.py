@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
+from ..format.signatures import SAMPLE_RATE
 from ..output.audio_file import write_wav
 from ..output.wav import encode
 from ..output.writer import as_path
@@ -113,15 +113,21 @@ class Clock:
         self._starts = np.zeros(len(phonemes), np.int64)
         self._lengths = np.zeros(len(phonemes), np.int64)
 
-    def set_lead(self, boundary: int) -> None:
-        """Makes all times earlier, given the frames of the first boundary token."""
-        self._lead = SAMPLES_PER_FRAME * min(LEAD_FRAMES, boundary)
+    def set_lead(self, samples: int) -> None:
+        """Makes all times earlier by so many samples."""
+        self._lead = samples
 
-    def place(self, first: int, start: int, frames: NDArray[np.int64]) -> None:
-        """Puts the phonemes from `first` on, which last `frames`, at sample `start` of the output."""
-        end, lengths = first + len(frames), SAMPLES_PER_FRAME * frames
-        self._lengths[first:end] = lengths
-        self._starts[first:end] = start - self._lead + np.cumsum(lengths) - lengths
+    def place(self, first: int, start: int, starts: NDArray[np.int64]) -> None:
+        """Puts the phonemes from `first` on into the output.
+
+        Args:
+            first: offset of the first phoneme.
+            start: sample of the output at which the rendering begins.
+            starts: samples of the rendering at which each phoneme begins, and the end of the last.
+        """
+        end = first + len(starts) - 1
+        self._lengths[first:end] = np.diff(starts)
+        self._starts[first:end] = start - self._lead + starts[:-1]
 
     def tokens(self, first: int, end: int) -> tuple[Timing, ...]:
         """Returns the timings of the tokens from `first` to before `end`."""

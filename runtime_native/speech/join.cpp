@@ -17,8 +17,8 @@ constexpr size_t EDGE = 120;            // 5 ms fades around added silence
 
 size_t room_of(size_t gap) { return std::min(gap + ROOM, LARGEST_ROOM); }
 
-double product_sum(const float *one, const float *two) {
-    return pairwise_sum([&](size_t index) { return double(one[index]) * double(two[index]); }, FADE);
+double product_sum(const float *one, const float *two, size_t count = FADE) {
+    return pairwise_sum([&](size_t index) { return double(one[index]) * double(two[index]); }, count);
 }
 
 float edge_gain(size_t index) { return static_cast<float>((double(index) + 0.5) / EDGE); }
@@ -128,12 +128,12 @@ int64_t best_shift(const float *left, const float *right, size_t count) {
     return int64_t(best) - int64_t(LARGEST_SHIFT);
 }
 
-std::vector<float> crossfade(const float *left, const float *right) {
-    double powers = std::sqrt(product_sum(left, left) * product_sum(right, right));
-    double correlation = std::max(0.0, product_sum(left, right) / (powers + 1e-12));
-    std::vector<float> faded(FADE);
-    for (size_t index = 0; index < FADE; index++) {
-        double rising = (double(index) + 0.5) / double(FADE), falling = 1 - rising;
+std::vector<float> crossfade(const float *left, const float *right, size_t count) {
+    double powers = std::sqrt(product_sum(left, left, count) * product_sum(right, right, count));
+    double correlation = std::max(0.0, product_sum(left, right, count) / (powers + 1e-12));
+    std::vector<float> faded(count);
+    for (size_t index = 0; index < count; index++) {
+        double rising = (double(index) + 0.5) / double(count), falling = 1 - rising;
         double power = falling * falling + rising * rising + 2 * falling * rising * correlation;
         double sum = falling * double(left[index]) + rising * double(right[index]);
         faded[index] = static_cast<float>(sum / std::sqrt(power));

@@ -63,7 +63,7 @@ size_t quietest(const float *left, const float *right, size_t room);
 // `left`. `right` has `count` samples and begins LARGEST_SHIFT samples before the place that belongs to `left`.
 int64_t best_shift(const float *left, const float *right, size_t count);
 
-// Fades from `left` to `right`, both of 2 * HALF_FADE samples, with gains that keep the power.
-std::vector<float> crossfade(const float *left, const float *right);
+// Fades from `left` to `right`, both of `count` samples, with gains that keep the power.
+std::vector<float> crossfade(const float *left, const float *right, size_t count = 2 * HALF_FADE);
 
 }  // namespace kokoro

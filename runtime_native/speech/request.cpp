@@ -171,7 +171,7 @@ Section Plans::section(const Request &request, Passage passage, bool ended) {
     double speed = check_speed(passage.speed.value_or(request.speed));
     uint64_t seed = piece_seed(request.seed, phonemes_before_);
     phonemes_before_ += length;
-    return {std::move(passage), std::move(breaks), std::move(ends), std::move(style), speed, seed, gain};
+    return {std::move(passage), std::move(breaks), std::move(ends), std::move(style), speed, seed, request.stretch, gain};
 }
 
 }  // namespace kokoro

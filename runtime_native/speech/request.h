@@ -37,6 +37,7 @@ struct Request {
     bool trim = false;
     double end_pause = 0;
     std::optional<double> loudness;
+    bool stretch = true;
     bool ends_segment = false;  // the next part of the speech is another segment
 };
 
@@ -48,6 +49,7 @@ struct Section {
     Style style;
     double speed;
     uint64_t seed;
+    bool stretch;  // reach a speed that the model does not go well by a time stretch
     std::optional<float> gain;
 };
 

@@ -9,12 +9,14 @@
 #include "../errors.h"
 #include "../model/loudness.h"
 #include "characters.h"
+#include "stretch.h"
 
 namespace kokoro {
 
 namespace {
 
 constexpr size_t CONTEXT = 12;  // most phonemes of each neighbour that are synthesised too
+constexpr int64_t LEAD_FRAMES = 3;  // speech begins so many frames before the first boundary token ends
 constexpr size_t SHARE = 8;     // phonemes of the piece for each of a neighbour, so that a short piece is soon there
 
 // Returns the samples of silence behind the speech, or none if all silence is left as it is.
@@ -40,19 +42,19 @@ Section as_one(std::vector<Section> sections) {
 
 }  // namespace
 
-// A piece as the model computes it.
+// A piece as the model computes it, or stretched in time.
 struct Speech::Rendering {
     Piece piece;
     std::shared_ptr<const std::vector<float>> samples;
-    std::vector<int64_t> durations;
+    std::vector<int64_t> durations;  // frames of each token, rounded if the samples were stretched
+    std::vector<int64_t> starts;     // sample at which each token begins, and the end of the last
+    int64_t lead;                    // samples by which speech begins before the first boundary token ends
 
     // Returns the token of the phoneme at an offset of the passage; token 0 is a boundary.
     size_t token(size_t phoneme) const { return phoneme - piece.context_start + 1; }
 
     // Returns the sample at which the phoneme at an offset of the passage begins.
-    size_t sample(size_t phoneme) const {
-        return SAMPLES_PER_FRAME * std::accumulate(durations.begin(), durations.begin() + token(phoneme), int64_t(0));
-    }
+    size_t sample(size_t phoneme) const { return size_t(starts[token(phoneme)]); }
 };
 
 Speech::Speech(Plans plans, Synthesise synthesise)
@@ -72,7 +74,7 @@ std::optional<Audio> Speech::next() {
     const std::vector<int64_t> &durations = rendering.durations;
     size_t length = section_.passage.phonemes.size();
     bool at_end = piece.end == length;
-    if (piece.start == 0) clock_->set_lead(durations[0]);
+    if (piece.start == 0) clock_->set_lead(rendering.lead);
     // Parts and their places on the time line; what is trimmed is known after the first `take`.
     std::vector<std::pair<size_t, int64_t>> placed;
     for (Part &part : parts(rendering)) {
@@ -83,8 +85,8 @@ std::optional<Audio> Speech::next() {
     audio.start = double(joiner_.taken()) / SAMPLE_RATE;
     audio.samples = joiner_.take(at_end && last_section_);
     for (auto [first, place] : placed) {
-        int64_t start = place + int64_t(rendering.sample(first)) - int64_t(joiner_.trimmed());
-        clock_->place(first, piece.end, start, durations.data() + rendering.token(first));
+        int64_t start = place - int64_t(joiner_.trimmed());
+        clock_->place(first, piece.end, start, rendering.starts.data() + rendering.token(first));
     }
     audio.durations.assign(durations.begin() + (piece.start ? rendering.token(piece.start) : 0),
                            at_end ? durations.end() : durations.begin() + rendering.token(piece.end));
@@ -139,16 +141,35 @@ Speech::Rendering Speech::render() {
         std::u32string phonemes =
             section_.passage.phonemes.substr(piece.context_start, piece.context_end - piece.context_start);
         try {
-            Spoken spoken = synthesise_({phonemes, section_.style, section_.speed, piece_seed(section_.seed, piece.start)});
+            double speed = section_.stretch ? model_speed(section_.speed) : section_.speed;
+            Spoken spoken = synthesise_({phonemes, section_.style, speed, piece_seed(section_.seed, piece.start)});
             if (section_.gain) amplify(spoken.samples, *section_.gain);
-            auto samples = std::make_shared<const std::vector<float>>(std::move(spoken.samples));
-            return {piece, std::move(samples), std::move(spoken.durations)};
+            return rendering(piece, std::move(spoken), section_.speed / speed);
         } catch (const Error &error) {
             if (error.code != KOKORO_UTTERANCE_TOO_LONG_ERROR || phonemes.size() == 1) throw;
         }
         std::vector<Piece> halves = smaller(piece);
         waiting_.insert(waiting_.end(), halves.rbegin(), halves.rend());
     }
+}
+
+// Returns a piece as it is heard, at `speed` beside that of the model.
+Speech::Rendering Speech::rendering(const Piece &piece, Spoken spoken, double speed) {
+    std::vector<int64_t> starts{0};
+    for (int64_t frames : spoken.durations) starts.push_back(starts.back() + int64_t(SAMPLES_PER_FRAME) * frames);
+    int64_t lead = int64_t(SAMPLES_PER_FRAME) * std::min(LEAD_FRAMES, spoken.durations[0]);
+    if (speed != 1) {
+        int64_t count = int64_t(spoken.samples.size());
+        spoken.samples = stretch(spoken.samples, speed);
+        int64_t stretched = int64_t(spoken.samples.size());
+        for (int64_t &start : starts) start = start * stretched / count;
+        lead = lead * stretched / count;
+        auto frames = [](int64_t sample) { return (sample + int64_t(SAMPLES_PER_FRAME) / 2) / int64_t(SAMPLES_PER_FRAME); };
+        for (size_t token = 0; token < spoken.durations.size(); token++)
+            spoken.durations[token] = frames(starts[token + 1]) - frames(starts[token]);
+    }
+    auto samples = std::make_shared<const std::vector<float>>(std::move(spoken.samples));
+    return {piece, std::move(samples), std::move(spoken.durations), std::move(starts), lead};
 }
 
 // Adds phonemes of both neighbours, at most CONTEXT, fewer so as to end between words.

@@ -7,8 +7,6 @@ namespace kokoro {
 
 namespace {
 
-constexpr int64_t LEAD_FRAMES = 3;  // speech begins so many frames before the first boundary token ends
-
 Timing timing(std::u32string text, int64_t start, int64_t end) {
     auto seconds = [](int64_t samples) { return double(std::max<int64_t>(samples, 0)) / SAMPLE_RATE; };
     return {std::move(text), seconds(start), seconds(end)};
@@ -33,14 +31,10 @@ void Audio::append(Audio &&piece) {
 Clock::Clock(std::u32string phonemes, std::vector<WordSpan> words)
     : phonemes_(std::move(phonemes)), words_(std::move(words)), starts_(phonemes_.size()), lengths_(phonemes_.size()) {}
 
-void Clock::set_lead(int64_t boundary) { lead_ = SAMPLES_PER_FRAME * std::min(LEAD_FRAMES, boundary); }
-
-void Clock::place(size_t first, size_t end, int64_t start, const int64_t *frames) {
-    int64_t at = start - lead_;
-    for (size_t phoneme = first; phoneme < end; phoneme++) {
-        starts_[phoneme] = at;
-        lengths_[phoneme] = SAMPLES_PER_FRAME * frames[phoneme - first];
-        at += lengths_[phoneme];
+void Clock::place(size_t first, size_t end, int64_t start, const int64_t *starts) {
+    for (size_t phoneme = first; phoneme < end; phoneme++, starts++) {
+        starts_[phoneme] = start - lead_ + starts[0];
+        lengths_[phoneme] = starts[1] - starts[0];
     }
 }
 

@@ -36,11 +36,12 @@ class Clock {
 public:
     Clock(std::u32string phonemes, std::vector<WordSpan> words);
 
-    // Makes all times earlier, given the frames of the first boundary token.
-    void set_lead(int64_t boundary);
+    // Makes all times earlier by so many samples.
+    void set_lead(int64_t samples) { lead_ = samples; }
 
-    // Puts the phonemes from `first` to before `end`, whose frames begin at `frames`, at sample `start` of the output.
-    void place(size_t first, size_t end, int64_t start, const int64_t *frames);
+    // Puts the phonemes from `first` to before `end` into the output, at whose sample `start` their rendering begins.
+    // `starts` has the samples of the rendering at which they begin, and the end of the last.
+    void place(size_t first, size_t end, int64_t start, const int64_t *starts);
 
     std::vector<Timing> tokens(size_t first, size_t end) const;
 

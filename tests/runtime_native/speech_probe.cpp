@@ -158,6 +158,7 @@ void print_speech(std::istream &line, const Voices &voices) {
     line >> request.end_pause;
     double loudness = read<double>(line);
     if (loudness != 0) request.loudness = loudness;
+    request.stretch = read<bool>(line);
     bool whole = read<bool>(line);
     size_t limit = read<size_t>(line);
     int64_t capacity = read<int64_t>(line);

@@ -63,7 +63,7 @@ class Request(ctypes.Structure):
         ("end_pause", c_double),
         ("loudness", c_double),
         ("steady", c_int),
-        ("reserved", c_int),
+        ("no_stretch", c_int),
     ]
 
 

@@ -295,6 +295,9 @@ def _speech_cases() -> Iterator[dict[str, Any]]:
     yield {"segments": [Segment(_LONG)], "seed": 2**64 - 3}
     yield {"segments": [Segment(_LONG)], "whole": True, "voice": "plain*0.25+other", "speed": 0.7}
     yield {"segments": [Segment(_LONG[:300])], "limit": 60, "trim": True, "speed": 2.5}
+    yield {"segments": [Segment(_LONG[:120])], "limit": 60, "speed": 2.5, "stretch": False}
+    yield {"segments": [Segment(_LONG[:120])], "limit": 60, "speed": 0.3, "sentence_pause": 0.1}
+    yield {"segments": [Segment(_WORDS, speed=1.26), Segment(_WORDS, speed=0.6)], "speed": 3.3}
     yield {"segments": [Segment(_LONG[:400])], "limit": 100, "capacity": 60, "whole": True, "trim": True}
     yield {"segments": [Segment(_LONG[:200])], "capacity": 14}
     yield {"segments": [Segment(_LONG[:260])], "whole": True, "sentence_pause": 0.3, "clause_pause": 0.10001}
@@ -342,6 +345,7 @@ def _speech(case: Mapping[str, Any]) -> dict[str, Any]:
         "trim": False,
         "end_pause": 0.25,
         "loudness": None,
+        "stretch": True,
     }
     request = fields | {name: value for name, value in case.items() if name in fields}
     whole, limit, capacity = case.get("whole", False), case.get("limit", 510), case.get("capacity", 1000)
