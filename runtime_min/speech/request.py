@@ -212,7 +212,8 @@ def plan_speech(
         gain = None
         if loudness is not None:
             gain = voice_gain(capabilities.loudness(), capabilities.voices, voice, loudness)
-        sections.append(Section(passage, breaks, ends, style, speed, piece_seed(seed, phonemes_before), request.stretch, gain))
+        own_seed = piece_seed(seed, phonemes_before)
+        sections.append(Section(passage, breaks, ends, style, speed, own_seed, request.stretch, gain))
         phonemes_before += len(phonemes)
     # Of a list: see `TensorSignature.concrete`.
     return SpeechPlan(tuple(sections), limit, pauses, request.trim, check_pause(request.end_pause))
