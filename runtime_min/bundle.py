@@ -179,7 +179,7 @@ class Bundle:
             end_pause: with `trim`, seconds of silence at the end: the pause before what is played next.
             loudness: LUFS to which a fixed gain brings each voice, from -50 to -14; peaks are bent so that
                 none clips. None leaves the voices at the levels of the model.
-            stretch: reach speeds below 0.6 and above 1.25 by a time stretch, which is understood better and
+            stretch: reach speeds below 0.6 and above 1.1 by a time stretch, which is understood better and
                 has the length that the speed promises. False leaves them to the model, as kokoro does.
 
         Raises:

@@ -13,7 +13,7 @@ from .join import LARGEST_SHIFT, crossfade
 
 Samples = NDArray[np.float32]
 
-SLOWEST, FASTEST = 0.6, 1.25
+SLOWEST, FASTEST = 0.6, 1.1
 """Speeds that the model itself goes well."""
 BLOCK = 480
 """20 ms."""
