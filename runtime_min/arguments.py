@@ -26,8 +26,7 @@ _EPILOG = """\
   {command} bundles/kokoro --text-file book.txt --timings book.srt -o book.wav
   echo "¡Hola!" | {command} bundles/kokoro --text - --voice ef_dora -o - | aplay
 Exit codes: 0 done; 1 the compiled code failed; 2 wrong usage; 3 unusable input; 4 damaged bundle;
-5 another machine or TVM, or no G2P; 6 unwritable output; 8 the self-test failed; 130 interrupted.
-"""
+5 another machine or TVM, or no G2P; 6 unwritable output; 8 the self-test failed; 130 interrupted."""
 _OUTPUT = Path("speech.wav")
 
 

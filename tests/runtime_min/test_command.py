@@ -153,7 +153,7 @@ def test_the_options_are_handed_on(run: Callable[..., int], bundle: FakeBundle) 
     assert run("--phonemes", "a", "--voice", blend, *how) == 0
     assert bundle.asked[2] == {
         "voice": blend, "speed": 1.5, "seed": 7, "trim": True, "end_pause": 0.5, "loudness": -18,
-        "sentence_pause": 0.4, "clause_pause": 0.2,
+        "stretch": True, "sentence_pause": 0.4, "clause_pause": 0.2,
     }  # fmt: skip
 
 
