@@ -45,7 +45,7 @@ class _Print(argparse.Action):
         self._text = text
 
     def __call__(self, parser: argparse.ArgumentParser, *found: object) -> None:
-        print_line(self._text())
+        print_line(self._text().rstrip())
         parser.exit()
 
 
