@@ -14,6 +14,7 @@ from runtime_min.errors import KokoroError, ManifestError
 from tests.support.paths import ROOT
 
 SAMPLES = {
+    "str | None": "found",
     "str": "ascii",
     "int": 3,
     "float": 0.5,
