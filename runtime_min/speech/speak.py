@@ -162,20 +162,28 @@ def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Itera
             waiting += _smaller(section, piece, limit)[::-1]
         else:
             samples, durations = computed
+            places = SAMPLES_PER_FRAME * np.concatenate([[0], np.cumsum(durations)])
+            lead = SAMPLES_PER_FRAME * min(LEAD_FRAMES, int(durations[0]))
+            rendering = Rendering(piece, samples, durations, places, lead)
+            rendering = _stretched(rendering, section.speed / speed, len(section.passage.phonemes))
             if section.gain is not None:
-                samples = amplify(samples, section.gain)
-            yield _rendering(piece, samples, durations, section.speed / speed)
+                rendering = rendering._replace(samples=amplify(rendering.samples, section.gain))
+            yield rendering
 
 
-def _rendering(
-    piece: Piece, samples: NDArray[np.float32], durations: NDArray[np.int64], speed: float
-) -> Rendering:
-    """Returns a piece as it is heard, at `speed` beside that of the model."""
-    starts = SAMPLES_PER_FRAME * np.concatenate([[0], np.cumsum(durations)])
-    lead = SAMPLES_PER_FRAME * min(LEAD_FRAMES, int(durations[0]))
-    if speed == 1:
-        return Rendering(piece, samples, durations, starts, lead)
+def _stretched(rendering: Rendering, speed: float, length: int) -> Rendering:
+    """Returns a piece of a passage of `length` phonemes as it is heard, at `speed` beside that of the model.
+
+    It is less fast if its own samples, or a neighbour's, would be fewer than a frame has: a join needs them.
+    """
+    piece, samples, _, starts, lead = rendering
     count = len(samples)
+    begin = rendering.sample(piece.start) if piece.start else 0
+    end = rendering.sample(piece.end) if piece.end < length else count
+    least = min(each for each in (begin, end - begin, count - end) if each)
+    speed = min(speed, least / SAMPLES_PER_FRAME)
+    if speed == 1:
+        return rendering
     stretched = stretch(samples, speed)
     starts, lead = starts * len(stretched) // count, lead * len(stretched) // count
     frames = (starts + SAMPLES_PER_FRAME // 2) // SAMPLES_PER_FRAME

@@ -143,7 +143,6 @@ Speech::Rendering Speech::render() {
         try {
             double speed = section_.stretch ? model_speed(section_.speed) : section_.speed;
             Spoken spoken = synthesise_({phonemes, section_.style, speed, piece_seed(section_.seed, piece.start)});
-            if (section_.gain) amplify(spoken.samples, *section_.gain);
             return rendering(piece, std::move(spoken), section_.speed / speed);
         } catch (const Error &error) {
             if (error.code != KOKORO_UTTERANCE_TOO_LONG_ERROR || phonemes.size() == 1) throw;
@@ -153,13 +152,20 @@ Speech::Rendering Speech::render() {
     }
 }
 
-// Returns a piece as it is heard, at `speed` beside that of the model.
-Speech::Rendering Speech::rendering(const Piece &piece, Spoken spoken, double speed) {
+// Returns a piece as it is heard, at `speed` beside that of the model. It is less fast if its own samples, or a
+// neighbour's, would be fewer than a frame has: a join needs them.
+Speech::Rendering Speech::rendering(const Piece &piece, Spoken spoken, double speed) const {
     std::vector<int64_t> starts{0};
     for (int64_t frames : spoken.durations) starts.push_back(starts.back() + int64_t(SAMPLES_PER_FRAME) * frames);
     int64_t lead = int64_t(SAMPLES_PER_FRAME) * std::min(LEAD_FRAMES, spoken.durations[0]);
+    int64_t count = int64_t(spoken.samples.size());
+    int64_t begin = piece.start ? starts[piece.start - piece.context_start + 1] : 0;
+    int64_t end = piece.end < section_.passage.phonemes.size() ? starts[piece.end - piece.context_start + 1] : count;
+    int64_t least = count;
+    for (int64_t each : {begin, end - begin, count - end})
+        if (each) least = std::min(least, each);
+    speed = std::min(speed, double(least) / double(SAMPLES_PER_FRAME));
     if (speed != 1) {
-        int64_t count = int64_t(spoken.samples.size());
         spoken.samples = stretch(spoken.samples, speed);
         int64_t stretched = int64_t(spoken.samples.size());
         for (int64_t &start : starts) start = start * stretched / count;
@@ -168,6 +174,7 @@ Speech::Rendering Speech::rendering(const Piece &piece, Spoken spoken, double sp
         for (size_t token = 0; token < spoken.durations.size(); token++)
             spoken.durations[token] = frames(starts[token + 1]) - frames(starts[token]);
     }
+    if (section_.gain) amplify(spoken.samples, *section_.gain);
     auto samples = std::make_shared<const std::vector<float>>(std::move(spoken.samples));
     return {piece, std::move(samples), std::move(spoken.durations), std::move(starts), lead};
 }

@@ -40,7 +40,7 @@ private:
     bool begin_section();
     std::optional<Section> take_section();
     Rendering render();
-    static Rendering rendering(const Piece &piece, Spoken spoken, double speed);
+    Rendering rendering(const Piece &piece, Spoken spoken, double speed) const;
     Piece with_context(size_t start, size_t end) const;
     std::vector<Piece> smaller(const Piece &piece) const;
     std::vector<Part> parts(const Rendering &rendering) const;

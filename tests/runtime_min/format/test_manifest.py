@@ -113,7 +113,7 @@ REPLACED: list[tuple[str, Any, str]] = [
     ("version", True, "an integer"),
     ("requires", {}, "an array"),
     ("model", [], "a map"),
-    ("model.source", "web", "one of hub, file, synthetic"),
+    ("model.source", "web", "one of hub, packages, file, synthetic"),
     ("model.sha256", "0" * 63, "64 lower-case"),
     ("model.sha256", "A" * 64, "64 lower-case"),
     ("model.synthetic", 1, "true or false"),
