@@ -103,6 +103,25 @@ def test_a_weight_in_int8_is_half_a_scale_off_and_exact_to_compute_with(
     np.testing.assert_array_equal(expand(numbers, scales), numbers * each)
 
 
+@settings(max_examples=60)
+@given(
+    shape=st.tuples(st.integers(1, 4), st.integers(2, 40), st.integers(1, 7)),
+    zero=st.integers(64, 127), exponent=st.integers(-13, 5), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_weights_that_were_rounded_to_8_bits_before_keep_their_numbers(
+    shape: tuple[int, int, int], zero: int, exponent: int, seed: int
+) -> None:
+    random = np.random.default_rng(seed)
+    before = random.integers(0, 128, shape).astype(np.float32) - np.float32(zero)
+    before[0, :2, 0] = 1, -zero
+    step = np.float32((1 + random.random()) * 2.0**exponent)
+    numbers, scales = quantise(before * step)
+    np.testing.assert_array_equal(numbers, before)
+    assert (scales == np.float16(step)).all()
+    # Only the scale, of 11 bits, is rounded.
+    np.testing.assert_allclose(expand(numbers, scales), before * step, rtol=2.0**-11, atol=0)
+
+
 def test_transformed_weights_are_those_of_kokoros_replaced_modules(model: Any) -> None:
     reference = rounded_kokoro(model, "float16")
     stage = make_stage("decoder", model, precision="float16")
