@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import exporter.compiler
+import exporter.model
 from exporter import directories
 from exporter.errors import CacheError
 from exporter.parity import expected as expected_answers
@@ -51,6 +52,11 @@ _PACKAGES = ("kokoro", "numpy", "torch", "transformers")
 _EXACT_TEXT = "exact_text."
 _SOURCES = (expected_answers, rounding_answers, source_spectrum, process, recording, padded, distances, noise)
 """Modules that compute an answer."""
+_READERS = [
+    Path(exporter.model.__file__).parent / name
+    for name in ("checkpoint.py", "onnx_file.py", "onnx_weights.py")
+]
+"""Those that read the weights of an ONNX file, which kokoro's own loader does not; they need torch."""
 _COMPILER = Path(exporter.compiler.__file__).parent
 _ROUNDING = [
     _COMPILER / name
@@ -256,6 +262,7 @@ class Kokoro:
         """All that decides kokoro's answers but the request."""
         return {
             "files": [sha256_of(path) for path in self.files],
+            "readers": [*map(sha256_of, _READERS)] if self.files[0].suffix.lower() == ".onnx" else [],
             "stored": [*astuple(self.stored), *map(sha256_of, _ROUNDING)]
             if self.stored.precision != "float32"
             else [],
