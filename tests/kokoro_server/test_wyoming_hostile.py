@@ -204,7 +204,9 @@ def test_what_is_announced_beyond_the_limit_is_not_held(
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+def patient(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Those of the test before would keep their places.
+    wait_until(lambda: open_connections(port) == 0)
     monkeypatch.setattr(wyoming, "PATIENCE_SECONDS", 1_000)
 
 
