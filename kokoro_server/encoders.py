@@ -46,6 +46,9 @@ class Encoder(Protocol):
     def finish(self) -> bytes:
         """Returns the last bytes."""
 
+    def close(self) -> None:
+        """Ends the encoder's threads, also before its last bytes."""
+
 
 class _Pcm:
     """16-bit PCM, with or without a WAV header."""
@@ -59,6 +62,9 @@ class _Pcm:
 
     def finish(self) -> bytes:
         return self._header
+
+    def close(self) -> None:
+        """Has nothing to end."""
 
 
 class _Written:
@@ -102,8 +108,12 @@ class _Av:
 
     def finish(self) -> bytes:
         self._container.mux(self._stream.encode(None))
-        self._container.close()
+        self.close()
         return self._written.take()
+
+    def close(self) -> None:
+        # PyAV's objects refer to each other, so without this the threads wait for Python to collect garbage.
+        self._container.close()
 
 
 def encoder(name: str) -> Encoder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import NamedTuple
 
 from runtime_min import Bundle, Timing, Unspoken, VoiceName
@@ -30,23 +31,23 @@ def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
     Raises:
         KokoroError: the request cannot be spoken; if by its voices or markup, before the first piece.
     """
-    output = encoder(request.format)
     language = request.language or VoiceName(request.voice).language or "en-US"
-    for audio in bundle.pieces(
-        request.text,
-        request.voice,
-        request.speed,
-        text=True,
-        ssml=request.ssml,
-        skip_emoji=request.skip_emoji,
-        language=language,
-        end_pause=request.end_pause,
-        loudness=request.loudness,
-    ):
-        samples = audio.samples if request.volume == 1 else request.volume * audio.samples
-        seconds = len(samples) / SAMPLE_RATE
-        metrics.AUDIO.inc(seconds)
-        metrics.UNSPOKEN.inc(len(audio.unspoken))
-        data = output.encode(samples)
-        yield SpokenPiece(data, audio.words, len(audio.phonemes), seconds, audio.unspoken)
-    yield SpokenPiece(output.finish(), (), 0, 0.0)
+    with closing(encoder(request.format)) as output:
+        for audio in bundle.pieces(
+            request.text,
+            request.voice,
+            request.speed,
+            text=True,
+            ssml=request.ssml,
+            skip_emoji=request.skip_emoji,
+            language=language,
+            end_pause=request.end_pause,
+            loudness=request.loudness,
+        ):
+            samples = audio.samples if request.volume == 1 else request.volume * audio.samples
+            seconds = len(samples) / SAMPLE_RATE
+            metrics.AUDIO.inc(seconds)
+            metrics.UNSPOKEN.inc(len(audio.unspoken))
+            data = output.encode(samples)
+            yield SpokenPiece(data, audio.words, len(audio.phonemes), seconds, audio.unspoken)
+        yield SpokenPiece(output.finish(), (), 0, 0.0)
