@@ -22,7 +22,7 @@ from exporter.bench.fresh_process import call_fresh
 from exporter.bench.options import Options
 from exporter.bench.run import Step
 from exporter.errors import ExportError
-from exporter.model.checkpoint import is_onnx
+from exporter.model.checkpoint import file_format
 from runtime_min import Bundle
 from runtime_min.format.signatures import SAMPLE_RATE
 
@@ -71,7 +71,7 @@ def prepare(
     voice, whole, small = (directory / name for name in ("voice.npy", "kokoro.onnx", "kokoro-int8.onnx"))
     with Bundle.load(options.bundle, verify=False) as loaded:
         np.save(voice, loaded.voice_tables[bundle.voice])
-    if is_onnx(checkpoint):
+    if file_format(checkpoint) != "torch":
         step("a checkpoint that kokoro loads")
         readable = directory / "kokoro.pth"
         call_fresh("writing the checkpoint", 1, write_torch_checkpoint, checkpoint, config, readable)

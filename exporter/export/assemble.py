@@ -20,7 +20,7 @@ from exporter.errors import ExportError
 from exporter.export.bill_of_materials import materials
 from exporter.export.jobs import StageError
 from exporter.export.plan import Plan, positions
-from exporter.model.checkpoint import Checkpoint, is_onnx
+from exporter.model.checkpoint import Checkpoint, file_format
 from exporter.reference.files import StoredWeights
 from runtime_min import __version__
 from runtime_min.format import manifest
@@ -137,9 +137,10 @@ def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
 
 def _extensions(checkpoint: Checkpoint) -> dict[str, object]:
     """Returns what the manifest says about the file of the weights, if torch did not write it."""
-    if not is_onnx(checkpoint.path):
+    read = file_format(checkpoint.path)
+    if read == "torch":
         return {}
-    return {WEIGHTS: WeightsSource("onnx", checkpoint.rounded)._asdict()}
+    return {WEIGHTS: WeightsSource(read, checkpoint.rounded)._asdict()}
 
 
 def _manifest_target(plan: Plan, libraries: Sequence[CompiledLibrary]) -> manifest.Target:

@@ -1,13 +1,14 @@
 """Loading of a Kokoro checkpoint so that every weight is the file's, or an error says why not.
 
 kokoro's own loader falls back to ``strict=False`` and then computes with random weights; this one names the
-tensors that are missing, left over or misshapen and stops. Checkpoints are torch's files of the official
-layout, and ONNX files.
+tensors that are missing, left over or misshapen and stops. Checkpoints are files of the official layout, of
+torch or safetensors, and ONNX files.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from safetensors import SafetensorError, safe_open
 
 from exporter.compiler.kokoro_model import build_model, make_weights_plain, model_without_weights
 from exporter.errors import CheckpointError
@@ -27,10 +29,13 @@ from exporter.model.torch_file import StoredTensor, TorchFile, TorchFileError
 from runtime_min.format.verify import sha256_of
 
 Source = Literal["hub", "packages", "file", "synthetic"]
+FileFormat = Literal["torch", "safetensors", "onnx"]
 State = Mapping[str, StoredTensor | Weight]
 Rounded = Mapping[str, int]
 """Number of weights that a file has in each type of 8 bits, ``int8`` or ``uint8``."""
 
+_SAFETENSORS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+"""Its names of the types that a checkpoint may have."""
 _FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 _MOST_BYTES_OUTSIDE_TENSORS = 16 << 20
 
@@ -76,8 +81,7 @@ def load(source: str, config: Path | None = None, cache: Path | None = None) -> 
     """Loads a checkpoint.
 
     Args:
-        source: ``hub``, ``packages``, ``synthetic``, or the path of a file of the official layout or, if it
-            ends in ``.onnx``, of an ONNX file.
+        source: ``hub``, ``packages``, ``synthetic``, or the path of a file, see `file_format`.
         config: the configuration; needed with a path, optional with ``synthetic``, otherwise not allowed.
         cache: directory for files that are made; by default `exporter.directories.cache()`.
 
@@ -90,7 +94,7 @@ def load(source: str, config: Path | None = None, cache: Path | None = None) -> 
     if not os.path.isfile(path):  # Path.is_file fails in a directory that may not be read.
         raise CheckpointError(
             f"no checkpoint file at {path}. --checkpoint takes hub, packages, synthetic or the path of a "
-            ".pth or .onnx file."
+            ".pth, .safetensors or .onnx file."
         )
     model, rounded = load_model(path, config_path)
     names: dict[str, tuple[str, Source]] = {
@@ -151,9 +155,10 @@ def checkpoint_files(source: str, config: Path | None = None, cache: Path | None
     return Path(source), config
 
 
-def is_onnx(path: Path) -> bool:
-    """True if the path is taken for that of an ONNX file."""
-    return path.suffix.lower() == ".onnx"
+def file_format(path: Path) -> FileFormat:
+    """Returns the format for which a checkpoint file is taken, by the end of its name: torch's by default."""
+    found: dict[str, FileFormat] = {".onnx": "onnx", ".safetensors": "safetensors"}
+    return found.get(path.suffix.lower(), "torch")
 
 
 def check(path: Path, config_path: Path) -> None:
@@ -183,9 +188,8 @@ class _Described:
 def _described(path: Path, config: Config) -> Iterator[_Described]:
     """Opens a checkpoint, and yields its description after comparing it with the configuration."""
     shapes = model_without_weights(json.dumps(config, sort_keys=True))
-    opened = _described_onnx if is_onnx(path) else _described_torch
     try:
-        with opened(path, shapes) as described:
+        with _READERS[file_format(path)](path, shapes) as described:
             for part in PARTS:
                 _compare(path, part, getattr(shapes, part), described)
             yield described
@@ -205,6 +209,30 @@ def _described_torch(path: Path, shapes: Any) -> Iterator[_Described]:
         raise CheckpointError(
             f"{path} is damaged or cut off, or not a torch checkpoint of dense tensors: {error}. "
             "Get the file again, or save only the tensors of the state dicts."
+        ) from error
+
+
+@contextmanager
+def _described_safetensors(path: Path, shapes: Any) -> Iterator[_Described]:
+    """Takes names like ``bert.module.embeddings.word_embeddings.weight``, with or without ``module.``."""
+    try:
+        with safe_open(path, "pt") as file:
+            content: dict[str, dict[str, StoredTensor]] = {}
+            for key in file.keys():  # noqa: SIM118  (it is no mapping)
+                part, _, name = key.partition(".")
+                stored = file.get_slice(key)
+                shape = tuple(stored.get_shape())
+                dtype = _SAFETENSORS.get(stored.get_dtype(), torch.uint8)
+                content.setdefault(part, {})[name] = StoredTensor(key, dtype, math.prod(shape), 0, shape)
+            states = _plain_states(path, content, shapes)
+
+            def read(part: str) -> Iterator[tuple[str, torch.Tensor]]:
+                return ((name, file.get_tensor(each.key)) for name, each in states[part].items())
+
+            yield _Described(states, read)
+    except SafetensorError as error:
+        raise CheckpointError(
+            f"{path} is damaged or cut off, or not a safetensors file: {error}. Get the file again."
         ) from error
 
 
@@ -230,6 +258,9 @@ def _described_onnx(path: Path, shapes: Any) -> Iterator[_Described]:
             f"{path} is damaged or cut off, or not an ONNX file with Kokoro's weights: {error}. "
             "Get the file again, or export it again."
         ) from error
+
+
+_READERS = {"torch": _described_torch, "safetensors": _described_safetensors, "onnx": _described_onnx}
 
 
 def _plain_states(path: Path, content: object, shapes: Any) -> dict[str, dict[str, StoredTensor]]:

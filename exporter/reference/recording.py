@@ -29,15 +29,15 @@ class _Recorded(Exception):
 
 
 def load_model(checkpoint: Path, config: Path, stored: StoredWeights) -> Any:
-    """Returns kokoro's model, with weights as they are stored: from its own loader, which reads no ONNX."""
+    """Returns kokoro's model, with weights as they are stored: from its own loader if they are torch's."""
     from kokoro.model import KModel
 
     from exporter.model import checkpoint as checkpoints
 
-    if checkpoints.is_onnx(checkpoint):
-        model, _ = checkpoints.load_model(checkpoint, config)
-    else:
+    if checkpoints.file_format(checkpoint) == "torch":
         model = KModel(repo_id=REPOSITORY, config=str(config), model=str(checkpoint), disable_complex=False)
+    else:
+        model, _ = checkpoints.load_model(checkpoint, config)
     if stored.precision != "float32":
         # It needs TVM, which takes seconds to import.
         from exporter.compiler.precision import round_as_stored

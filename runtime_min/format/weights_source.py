@@ -15,7 +15,7 @@ class WeightsSource(NamedTuple):
     """A file that torch did not write; the field names are the keys of the manifest."""
 
     format: Text
-    """Name of the file's format, so far ``onnx``."""
+    """Name of the file's format, ``onnx`` or ``safetensors``."""
     rounded: Mapping[str, Annotated[int, integer(1, 65_536)]]
     """Number of weights that the file has in a type of 8 bits, by the type."""
 
