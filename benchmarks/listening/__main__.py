@@ -5,8 +5,9 @@ python -m benchmarks.listening bundles/demo --output docs/listening.md
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +30,8 @@ VOICES = ("af_heart", "am_michael", "bf_emma", "bm_george")
 Samples = NDArray[np.float32]
 Speak = Callable[[str, str], Samples]
 """Takes phonemes and the name of a voice."""
+Wrong = Mapping[str, Sequence[int]]
+"""By voice, the words of each sentence that were not recognised."""
 
 
 def main(
@@ -44,14 +47,14 @@ def main(
         said = {voice: [_phonemes(first, text, voice) for text in texts] for voice in VOICES}
         engines = {f"bundle, {each.manifest.precision}": _bundle(each) for each in bundles}
         engines |= _others(first, stack)
-        rows = []
-        for name, speak in engines.items():
-            wrong = [_wrong(recogniser, speak, voice, texts, said[voice], name) for voice in VOICES]
-            count = sum(len(normalised(text)) for text in texts)
-            shares = [100 * number / count for number in (*wrong, sum(wrong) / len(wrong))]
-            rows.append(f"| {name} | {' | '.join(f'{share:.1f} %' for share in shares)} |")
+        wrong = {
+            name: {voice: _wrong(recogniser, speak, voice, texts, said[voice], name) for voice in VOICES}
+            for name, speak in engines.items()
+        }
         understood = [_understood(recogniser, first, voice) for voice in VOICES]
-        output.write_text(_page(first, texts, rows, understood), encoding="utf-8")
+        output.write_text(_page(first, texts, wrong, understood), encoding="utf-8")
+        # By engine and voice, the words that were wrong of each sentence.
+        output.with_suffix(".json").write_text(json.dumps(wrong) + "\n", encoding="utf-8")
     typer.echo(f"saved {output}")
 
 
@@ -98,12 +101,12 @@ def _onnxruntime(path: Path, bundle: Bundle) -> Speak:
 
 def _wrong(
     recogniser: Recogniser, speak: Speak, voice: str, texts: Sequence[str], said: Sequence[str], name: str
-) -> int:
-    """Returns the number of words that the recogniser gets wrong of one voice."""
+) -> list[int]:
+    """Returns for each text the number of words that the recogniser gets wrong of one voice."""
     pairs = track(list(zip(texts, said, strict=True)), f"{name}, {voice}")
-    return sum(
+    return [
         words_wrong(normalised(text), recogniser.words(speak(phonemes, voice))) for text, phonemes in pairs
-    )
+    ]
 
 
 def _understood(recogniser: Recogniser, bundle: Bundle, voice: str) -> list[bool]:
@@ -119,8 +122,18 @@ def _in_order(words: Sequence[str], heard: Sequence[str]) -> bool:
     return all(word in left for word in words)
 
 
-def _page(bundle: Bundle, texts: Sequence[str], rows: Sequence[str], understood: Sequence[list[bool]]) -> str:
+def _row(name: str, wrong: Wrong, texts: Sequence[str]) -> str:
+    count = sum(len(normalised(text)) for text in texts)
+    numbers = [sum(wrong[voice]) for voice in VOICES]
+    shares = [100 * number / count for number in (*numbers, sum(numbers) / len(numbers))]
+    return f"| {name} | {' | '.join(f'{share:.1f} %' for share in shares)} |"
+
+
+def _page(
+    bundle: Bundle, texts: Sequence[str], wrong: Mapping[str, Wrong], understood: Sequence[list[bool]]
+) -> str:
     forms = read_forms()
+    rows = [_row(name, each, texts) for name, each in wrong.items()]
     never = [text for (text, _), *heard in zip(forms, *understood, strict=True) if not any(heard)]
     counts = ", ".join(f"{voice} {sum(heard)}" for voice, heard in zip(VOICES, understood, strict=True))
     by_any = len(forms) - len(never)
