@@ -1,13 +1,13 @@
 """Counts the words that a recogniser gets wrong, for PyTorch, ONNX Runtime and bundles with the same weights.
 
-python -m benchmarks.listening bundles/demo --output docs/listening.md
+python -m benchmarks.listening bundles/demo
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,14 @@ import typer
 from numpy.typing import NDArray
 from rich.progress import track
 
-from benchmarks.listening.recogniser import Recogniser, normalised, read_forms, read_sentences, words_wrong
+from benchmarks.listening.recogniser import (
+    Recogniser,
+    in_order,
+    normalised,
+    read_forms,
+    read_sentences,
+    words_wrong,
+)
 from exporter.model.checkpoint import file_format
 from exporter.reference.files import reference_files
 from exporter.reference.process import Reference
@@ -37,7 +44,7 @@ Wrong = Mapping[str, Sequence[int]]
 def main(
     paths: Annotated[list[Path], typer.Argument(metavar="BUNDLE...", help="Bundles of one checkpoint.")],
     sentences: Annotated[int, typer.Option(help="Number of sentences, of 100.", min=1, max=100)] = 100,
-    output: Annotated[Path, typer.Option(help="Page to write.")] = Path("docs/listening.md"),
+    output: Annotated[Path, typer.Option(help="Page to write.")] = Path("docs/measured/listening.md"),
 ) -> None:
     """Compare how well a recogniser understands each engine."""
     recogniser, texts = Recogniser(), read_sentences()[:sentences]
@@ -112,14 +119,9 @@ def _wrong(
 def _understood(recogniser: Recogniser, bundle: Bundle, voice: str) -> list[bool]:
     """Returns for each written form whether its words are heard, in their order."""
     return [
-        _in_order(words, recogniser.words(bundle.synthesize(text, text=True, voice=voice).samples))
+        in_order(words, recogniser.words(bundle.synthesize(text, text=True, voice=voice).samples))
         for text, words in track(read_forms(), f"written forms, {voice}")
     ]
-
-
-def _in_order(words: Sequence[str], heard: Sequence[str]) -> bool:
-    left: Iterator[str] = iter(heard)
-    return all(word in left for word in words)
 
 
 def _row(name: str, wrong: Wrong, texts: Sequence[str]) -> str:
@@ -141,10 +143,10 @@ def _page(
 
 `python -m benchmarks.listening` wrote this page on {time.strftime("%Y-%m-%d")}, {processor_name()}.
 
-pocketsphinx heard {len(texts)} [sentences](../benchmarks/listening/sentences.txt) of each voice. It is an old
-recogniser that misses words of people too, so a figure means something beside the others only. All engines
-spoke the same phonemes with the same weights ({bundle.manifest.model.name}). Words that were wrong, missing
-or too many, as a share of the words:
+pocketsphinx heard {len(texts)} [sentences](../../benchmarks/listening/sentences.txt) of each voice. It is an
+old recogniser that misses words of people too, so a figure means something beside the others only. All
+engines spoke the same phonemes with the same weights ({bundle.manifest.model.name}). Words that were wrong,
+missing or too many, as a share of the words:
 
 | engine | {" | ".join(VOICES)} | all |
 | --- |{" ---: |" * (len(VOICES) + 1)}
@@ -152,7 +154,7 @@ or too many, as a share of the words:
 
 ## Written forms
 
-{len(forms)} [sentences](../benchmarks/listening/written_forms.txt) have numbers, dates, money, units and
+{len(forms)} [sentences](../../benchmarks/listening/written_forms.txt) have numbers, dates, money, units and
 abbreviations. The words that are meant were heard in {by_any} of them from at least one voice ({counts}).
 They were heard from none in these:
 

@@ -77,6 +77,12 @@ def words_wrong(expected: Sequence[str], heard: Sequence[str]) -> int:
     return distances[-1]
 
 
+def in_order(words: Sequence[str], heard: Sequence[str]) -> bool:
+    """Returns True if all of the words were heard, in their order, whatever was heard between them."""
+    left = iter(heard)
+    return all(word in left for word in words)
+
+
 def read_sentences() -> list[str]:
     """Returns the sentences of `SENTENCES`."""
     lines = SENTENCES.read_text("utf-8").splitlines()
