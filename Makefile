@@ -29,10 +29,10 @@ test: $(INSTALLED)
 test-machines: $(INSTALLED)
 	$(PYTEST) -m "machines and not slow" tests
 
-# Takes hours; what the fidelity tests measure becomes docs/proof.md. KOKORO_EXPORT_FUZZ_SECONDS, 600 by default, is the
-# time of each harness of the C library.
+# Takes hours; what the fidelity tests measure becomes docs/measured/proof.md. KOKORO_EXPORT_FUZZ_SECONDS, 600 by
+# default, is the time of each harness of the C library.
 prove: $(INSTALLED)
-	KOKORO_EXPORT_PROOF=docs/proof.md $(PYTEST) tests
+	KOKORO_EXPORT_PROOF=docs/measured/proof.md $(PYTEST) tests
 
 # The corpus is stored in tests/fuzz/corpus; what fails, in build/fuzz. The C library needs Debian's registry, for clang.
 FUZZ_SECONDS ?= 60
@@ -41,7 +41,7 @@ fuzz: $(INSTALLED)
 	$(BIN)/python -m tests.fuzz $(FUZZ_SECONDS) --keep
 
 # Takes an hour on two idle cores with empty caches, and means nothing on a busy machine.
-# Writes docs/bench.* and the tables that docs/speed.md and README.md quote.
+# Writes docs/measured/bench.* and the tables that docs/speed.md and README.md quote.
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[bench]'
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,4 @@
-"""``make bench``: compares a bundle with other engines and writes docs/bench.*.
+"""``make bench``: compares a bundle with other engines and writes docs/measured/bench.*.
 
 Without a bundle, the weights of the packages are exported in each precision with the default buckets: an
 older bundle would show the speed of older kernels. The default precision is exported without the cache, and
@@ -34,7 +34,7 @@ from exporter.reference.files import reference_files
 from runtime_min.engine.machine import this_machine
 
 ROUNDS = 7
-QUOTING = ("speed.md", "../README.md")
+QUOTING = ("../speed.md", "../../README.md")
 """Documents that quote tables, from the directory of the report."""
 
 
@@ -57,7 +57,7 @@ def main(
         typer.Option(help="hub, packages, synthetic or a file; by default what the bundle was made from."),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="The config.json that belongs to a file.")] = None,
-    save_dir: Annotated[Path, typer.Option(help="Directory for the report.")] = Path("docs"),
+    save_dir: Annotated[Path, typer.Option(help="Directory for the report.")] = Path("docs/measured"),
 ) -> None:
     """Compare bundles with kokoro in PyTorch and in ONNX Runtime, and with kokoro-onnx."""
     measured = lengths("--tokens", tokens), thread_counts(threads), repeats

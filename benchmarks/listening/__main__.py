@@ -1,6 +1,6 @@
 """Counts the words that a recogniser gets wrong, for PyTorch, ONNX Runtime and bundles with the same weights.
 
-python -m benchmarks.listening bundles/demo
+python -m benchmarks.listening bundles/demo --output docs/measured/listening.md
 """
 
 from __future__ import annotations
@@ -143,10 +143,10 @@ def _page(
 
 `python -m benchmarks.listening` wrote this page on {time.strftime("%Y-%m-%d")}, {processor_name()}.
 
-pocketsphinx heard {len(texts)} [sentences](../../benchmarks/listening/sentences.txt) of each voice. It is an
-old recogniser that misses words of people too, so a figure means something beside the others only. All
-engines spoke the same phonemes with the same weights ({bundle.manifest.model.name}). Words that were wrong,
-missing or too many, as a share of the words:
+pocketsphinx heard {len(texts)} [sentences](../../benchmarks/listening/sentences.txt) of each voice. This old
+recogniser misses words of people too, so compare the figures with each other only. All engines spoke the
+same phonemes with the same weights ({bundle.manifest.model.name}). The figures are the shares of words that
+were wrong, missing or added:
 
 | engine | {" | ".join(VOICES)} | all |
 | --- |{" ---: |" * (len(VOICES) + 1)}
@@ -155,8 +155,8 @@ missing or too many, as a share of the words:
 ## Written forms
 
 {len(forms)} [sentences](../../benchmarks/listening/written_forms.txt) have numbers, dates, money, units and
-abbreviations. The words that are meant were heard in {by_any} of them from at least one voice ({counts}).
-They were heard from none in these:
+abbreviations. In {by_any} of them the recogniser heard the intended words from at least one voice ({counts}).
+In these it heard them from no voice:
 
 {chr(10).join(f"- {text}" for text in never)}
 """

@@ -17,6 +17,7 @@ from exporter.bench.figure_table import FigureTable
 from tests.support.benchmark_example import RATES, comparison, kernels
 from tests.support.paths import ROOT
 
+MEASURED = ROOT / "docs" / "measured"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -30,16 +31,16 @@ def test_markdown_has_the_goals_every_engine_and_the_plot():
 
 
 def test_the_committed_report_has_the_form_of_todays():
-    committed = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
+    committed = (MEASURED / "bench.md").read_text(encoding="utf-8")
     heads = re.compile(r"(?m)^\| .*\n(?=\| ---)")
     assert heads.findall(committed) == heads.findall(contents(comparison())["bench.md"])
 
 
 def test_documents_quote_the_committed_report():
-    committed = (ROOT / "docs" / "bench.md").read_text(encoding="utf-8")
+    committed = (MEASURED / "bench.md").read_text(encoding="utf-8")
     places = [
         place
-        for path in (ROOT / "docs" / name for name in QUOTING)
+        for path in (MEASURED / name for name in QUOTING)
         for place in re.findall(r"<!-- (.*) -->\n((?:\|.*\n)+)<!-- end -->", path.read_text(encoding="utf-8"))
     ]
     assert places

@@ -1,0 +1,35 @@
+"""The documents: every link leads to a file and a heading that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), ROOT / "bundles" / "FORMAT.md"])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_link_leads_to_a_file_and_a_heading(document: Path) -> None:
+    dead = [link for link in links(document) if not leads(document, link)]
+    assert not dead
+
+
+def links(document: Path) -> list[str]:
+    text = re.sub(r"(?ms)^```.*?^```", "", document.read_text(encoding="utf-8"))
+    return re.findall(r"(?<=\]\()(?!https?:)[^)\s]+(?=\))", re.sub("`[^`\n]+`", "", text))
+
+
+def leads(document: Path, link: str) -> bool:
+    name, _, anchor = link.partition("#")
+    target = document.parent / name if name else document
+    return target.exists() and (not anchor or anchor in anchors(target))
+
+
+def anchors(document: Path) -> set[str]:
+    """The names that GitHub gives the headings of a document."""
+    headings = re.findall(r"(?m)^#+ (.+)$", document.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
