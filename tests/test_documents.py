@@ -20,7 +20,7 @@ def test_every_link_leads_to_a_file_and_a_heading(document: Path) -> None:
 
 def links(document: Path) -> list[str]:
     text = re.sub(r"(?ms)^```.*?^```", "", document.read_text(encoding="utf-8"))
-    return re.findall(r"(?<=\]\()(?!https?:)[^)\s]+(?=\))", re.sub("`[^`\n]+`", "", text))
+    return re.findall(r"(?<=\]\()(?!https?:)[^)\s]+(?=\))", re.sub("`[^`]+`", "", text))
 
 
 def leads(document: Path, link: str) -> bool:
