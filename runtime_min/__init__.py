@@ -64,7 +64,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Imports what is used: the command must handle signals before numpy is imported."""
+    """Imports a name when it is first used: the command must handle signals before numpy is imported."""
     homes = [home for home, names in _HOMES.items() if name in names]
     if not homes and name not in ("adapters", "errors", "text"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -61,7 +61,7 @@ def speak(options: argparse.Namespace, bundle: Bundle) -> None:
     """Synthesises the input, and writes audio and timings.
 
     Raises:
-        KokoroError: of every kind; no half file is left.
+        KokoroError: the input cannot be spoken or written; no partial file is left.
     """
     if options.output == STANDARD and os.isatty(1):
         raise OutputError("Standard output is a terminal: send it on (| aplay), or name a file with -o.")
@@ -105,13 +105,13 @@ def print_phonemes(options: argparse.Namespace, bundle: Bundle) -> None:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Returns what empty lines separate, each part on one line."""
+    """Returns the parts between empty lines, each part on one line."""
     parts = [_LINE_BREAK.sub(" ", part.strip("\r\n")) for part in _PARAGRAPHS.split(text)]
     return [part for part in parts if part.strip()]
 
 
 def written_paragraphs(text: str) -> list[str]:
-    """Returns what empty lines separate, and these lines too: positions in the text stay the same."""
+    """Returns the parts between empty lines, and the empty lines: positions in the text stay the same."""
     found, start = [], 0
     for end in [*(match.end() for match in _PARAGRAPHS.finditer(text)), len(text)]:
         if text[start:end].strip():
@@ -226,7 +226,7 @@ class _Progress:
     """Lines on standard error; at a terminal one line that is written over."""
 
     def __init__(self, options: argparse.Namespace, bundle: Bundle, letters: int) -> None:
-        """Takes the letters of the whole input, of which progress tells the share."""
+        """Takes the number of letters of the whole input; progress is a share of it."""
         self._quiet = options.quiet
         self._output = "standard output" if options.output == STANDARD else options.output
         self._threads = bundle.threads

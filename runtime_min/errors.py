@@ -44,7 +44,7 @@ class InputError(KokoroError):
 
 
 class UsageError(InputError):
-    """An argument or an option has a wrong name or value, whatever is to be spoken."""
+    """An argument or an option has a wrong name or value; the spoken input does not matter."""
 
     exit_code = 2
 
@@ -116,7 +116,7 @@ class EmptyInputError(InputError):
     """There are no phonemes to speak."""
 
     def __init__(self, text: str = "") -> None:
-        """Takes the text of which nothing can be spoken, if there is one."""
+        """Takes the text, if there is one, in which nothing can be spoken."""
         super().__init__(
             f"Nothing of the text {_shown(text)} can be spoken: give a word or a sign of its language."
             if text
@@ -224,7 +224,7 @@ class VoiceArrayError(UsageError):
     """A voice is neither a name, names, nor an array of style rows."""
 
     def __init__(self, rows: int, columns: int, found: str) -> None:
-        """Takes the size of the bundle's own voices and what was found."""
+        """Takes the shape of the bundle's own voices, and a description of the value that was found."""
         super().__init__(
             f"A voice must be a name, a blend of names, or a float array [{rows}, 1, {columns}], "
             f"[{rows}, {columns}], [1, {columns}] or [{columns}], found {found}."
@@ -261,7 +261,7 @@ class NoLoudnessError(InputError):
 
 
 class UtteranceTooLongError(InputError):
-    """The predicted durations exceed what the bundle's decoder can hold."""
+    """The predicted durations exceed the largest frame bucket of the bundle."""
 
     def __init__(self, frames: int, capacity: int, frames_per_second: int) -> None:
         """Takes the frames needed, the frames of the largest bucket, and frames in a second."""
@@ -296,7 +296,7 @@ class NoTextError(InputError):
     """The bundle cannot turn text of a language into phonemes."""
 
     def __init__(self, language: str, known: Iterable[str]) -> None:
-        """Takes the language, and those that the bundle has."""
+        """Takes the language, and the languages of the bundle."""
         super().__init__(
             f"This bundle has no data for text in {language!r}: expected it in the extension 'text', found "
             f"{_listed(known)}. Export the bundle with --languages {language}, or give phonemes or a g2p."
@@ -323,7 +323,7 @@ class MissingStagesError(InputError):
     """The bundle carries only a part of the model."""
 
     def __init__(self, missing: Iterable[str], present: Iterable[str]) -> None:
-        """Takes the stages that are needed but absent, and those that the bundle has."""
+        """Takes the stages that are needed but absent, and the stages of the bundle."""
         self.missing = tuple(missing)
         super().__init__(
             f"This is a partial bundle with the stages {_listed(present)}; it lacks {_listed(self.missing)}. "
@@ -335,10 +335,10 @@ class MissingStagesError(InputError):
 
 
 class TextDataError(BundleError):
-    """The data for text in a bundle are not as they should be."""
+    """The data for text in a bundle are damaged."""
 
     def __init__(self, part: str, reason: object) -> None:
-        """Takes the part of the data, and what is wrong with it."""
+        """Takes the part of the data, and a description of its defect."""
         super().__init__(
             f"The bundle's data for text are damaged: {part} ({reason}). Copy or export the bundle again."
         )

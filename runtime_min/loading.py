@@ -1,4 +1,4 @@
-"""Loads a bundle: it is verified on all cores while this thread imports what will speak."""
+"""Loads a bundle: it is verified on all cores while this thread imports the modules that speak."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load_bundle(
     key: bytes | None = None,
     signature: str | os.PathLike[str] | None = None,
 ) -> Loaded:
-    """Verifies the bundle in the directory `path` and returns what is made of it.
+    """Verifies the bundle in the directory `path` and returns the object that `prepare` makes of it.
 
     Args:
         prepare: called while other threads compare the files; returns the function that makes it of the

@@ -27,7 +27,7 @@ _SWITCH = 0.0001
 _ended_by: list[int] = []
 """The signal that ends the process at once."""
 _PATIENCE = 1.0
-"""Seconds for which another signal does not interrupt what cleans up after the first one."""
+"""Seconds after a signal in which another one does not interrupt the clean-up."""
 
 
 def run_command(module: str) -> NoReturn:

@@ -18,7 +18,7 @@ _COPY = f"{__name__}.kokoro_onnx"
 
 
 class Tokenizer:
-    """What kokoro-onnx expects of its own class of this name."""
+    """A tokenizer with the methods that kokoro-onnx calls on its own."""
 
     find_g2p: Callable[[str], tuple[str, G2P]]
     """`Bundle.find_g2p`; set once the tokenizer is made."""

@@ -50,7 +50,7 @@ class Device:
         self._synchronise = tvm_ffi.get_global_func("runtime.Device_StreamSync")
 
     def place(self, tensor: Any) -> Any:
-        """Returns a TVM tensor of the CPU itself if that is the device, and else its copy on the device."""
+        """Returns a copy of a TVM tensor on the device, or the tensor itself if the device is the CPU."""
         if self.is_cpu:
             return tensor
         placed = self._allocate(tensor.shape, tensor.dtype, self._handle, None)

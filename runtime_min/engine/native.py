@@ -139,7 +139,7 @@ def _seal(handle: int) -> None:
 
 
 def _spelling(number: int) -> str:
-    """Returns a prefix that does not change the meaning of a path, another one for every number.
+    """Returns a prefix for every number; no prefix changes the meaning of a path.
 
     The loader takes a path that it has loaded before for the same library, whoever loaded it, and descriptors
     are reused. So each path is spelled by the inode of its file.

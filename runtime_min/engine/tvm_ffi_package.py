@@ -74,7 +74,7 @@ def _without_metadata() -> Iterator[None]:
 
 
 class _MetadataLater(ModuleType):
-    """Knows no distribution until it leaves; asked for anything else, it imports `importlib.metadata`."""
+    """A stand-in without distributions. Any other name makes it import `importlib.metadata`."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

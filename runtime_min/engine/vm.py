@@ -101,7 +101,7 @@ def _has_runtime(tvm_ffi: Any) -> bool:
 
 
 def load_runtime(files: BundleFiles, library: str, *foreign: bytes) -> None:
-    """Loads a part of TVM's runtime into the process, visible to what is loaded later; it stays there.
+    """Loads a part of TVM's runtime into the process for good, visible to libraries that are loaded later.
 
     Raises:
         LibraryLoadError: it cannot be loaded, or has one of the names `foreign`.
@@ -266,7 +266,7 @@ class Worker:
         return function(*arguments)
 
     def close(self) -> None:
-        """Waits until the thread has finished what it is doing, and frees TVM's memory."""
+        """Waits until the thread has finished its present call, and frees TVM's memory."""
         with _lock:
             closed, self._closed = self._closed, True
         if closed:

@@ -47,7 +47,7 @@ def compressed_path(path: str, width: int) -> str:
 
 
 def padding(size: int) -> bytes:
-    """Returns what follows a file of `size` bytes."""
+    """Returns the zeros that follow a file of `size` bytes."""
     return bytes(-size % _BLOCK)
 
 

@@ -44,7 +44,7 @@ _NAMED = 5
 """Files that a message names at most."""
 _ADVICE = "copy or export the bundle again"
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
-"""Errors of which a name that nothing has is the cause."""
+"""Errors of the system for a path at which there is nothing."""
 # No system has all of these flags. Opening a pipe must not wait for its writer.
 _FILE = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
 _RELATIVE = os.open in os.supports_dir_fd
@@ -79,7 +79,7 @@ class BundleFiles:
         self._verified = False
         self._closed = False
         self._root: Descriptor | None = None
-        """The directory until it is released, where the system opens such."""
+        """The open directory until it is released; None if the system opens no directories."""
         try:
             with self._typed(""):
                 self._place = os.path.realpath(directory)
@@ -110,7 +110,7 @@ class BundleFiles:
             return b"".join(pieces(opened.descriptor.number, most))
 
     def expect(self, manifest: Manifest) -> None:
-        """Takes the manifest's list of files, which all that follows goes by."""
+        """Takes the manifest's list of files, which all later calls use."""
         self._entries = {entry.path: entry for entry in manifest.files}
         self._blocks = read_blocks(manifest.extensions, self._entries)
 
@@ -146,7 +146,7 @@ class BundleFiles:
         self._verified = True
 
     def read(self, path: str) -> bytes:
-        """Returns a whole file; its digest was compared with that of what is returned.
+        """Returns a whole file; the digest of the returned bytes was compared.
 
         Raises:
             ChangedFileError: the file was verified before, and is missing or differs now.
@@ -224,13 +224,13 @@ class BundleFiles:
             return False
 
     def release_directory(self) -> None:
-        """Closes the directory; what is read from now on is found by its path, and not held."""
+        """Closes the directory; later reads find files by the path of the directory."""
         self._root = None
         self._held.clear()
         self._mapped.clear()
 
     def close(self) -> None:
-        """Closes all that is still open, what is being read when that was read."""
+        """Closes all open files; a file that is being read is closed afterwards."""
         self._closed = True
         self._opened.clear()
         self._mapped.clear()
@@ -276,7 +276,7 @@ class BundleFiles:
             )
 
     def _unlisted(self, prefix: str, parents: Collection[str], ignored: Collection[str]) -> Iterator[str]:
-        """Yields the path of everything that leads to no listed file; that of a directory ends with /."""
+        """Yields every path that leads to no listed file; the path of a directory ends with /."""
         for entry in self._list(prefix):
             path = prefix + entry.name
             if path in parents and entry.is_dir():
@@ -296,7 +296,7 @@ class BundleFiles:
             yield from entries
 
     def _status(self, path: str) -> os.stat_result | None:
-        """Returns the status of what a path leads to, None if that is nothing."""
+        """Returns the status of the file or directory at a path, or None if there is none."""
         root = self._root
         try:
             with self._typed(path):
@@ -346,7 +346,7 @@ class BundleFiles:
 
     @contextmanager
     def _typed(self, path: str) -> Iterator[None]:
-        """Raises errors of the system as what they mean for the file or directory `path`."""
+        """Turns errors of the system into typed errors that name the file or directory `path`."""
         try:
             yield
         except OSError as failure:

@@ -80,7 +80,7 @@ def _inflated(pieces: Iterable[bytes], size: int) -> Iterator[bytes]:
 
 
 def _groups(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yields the same bytes in pieces of `GROUP`, the last one of what is left."""
+    """Yields the same bytes in pieces of `GROUP` bytes; the last piece may be smaller."""
     waiting = bytearray()
     for piece in pieces:
         waiting += piece

@@ -32,7 +32,7 @@ _MOST_BYTES = 1 << 34
 _PRODUCTS = 64
 """Most weights that share a scale."""
 _ALWAYS_ON_CPU = ("f0n", SOURCE)
-"""The phase is as good as chaotic in F0, so what decides it rounds as PyTorch does."""
+"""The phase is nearly chaotic in F0, so the stages that decide it must round as PyTorch does."""
 
 
 def check_consistency(manifest: Manifest) -> None:

@@ -18,7 +18,7 @@ _READ = 1 << 20
 _position = threading.Lock()
 """Windows reads a file at its own position alone."""
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EIO)
-"""Errors of the system of which the file is not the cause."""
+"""Errors that the system causes, and not the file."""
 _LONG = 200
 """Characters of a path of Windows that leave room for the names of files in the directory."""
 PIECE = 64 << 10
@@ -29,7 +29,7 @@ class Descriptor:
     """An open file or directory: closed with the last reference to it, so never while a thread reads it."""
 
     def __init__(self, number: int) -> None:
-        """Takes the number of one that is open."""
+        """Takes the number of an open descriptor."""
         self.number = number
 
     def __del__(self) -> None:

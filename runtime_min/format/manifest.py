@@ -101,7 +101,7 @@ class ModelInfo(NamedTuple):
     """Digest of the checkpoint."""
     config_sha256: Digest
     synthetic: bool
-    """The weights are random: the bundle babbles."""
+    """True if the weights are random, so that the bundle babbles."""
     hidden: Length
     """Channels of the text features (``hidden_dim``)."""
     style: Length
@@ -209,7 +209,7 @@ class Tensor(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """The parameter file and what lies in it."""
+    """The parameter file and its tensors."""
 
     file: RelativePath
     tensors: Annotated[tuple[Tensor, ...], array(0, 8_192)]
@@ -283,7 +283,7 @@ class Manifest(NamedTuple):
 
 
 def manifest_keys(requires: Collection[str]) -> tuple[str, ...]:
-    """Returns the keys of a manifest, in their order: all fields but those of what it does not require."""
+    """Returns the keys of a manifest in order, without the keys of requirements that it lacks."""
     absent = {key for name, keys in REQUIREMENTS.items() if name not in requires for key in keys}
     return tuple(name for name in Manifest._fields if name not in absent)
 

@@ -1,4 +1,4 @@
-"""Typed access to decoded msgpack: every mismatch names its place, what was expected and what was found.
+"""Typed access to decoded msgpack: errors name the place, the expected and the found value.
 
 A named tuple's annotations are its schema; `reader_of` makes a reader from them:
 
@@ -35,7 +35,7 @@ class Node:
         self.path = path
 
     def error(self, expected: str) -> ManifestError:
-        """Returns the error that this value is not what was `expected`."""
+        """Returns the error for this value in place of the `expected` one."""
         return ManifestError(self.path or "top level", expected, self.value)
 
     def fields(self, *names: str) -> tuple[Node, ...]:

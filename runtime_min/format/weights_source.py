@@ -1,4 +1,4 @@
-"""What a bundle says about the file from which its weights were read."""
+"""A bundle's entry about the file from which its weights were read."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WeightsSource(NamedTuple):
 
 
 def read_weights_source(extensions: Mapping[str, Any]) -> WeightsSource | None:
-    """Returns what a manifest's extensions say about the weights; None if they say nothing.
+    """Returns the entry about the weights in a manifest's extensions, or None if there is none.
 
     Raises:
         ManifestError: the extension breaks its schema.

@@ -1,4 +1,4 @@
-"""From predicted durations to frames: round, then repeat every token's column for as long as it lasts.
+"""Turns predicted durations into frames: rounds them, and repeats each token's column for its duration.
 
 kokoro multiplies by a matrix of zeros and ones instead; the result is the same to the bit.
 """

@@ -17,37 +17,37 @@ from .voices import Style
 
 Floats = NDArray[np.float32]
 Run = Callable[..., list[Floats]]
-"""Called with a stage's name and its inputs by name, returns its outputs in order."""
+"""A function that takes a stage's name and its inputs by name, and returns its outputs in order."""
 
 
 class Trace(NamedTuple):
     """Every tensor of one utterance, in the order in which they are computed."""
 
     token_ids: NDArray[np.int64]
-    """``[1, tokens]``."""
+    """Tokens with the boundary token 0 at both ends, ``[1, tokens]``."""
     style: Style
     hidden: Floats
-    """``[1, hidden, tokens]``, output of `bert`."""
+    """Output of `bert`, ``[1, hidden, tokens]``."""
     encoding: Floats
-    """``[1, hidden + style, tokens]``, output of `duration`."""
+    """Output of `duration`, ``[1, hidden + style, tokens]``."""
     predicted_durations: Floats
-    """``[1, tokens]``, output of `duration`: frames at speed 1, not rounded."""
+    """Output of `duration`, ``[1, tokens]``: frames of each token at speed 1, not rounded."""
     durations: NDArray[np.int64]
-    """``[tokens]``, frames of each token."""
+    """Frames of each token, ``[tokens]``; a frame is 25 ms."""
     text: Floats
-    """``[1, hidden, tokens]``, output of `text_encoder`."""
+    """Output of `text_encoder`, ``[1, hidden, tokens]``."""
     asr: Floats
-    """``[1, hidden, frames]``, `text` aligned."""
+    """`text` with each token's column repeated for its frames, ``[1, hidden, frames]``."""
     f0: Floats
-    """``[1, 2 * frames]`` in Hz, output of `f0n`."""
+    """Fundamental frequency in Hz, output of `f0n`, ``[1, 2 * frames]``."""
     energy: Floats
-    """``[1, 2 * frames]``, output of `f0n`."""
+    """Energy (N), output of `f0n`, ``[1, 2 * frames]``."""
     noise: Floats
-    """``[1, 600 * frames]``."""
+    """Gaussian noise of the harmonic source, one number a sample, ``[1, 600 * frames]``."""
     audio: Floats
-    """``[1, 600 * frames]``, output of `decoder`."""
+    """Samples at 24,000 Hz, output of `decoder`, ``[1, 600 * frames]``."""
     spectrum: Floats | None = None
-    """``[1, 22, 120 * frames + 1]``, output of `source` where that is a stage of its own."""
+    """Output of `source`, if that is a separate stage, ``[1, 22, 120 * frames + 1]``."""
 
     @property
     def aligned_encoding(self) -> Floats:
@@ -56,12 +56,12 @@ class Trace(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """Values of the caller's in place of those that the chain would compute or choose."""
+    """Values from the caller that replace computed or chosen ones."""
 
     durations: NDArray[np.int64] | None = None
     """Frames of each token, ``[tokens]``."""
     noise: Floats | None = None
-    """``[1, 600 * frames]``."""
+    """Noise of the harmonic source, ``[1, 600 * frames]``."""
     buckets: Mapping[str, int] | None = None
     """Bucket by stage; by default the smallest that holds the length."""
 
@@ -135,7 +135,7 @@ def decode(
     Args:
         run: runs a stage.
         curves: the decoder's inputs but for the noise or the spectrum.
-        noise: ``[1, 600 * frames]``.
+        noise: noise of the harmonic source, ``[1, 600 * frames]``.
         source_apart: the harmonic source is a stage of its own.
     """
     if not source_apart:

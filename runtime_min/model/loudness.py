@@ -1,4 +1,4 @@
-"""Loudness: a fixed gain for each voice, from what was measured when the voice came into the bundle.
+"""Loudness: a fixed gain for each voice, from its loudness as the exporter measured it.
 
 The gain brings a voice to a loudness in LUFS (ITU-R BS.1770). Speech has rare peaks far above its loudness,
 so that at -18 LUFS some would exceed full scale. What exceeds half of it is bent, sample by sample, and stays

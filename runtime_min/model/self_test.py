@@ -260,7 +260,7 @@ def _place(runner: StageRunner) -> str:
 def _run(
     names: tuple[str, ...], stages: Mapping[str, StageRunner], values: Mapping[str, NDArray[Any]]
 ) -> Mapping[str, NDArray[Any]]:
-    """Returns the values with those that the stages gave, each run on what came before it."""
+    """Returns the values and the outputs of the stages, each stage run on the outputs before it."""
     found = dict(values)
     for name in names:
         inputs = stages[name].stage.inputs

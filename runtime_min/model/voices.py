@@ -67,7 +67,7 @@ class VoiceName(str):
 
 
 def voice_language(voice: VoiceLike) -> str:
-    """Returns the language of a voice, of a blend that of its first voice.
+    """Returns the language of a voice; a blend has the language of its first voice.
 
     Raises:
         VoiceLanguageError: the voice is an array, or its name shows no language.
@@ -175,7 +175,7 @@ def style_row(voices: Mapping[str, NDArray[np.float32]], voice: VoiceLike, phone
 
 
 def voice_weights(voices: Mapping[str, Any], voice: VoiceLike) -> dict[str, float] | None:
-    """Returns the weight of each voice of which `voice` is made, in sum 1; None for an array.
+    """Returns the weight of each voice in `voice` (their sum is 1), or None for an array.
 
     Raises:
         BlendError: a blend is malformed, or its weights are.

@@ -12,7 +12,7 @@ from .writer import opened, reported
 
 
 def print_line(line: object) -> None:
-    """Prints a line on standard output at once, with escapes in the place of what a terminal would obey.
+    """Prints a line on standard output at once, with escapes for characters that a terminal would obey.
 
     Raises:
         OutputError: it cannot be written; `ClosedPipeError` if nobody reads any more.
@@ -52,7 +52,7 @@ def tell(text: str, end: str = "\n") -> None:
 
 
 def printable(text: str) -> str:
-    """Returns `text` with escapes in the place of what a terminal would obey or cannot show."""
+    """Returns `text` with escapes in place of characters that a terminal would obey or cannot show."""
     return "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in text)
 
 
@@ -70,7 +70,7 @@ def use_standard_streams() -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Drops what `stream` holds: the interpreter would try to write it again when it ends."""
+    """Drops the buffer of `stream`: the interpreter would try to write it again when it ends."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)

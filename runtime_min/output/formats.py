@@ -1,4 +1,4 @@
-"""The formats of files, by the ends of their names: what a command must know before numpy is imported."""
+"""The formats of files, by the ends of their names, for commands that have not imported numpy yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes a directory atomically: beside its place, flushed, then exchanged with what is there."""
+"""Writes a directory atomically: beside its place, flushed, then exchanged with the old directory."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def is_free(destination: Path) -> bool:
 
 
 def _described(place: Path) -> str:
-    """Returns what is at a place, in words."""
+    """Describes the file or directory at a place."""
     if place.is_symlink():
         return f"a link to {os.readlink(place)!a}"
     if not place.is_dir():
@@ -246,7 +246,7 @@ def _earlier(destination: Path) -> Path:
 
 
 def _restore(destination: Path) -> None:
-    """Brings back what a process that was killed between two renames had moved away."""
+    """Brings back a directory that a process had moved away when it was killed between two renames."""
     if not os.path.lexists(destination) and (earlier := _earlier(destination)).is_dir():
         earlier.rename(destination)
 
@@ -266,7 +266,7 @@ def _synchronise(directory: Path) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Writes what the system has buffered of a file or a directory to the disk."""
+    """Flushes a file or a directory to the disk."""
     if path.is_dir() and os.name == "nt":
         return  # Windows opens no directories.
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
@@ -277,7 +277,7 @@ def _flush(path: Path) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Removes a directory or whatever else has this name."""
+    """Removes a directory or a file."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -1,1 +1,1 @@
-"""What the receiver of a bundle does before it speaks: inspect, verify and unpack it."""
+"""The command `kokoro-bundle`: inspects, verifies and unpacks a bundle before it speaks."""

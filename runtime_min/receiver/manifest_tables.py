@@ -39,7 +39,7 @@ def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> st
 
 
 def _wrapped(facts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yields rows of which none is long: a bundle may have many voices."""
+    """Yields short rows: a bundle may have many voices."""
     for name, value in facts:
         for number, line in enumerate(wrap(value, _WIDTH) or [""]):
             yield "" if number else name, line
@@ -161,7 +161,7 @@ def _sizes(manifest: Manifest) -> str:
 
 
 def _size(count: float) -> str:
-    """Returns a number of bytes in the largest unit of which there is one."""
+    """Returns a number of bytes in the largest unit that gives at least 1."""
     power = next((power for power in (3, 2, 1) if count >= 1000**power), 0)
     return f"{count / 1000**power:.{min(power, 1)}f} {_UNITS[power]}"
 

@@ -117,7 +117,7 @@ class BundledText:
         )
 
     def _read(self, kind: Callable[[bytes], _Data], path: str) -> _Data:
-        """Returns what a file has; one that both dialects name is read once."""
+        """Returns the content of a file; one that both dialects name is read once."""
         if path not in self._data:
             self._data[path] = kind(self._files.read(path))
         found: _Data = self._data[path]
@@ -218,7 +218,7 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _cut(window: str) -> int:
-    """Returns where to cut what has no end of a sentence: between words, and not within a control."""
+    """Returns where to cut a text without the end of a sentence: between words, outside of controls."""
     end = window.rfind(" ") + 1 or len(window)
     opened = window.rfind("[", 0, end)
     return opened if opened > 0 and not _CLOSED.search(window, opened, end) else end

@@ -29,7 +29,7 @@ class Token(NamedTuple):
     word: str
     space: str
     phonemes: str | None = None
-    """Those that the text gives."""
+    """Phonemes that the text gives, or None."""
 
 
 def read_clauses(

@@ -87,7 +87,7 @@ def compound(
 
 
 def _first_of_word(parts: Sequence[Part], end: int, longest: int) -> int:
-    """Returns the first part of the longest word that may end at `end`: what is said otherwise is in none."""
+    """Returns the first part of the longest word that may end at `end`; parts with own words are in none."""
     first = end - 1
     while first > 0 and first > end - longest and not parts[first].spoken and not parts[first - 1].spoken:
         first -= 1
@@ -121,7 +121,7 @@ def joined(parts: Sequence[Part], spoken: Sequence[str | None]) -> str:
 
 
 def _prominence(text: str) -> int:
-    """Returns the number of characters, of which capitals count twice."""
+    """Returns the number of characters; capitals count twice."""
     return len(text) + sum([letter != letter.lower() for letter in text])
 
 

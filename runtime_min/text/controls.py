@@ -22,11 +22,11 @@ class Control(NamedTuple):
     start: int
     end: int
     phonemes: str | None
-    """Its phonemes; None if only its stress is given."""
+    """Phonemes of the part; None if only its stress is given."""
     stress: float | None
-    """As in `stress.restressed`."""
+    """Stress of the part, for `stress.restressed`."""
     flags: str = ""
-    """How its numbers are said, as in `written_forms.numbers.with_flags`."""
+    """misaki's flags for the part's numbers, see `written_forms.numbers.with_flags`."""
 
 
 def silence_emoji(text: str) -> str:
@@ -35,7 +35,7 @@ def silence_emoji(text: str) -> str:
 
 
 def read_controls(text: str) -> tuple[str, list[Control]]:
-    """Returns the text without controls, and what they mean for which part of it.
+    """Returns the text without controls, and each control by the part of the text that it changes.
 
     Of a link, ``[text](https://…)``, only the text stays.
     """

@@ -33,11 +33,11 @@ _LATIN = re.compile("LATIN (?:SMALL|CAPITAL) LETTER ([A-Z]+)")
 _OUTPUT = str.maketrans("ɾʔ", "Tt")
 """Phonemes as Kokoro has them."""
 _LONGEST_KEPT = 64
-"""Characters of what is said, of which the phonemes are kept."""
+"""Characters of a written form's words whose phonemes are kept."""
 _WEAK = {"point": -2, "dot": -0.5}
 """Stress of the words of a written form that have less than in a sentence."""
 _LONG_RUN = re.compile(r"\S{250,}")
-"""What is too long for a word or an address: in it, what the lexicon lacks is spelled."""
+"""A run that is too long for a word or an address: its unknown words are spelled."""
 _IRISH = re.compile("O'[A-Z][a-z]")
 _CONSONANTS = re.compile(r"(?i)(?!.*(.)\1)[b-df-hj-np-tv-xz]{2,5}|(?i:omg|idk|im?ho)")
 """Letters that are spelled: btw, but not brr."""
@@ -172,7 +172,7 @@ class English:
         return self._pronunciation.word(written, group[0].tag, context) is not None
 
     def _alone(self, in_run: bool, part: Part, context: Context) -> str | None:
-        """Returns the phonemes of a part of no longer word; in a long run, what is unknown is spelled."""
+        """Returns the phonemes of a part that is a word; in a long run, an unknown part is spelled."""
         known = None if part.spoken else self._pronunciation.word(part.text, part.tag, context)
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""Which pronunciation of a homograph is meant: a linear model over the words and tags around it, in integers.
+"""Chooses the pronunciation of a homograph: a linear model over the words and tags around it, in integers.
 
 The words whose meaning, not only whose tag, decides are few, so each has weights of its own; verbs against
 nouns and adjectives share some. The data: a line for each word (the word, what a positive and what a

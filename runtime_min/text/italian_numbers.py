@@ -52,7 +52,7 @@ _PARTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|°[cf]|[^\W\d_]+
 
 @lru_cache(maxsize=4096)
 def in_letters(written: str) -> str:
-    """Returns what is between two spaces in words of lower-case letters, separated by spaces.
+    """Returns the text between two spaces as words of lower-case letters, separated by spaces.
 
     Numbers, dates, times and signs become words, and letters without a vowel their names. A word keeps the
     apostrophes within it. Nothing remains of a sign that has no name, and of letters of another script.
@@ -69,7 +69,7 @@ def in_letters(written: str) -> str:
 
 
 def cardinal(number: int) -> str:
-    """Returns a number below a million millions in words, those of hundreds and thousands apart."""
+    """Returns a number below a million millions in words, with hundreds and thousands apart."""
     if number < 20:
         return _BELOW_20[number]
     if number < 100:

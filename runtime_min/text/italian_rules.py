@@ -83,7 +83,7 @@ _SOUNDS = [
         (rf"(?<=[^{_VOWEL}'])i$", "ɪ"), ("u", "ʊ"), ("'", ""),
     )
 ]  # fmt: skip
-"""In this order. Z is the voiced s, G the g of "gatto", I a vowel before another one, aY a diphthong."""
+"""Applied in order. Z is the voiced s, G the g of "gatto", I a vowel before another one, aY a diphthong."""
 _STRESSED = str.maketrans(_ACCENTED, "aɛeiɔou")
 _WEAKLY = str.maketrans(_ACCENTED, "aɛeiɔoʊ")
 _IRREGULAR = {

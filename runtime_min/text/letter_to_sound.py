@@ -94,9 +94,9 @@ HISTORY = factors(
 """The features that the phonemes before decide, too."""
 _PRIMARY, _SECONDARY = "ˈˌ"
 AROUND = np.array([-4, -3, -2, -1, 1, 2, 3, 4])
-"""Where the letters are whose sums of embeddings are seen with a letter's own."""
+"""Offsets of the neighbours whose sums of embeddings a letter sees beside its own."""
 WORD_DIVISOR = 8
-"""What the sum of the sums of all letters is divided by, to be as large as one of them."""
+"""Divisor that makes the sum over all letters of a word as large as that of one letter."""
 _VOWEL = re.compile("[AIOQWYaiuæɑɒɔəɛɜɪʊʌᵊᵻ]")
 _CACHED = 4_096
 _PIECE = 64  # letters of a long word that are read together
@@ -247,7 +247,7 @@ class _Network:
         return sums
 
     def around(self, embedded: npt.NDArray[np.int64]) -> Exact:
-        """Returns what the letters around each letter, and all of the word, add to its hidden units."""
+        """Returns the contribution of a letter's neighbours, and of the whole word, to its hidden units."""
         count = len(embedded)
         sums = np.concatenate([np.maximum(embedded, 0), np.zeros_like(embedded[:1])])
         word = np.broadcast_to(sums.sum(0) // WORD_DIVISOR, embedded.shape)

@@ -48,10 +48,10 @@ _STEMS = [
 
 
 class Context(NamedTuple):
-    """The beginning of what follows a word."""
+    """The beginning of the sounds that follow a word."""
 
     vowel: bool | None = None
-    """It begins with a vowel; None if nothing follows before a pause."""
+    """True if a vowel follows, False if a consonant; None if nothing follows before a pause."""
     to: bool = False
     """The next word is *to*."""
 

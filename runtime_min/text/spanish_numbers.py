@@ -33,7 +33,7 @@ _PARTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|[^\W\d_]+|\S")
 
 @lru_cache(maxsize=4096)
 def in_letters(written: str) -> str:
-    """Returns what is between two spaces in words of lower-case letters, separated by spaces.
+    """Returns the text between two spaces as words of lower-case letters, separated by spaces.
 
     Numbers and signs become words, and letters without a vowel their names. Nothing remains of a sign that
     has no name, and of letters of another script.

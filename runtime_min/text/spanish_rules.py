@@ -29,7 +29,7 @@ _SOUNDS = [
         (rf"y(?=[{_VOWEL}])", "ʝ"), (rf"(?<=[{_VOWEL}])y$", "Y"), ("y", "i"),
     )
 ]  # fmt: skip
-"""In this order. R is the trill, U the vowel of gü, Y that of a final y; h parts two vowels."""
+"""Applied in order. R is the trill, U the vowel of gü, Y that of a final y; h separates two vowels."""
 _NUCLEUS = re.compile(
     r"(?P<glide>U|[iu](?=[aeoáéóíú]|(?<=i)u|(?<=u)i))?"
     r"(?P<vowel>[aeiouáéíóú])(?P<off>(?<=[aeoáéó])[iu](?![aeoáéóíú])|Y)?"

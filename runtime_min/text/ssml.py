@@ -37,7 +37,7 @@ _DEEPEST = 50
 
 @dataclass(frozen=True)
 class _Setting:
-    """What holds within an element."""
+    """The settings that hold within an element."""
 
     voice: str | None
     speed: float
@@ -134,7 +134,7 @@ class _Reader:
 
 
 def _inner(element: ElementTree.Element, name: str, setting: _Setting) -> _Setting:
-    """Returns what holds within an element."""
+    """Returns the settings that hold within an element."""
     if name == "voice":
         return _Setting(_required(element, "name"), setting.speed)
     if name != "prosody":

@@ -38,7 +38,7 @@ def restressed(phonemes: str, stress: float | None) -> str:
 
 
 def weight(phonemes: str) -> int:
-    """Returns the length of a word, of which diphthongs and affricates count twice."""
+    """Returns the length of a word; diphthongs and affricates count twice."""
     return len(phonemes) + len(_HEAVY.findall(phonemes))
 
 

@@ -149,7 +149,7 @@ class Tagger:
         return [list(islice(rest, len(words))) for words in sentences]
 
     def _tag(self, sentences: Sequence[Sequence[str]]) -> list[str]:
-        """Returns the tags of all words; between two sentences stands what is beyond the ends of both."""
+        """Returns the tags of all words; a row between two sentences is beyond the ends of both."""
         rows, outside = len(self._weights), [OUTSIDE] * REACH
         words, inside = [*outside], list[int]()
         for sentence in sentences:

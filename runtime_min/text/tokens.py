@@ -13,7 +13,7 @@ from .written_forms.numbers import digits
 _LETTER = "[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿﬀ-ﬆ]"
 """A Latin letter."""
 UNKNOWN = "XX"
-"""Tag of what is not spoken in English."""
+"""Tag of tokens that are not spoken in English."""
 _ABBREVIATIONS = (
     "Adm|Apr|Assn|Aug|Ave|Blvd|Bros|Capt|Co|Col|Comdr|Corp|Ct|Dec|Dept|Dr|Ed|Esq|Feb|Fig|Fr|Ft|Gen|Gov|Hon|"
     "Inc|Jan|Jr|Jul|Jun|Lt|Ltd|Maj|Mar|Messrs|Mr|Mrs|Ms|Mt|Nov|Oct|Ph\\.D|Pres|Prof|Rep|Rev|Sen|Sep|Sept|"
@@ -57,9 +57,9 @@ class Token(NamedTuple):
     start: int
     end: int
     tag: str
-    """Its tag, if the token itself decides it; otherwise empty."""
+    """Tag, if the token itself decides it; otherwise empty."""
     phonemes: str | None = None
-    """Its phonemes, if the token itself decides them, as a mark does."""
+    """Phonemes, if the token itself decides them, as for a mark."""
     spoken: str | None = None
     """The words that are spoken for it, if they are not those that are written."""
 

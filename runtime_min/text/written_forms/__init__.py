@@ -19,7 +19,7 @@ Speak = Callable[["re.Match[str]", bool], "str | None"]
 
 
 class WrittenForm(NamedTuple):
-    """A part of a text, and what is said for it."""
+    """A part of a text, and the words for it."""
 
     start: int
     end: int

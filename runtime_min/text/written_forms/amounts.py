@@ -76,7 +76,7 @@ _BOOK = re.compile(
 
 
 def money(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for an amount with a sign of a currency before it."""
+    """Returns the words for an amount with a sign of a currency before it."""
     groups = found.groupdict()
     one, many, cent, cents = CURRENCIES[groups["sign"]]
     country = COUNTRIES.get(groups.get("country") or "")
@@ -96,7 +96,7 @@ def money(found: re.Match[str], british: bool) -> str:
 
 
 def coded_money(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for an amount with a currency's code or with its sign after it."""
+    """Returns the words for an amount with a currency's code or with its sign after it."""
     groups = found.groupdict()
     if groups.get("sign"):
         return money(found, british)
@@ -127,7 +127,7 @@ def _count(whole: str) -> str:
 
 
 def measure(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for one number or several with a unit."""
+    """Returns the words for one number or several with a unit."""
     number, unit = found["number"], UNITS[found["unit"]]
     spoken = decimal(number)
     if found["end"]:
@@ -151,7 +151,7 @@ def _before_noun(found: re.Match[str]) -> bool:
 
 
 def per(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a number of each unit."""
+    """Returns the words for a number of each unit."""
     return f"{decimal(found['number'])} per {_per_unit(found['per'])}"
 
 
@@ -160,13 +160,13 @@ def _per_unit(written: str) -> str:
 
 
 def feet(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for feet and inches."""
+    """Returns the words for feet and inches."""
     feet, inches = found["feet"], found["inches"] or found["in"]
     return f"{cardinal(feet)} {'foot' if feet == '1' else 'feet'} {cardinal(inches)}"
 
 
 def angle(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for degrees, minutes and seconds, as of a place on the map."""
+    """Returns the words for degrees, minutes and seconds, as of a place on the map."""
     parts = ((found[unit], unit) for unit in ("degrees", "minutes", "seconds"))
     return " ".join(
         [f"{decimal(number)} {unit[:-1] if number == '1' else unit}" for number, unit in parts if number]
@@ -174,14 +174,14 @@ def angle(found: re.Match[str], british: bool) -> str:
 
 
 def inches(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for inches."""
+    """Returns the words for inches."""
     return (
         f"{decimal(found['inches'])} {'inch' if found['inches'] == '1' or _before_noun(found) else 'inches'}"
     )
 
 
 def mixed(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a fraction, perhaps with a whole number and a unit."""
+    """Returns the words for a fraction, perhaps with a whole number and a unit."""
     whole, above, below = found["whole"], found["above"], found["below"]
     if not whole and len(above) == 4 and len(below) > 2 and above[:2] in ("19", "20"):
         # The number of an invoice, 2024/117.
@@ -197,17 +197,17 @@ def _unit_of(found: re.Match[str], whole: str | None) -> str:
 
 
 def out_of(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a mark such as 4.5/5."""
+    """Returns the words for a mark such as 4.5/5."""
     return f"{decimal(found['number'])} out of {cardinal(found['most'])}"
 
 
 def count(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for many of something: 2.5M views."""
+    """Returns the words for many of something: 2.5M views."""
     return f"{decimal(found['number'])} {SCALES[found['scale']]}"
 
 
 def vulgar(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a fraction in one character."""
+    """Returns the words for a fraction in one character."""
     above, slash, below = unicodedata.normalize("NFKC", found["fraction"]).partition("⁄")
     if not slash or not below:
         return None
@@ -223,7 +223,7 @@ def _mixed_number(whole: str | None, above: str, below: str) -> str:
 
 
 def number_range(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a range of numbers or of years, or for a score; None for other numbers."""
+    """Returns the words for a range of numbers or of years, or for a score; None for other numbers."""
     start, end = found["start"], found["end"]
     if len(start) == 3 and len(end) == 4 and start[0] > "1" and not (start[1:] == "00" and end[2:] == "00"):
         return f"{digits(start)} {digits(end)}"
@@ -237,7 +237,7 @@ def number_range(found: re.Match[str], british: bool) -> str | None:
 
 
 def years(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a year such as 2013/14, or None if it is a fraction."""
+    """Returns the words for a year such as 2013/14, or None if it is a fraction."""
     start, end = found["start"], found["end"]
     following = str(int(start) + 1)
     return f"{year(start)} {short_year(end)}" if following.endswith(end) else None
@@ -248,20 +248,20 @@ def _year_or_count(written: str) -> str:
 
 
 def ratio(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a ratio or a score, or for a verse of the Bible."""
+    """Returns the words for a ratio or a score, or for a verse of the Bible."""
     if _BOOK.search(found.string, max(0, found.start() - 20), found.start()):
         return f"{cardinal(found['start'])} {cardinal(found['end'])}"
     return f"{cardinal(found['start'])} to {cardinal(found['end'])}"
 
 
 def by(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for sizes."""
+    """Returns the words for sizes."""
     parts = [decimal(part) for part in (found["start"], found["end"], found["third"]) if part]
     return (" times " if found["equals"] is not None else " by ").join(parts)
 
 
 def digit_groups(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a telephone number."""
+    """Returns the words for a telephone number."""
     spoken = []
     for part in re.findall(r"\+|\d+|[A-Za-z]+", found[0]):
         if part == "+":

@@ -69,7 +69,7 @@ HOUR = rf"{_FROM}{_HOUR}(?:\.(?P<minute>[0-5]\d))?(?P<half> ?{_MERIDIEM}){_ZONE}
 
 
 def day_month(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a date of a day and a month."""
+    """Returns the words for a date of a day and a month."""
     if _is_verb(found) or (found["day"] + found["month"]).lower() in ("1may",):
         return None
     spoken = f"the {ordinal(found['day'])} of {_month(found['month'])}"
@@ -77,7 +77,7 @@ def day_month(found: re.Match[str], british: bool) -> str | None:
 
 
 def month_day(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a date of a month and a day."""
+    """Returns the words for a date of a month and a day."""
     if _is_verb(found) and not found["suffix"]:
         return None
     the = "the " if british or found["the"] else ""
@@ -86,7 +86,7 @@ def month_day(found: re.Match[str], british: bool) -> str | None:
 
 
 def month_year(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a month of a year."""
+    """Returns the words for a month of a year."""
     return f"{_month(found['month'])} {found['of'] or ''}{year(found['year'])}"
 
 
@@ -96,7 +96,7 @@ def month_alone(found: re.Match[str], british: bool) -> str:
 
 
 def numeric(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a date of numbers: the month comes first in American, if it can."""
+    """Returns the words for a date of numbers: the month comes first in American, if it can."""
     if found["year"]:
         day, month, years, month_first = found["day"], int(found["month"]), found["year"], not british
     else:
@@ -111,7 +111,7 @@ def numeric(found: re.Match[str], british: bool) -> str:
 
 
 def duration(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for hours, minutes and seconds such as 2h 30m."""
+    """Returns the words for hours, minutes and seconds such as 2h 30m."""
     parts = (
         (found["hours"], "hour"),
         (found["minutes"] or found["alone"], "minute"),
@@ -121,20 +121,20 @@ def duration(found: re.Match[str], british: bool) -> str:
 
 
 def timestamp(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a date and a time in one, without the seconds."""
+    """Returns the words for a date and a time in one, without the seconds."""
     zone = " UTC" if found["zone"] == "Z" else ""
     return f"{numeric(found, british)} {_time(found['hour'], found['minute'])}{zone}"
 
 
 def decade(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a decade or a century: "nineteen eighties"."""
+    """Returns the words for a decade or a century: "nineteen eighties"."""
     if found["short"]:
         return plural(cardinal(found["short"]))
     return _decade(found["century"], found["decade"])
 
 
 def decades(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a range of decades."""
+    """Returns the words for a range of decades."""
     until = (
         _decade(found["other"], found["tens"]) if found["other"] else plural(cardinal(f"{found['short']}0"))
     )
@@ -142,27 +142,27 @@ def decades(found: re.Match[str], british: bool) -> str:
 
 
 def year_plural(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for several of a year: "twenty twenty twos"."""
+    """Returns the words for several of a year: "twenty twenty twos"."""
     return plural(year(found["year"]))
 
 
 def days(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a range of days of the week."""
+    """Returns the words for a range of days of the week."""
     return f"{_DAYS[found['first'][:2]]} to {_DAYS[found['last'][:2]]}"
 
 
 def quarter(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for the quarter of a year."""
+    """Returns the words for the quarter of a year."""
     return f"the {ordinal(found['quarter'])} quarter of {short_year(found['year'])}"
 
 
 def era(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a year before or after Christ."""
+    """Returns the words for a year before or after Christ."""
     return short_year(found["year"])
 
 
 def clock(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a time of day, or for hours, minutes and seconds."""
+    """Returns the words for a time of day, or for hours, minutes and seconds."""
     groups = found.groupdict()
     hour, minute, second = groups["hour"], groups.get("minute"), groups.get("second")
     if second is not None:

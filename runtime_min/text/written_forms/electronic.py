@@ -40,7 +40,7 @@ _VOWEL = re.compile(r"[aeiouyAEIOUY]")
 
 
 def address(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for an address, without "https"."""
+    """Returns the words for an address, without "https"."""
     written = found[0][len(found["scheme"] or "") :].rstrip(".,:;!?")
     if "@" not in written and not found["scheme"] and not re.search("[A-Za-z]", written.split(".")[0]):
         return None
@@ -48,7 +48,7 @@ def address(found: re.Match[str], british: bool) -> str | None:
 
 
 def path(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for the place or the name of a file."""
+    """Returns the words for the place or the name of a file."""
     return _said(found[0].rstrip("."))
 
 
@@ -76,7 +76,7 @@ def _name(part: str) -> str:
 
 
 def version(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a version or a network address."""
+    """Returns the words for a version or a network address."""
     written = found[0].lstrip("vV")
     parts = written.split(".")
     say = digits if len(parts) == 4 and any(len(part) > 2 for part in parts) else cardinal

@@ -55,7 +55,7 @@ def _count(number: int) -> str:
 
 
 def with_flags(words: str, flags: str) -> str:
-    """Returns the words of a number as misaki's flags change them; what is not ASCII in them is phonemes.
+    """Returns the words of a number as misaki's flags change them; other characters than ASCII are phonemes.
 
     Args:
         words: what is said for the number.

@@ -25,7 +25,7 @@ FORMULA = (
 _PART = re.compile(f"[A-Za-z]|{_COUNT}+")
 POWER = rf"(?P<high>⁻?[{HIGH_DIGITS}]{{1,3}}(?P<charge>[⁺⁻])?)|\^(?P<low>[-−]?\d{{1,3}})(?![\w.])"
 _BASE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,3}\Z|[\d)]\Z")
-"""What has an exponent: a number, brackets or a short name."""
+"""Pattern of a base that an exponent may follow: a number, brackets or a short name."""
 SCIENTIFIC = rf"(?<![\w.,])(?P<number>{NUMBER})[eE](?P<power>[-−+]?\d{{1,3}})(?![\w.])"
 LETTER = rf"(?<![\u0370-\u03ff])[{GREEK}](?![\u0370-\u03ff])"
 
@@ -37,7 +37,7 @@ def formula(found: re.Match[str], british: bool) -> str:
 
 
 def power(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for an exponent, or for the high number of a charge, an isotope or a note."""
+    """Returns the words for an exponent, or for the high number of a charge, an isotope or a note."""
     number = (found["high"] or found["low"]).translate(_PLAIN)
     if found["charge"]:
         return f"{decimal(number[:-1])} {'plus' if found['charge'] == '⁺' else 'minus'}"
@@ -47,7 +47,7 @@ def power(found: re.Match[str], british: bool) -> str:
 
 
 def scientific(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a number with a power of ten."""
+    """Returns the words for a number with a power of ten."""
     return f"{decimal(found['number'])} times ten to the power of {decimal(found['power'])}"
 
 

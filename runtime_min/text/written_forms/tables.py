@@ -1,4 +1,4 @@
-"""What is written for words: months, currencies, units, abbreviations."""
+"""Tables of written forms of words: months, currencies, units, abbreviations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MONTHS = {
     "jul": "July", "aug": "August", "sep": "September", "oct": "October", "nov": "November",
     "dec": "December",
 }  # fmt: skip
-"""By their first three letters."""
+"""Months by their first three letters."""
 CURRENCIES = {
     "$": ("dollar", "dollars", "cent", "cents"),
     "£": ("pound", "pounds", "penny", "pence"),
@@ -29,12 +29,12 @@ CURRENCIES = {
     "฿": ("baht", "baht", "satang", "satang"),
     "¢": ("cent", "cents", "", ""),
 }
-"""One and several, of the unit and of its hundredth."""
+"""Singular and plural of the unit and of its hundredth, by the sign."""
 COUNTRIES = {
     "US": "US", "U.S.": "US", "A": "Australian", "AU": "Australian", "C": "Canadian", "CA": "Canadian",
     "HK": "Hong Kong", "NZ": "New Zealand", "S": "Singapore", "SG": "Singapore", "MX": "Mexican",
 }  # fmt: skip
-"""What stands before a dollar sign."""
+"""Countries by the letters before a dollar sign."""
 CURRENCY_CODES = {
     "USD": ("US dollar", "US dollars"), "EUR": ("euro", "euros"), "GBP": ("British pound", "British pounds"),
     "JPY": ("Japanese yen", "Japanese yen"), "CNY": ("yuan", "yuan"), "RMB": ("yuan", "yuan"),
@@ -54,7 +54,7 @@ PERIODS = {
     "mo": "month", "mth": "month", "yr": "year", "y": "year", "day": "day", "week": "week",
     "month": "month", "year": "year", "hour": "hour", "minute": "minute", "night": "night",
 }  # fmt: skip
-"""What follows a slash after an amount."""
+"""Periods by the letters that follow a slash after an amount."""
 
 
 def one_of(words: Iterable[str]) -> str:
@@ -129,7 +129,7 @@ def _units() -> dict[str, str]:
 
 
 UNITS = _units()
-"""Names of units, of one of them."""
+"""Names of units, in the singular."""
 UNIT = (
     rf"(?:{one_of(_LENGTHS)})[{''.join(_SQUARE_AND_CUBIC)}]|{one_of(_NAMES)}|"
     rf"[{''.join(_PREFIXES)}](?:{one_of(_METRIC)})"

@@ -83,7 +83,7 @@ SIGN = (
 
 
 def ordinal_number(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for digits with the ending of an ordinal number, if it is the right one."""
+    """Returns the words for digits with the ending of an ordinal number, if it is the right one."""
     written = found["number"].replace(",", "")
     teen = len(written) > 1 and written[-2] == "1"
     right = "th" if teen else {"1": "st", "2": "nd", "3": "rd"}.get(written[-1], "th")
@@ -95,7 +95,7 @@ _CODES = (13, 16)
 
 
 def plain(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a number: four digits are a year, as in misaki."""
+    """Returns the words for a number: four digits are a year, as in misaki."""
     number, sign = found["number"], found["sign"]
     if len(number) in _CODES and number.isdecimal() and not number.endswith("000"):
         return digits(number)
@@ -105,7 +105,7 @@ def plain(found: re.Match[str], british: bool) -> str:
 
 
 def inner(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for digits within a word such as B747 or COVID-19, as misaki does."""
+    """Returns the words for digits within a word such as B747 or COVID-19, as misaki does."""
     return decimal(found[0]) if "." in found[0] else _within_word(found[0])
 
 
@@ -121,7 +121,7 @@ def _within_word(number: str) -> str:
 
 
 def house(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for a house's number and its street."""
+    """Returns the words for a house's number and its street."""
     directions = {"N": "North", "S": "South", "E": "East", "W": "West"}
     number = found["number"]
     said = _within_word(number)
@@ -140,7 +140,7 @@ _QUARTERS = {"NE": "Northeast", "NW": "Northwest", "SE": "Southeast", "SW": "Sou
 
 
 def state(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a state of the USA and its postal code."""
+    """Returns the words for a state of the USA and its postal code."""
     if found["state"] in AMBIGUOUS_STATES and not found["code"]:
         return None
     codes = [digits(code) for code in (found["code"], found["more"]) if code]
@@ -170,12 +170,12 @@ def numbered(found: re.Match[str], british: bool) -> str:
 
 
 def abbreviation(found: re.Match[str], british: bool) -> str:
-    """Returns what an abbreviation stands for."""
+    """Returns the words that an abbreviation stands for."""
     return ANYWHERE[found["word"]]
 
 
 def roman_after_name(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a Roman numeral after a name: ordinal for a king or pope."""
+    """Returns the words for a Roman numeral after a name: ordinal for a king or pope."""
     before = found.string[max(0, found.start() - 20) : found.start()].split()
     value = roman(found["roman"])
     if not before or value is None:
@@ -187,7 +187,7 @@ def roman_after_name(found: re.Match[str], british: bool) -> str | None:
 
 
 def roman_after_word(found: re.Match[str], british: bool) -> str | None:
-    """Returns what is said for a word such as "chapter" and its Roman numeral."""
+    """Returns the words for a word such as "chapter" and its Roman numeral."""
     value = roman(found["roman"])
     word = BEFORE_NUMBERS.get(found["word"].rstrip("."), found["word"])
     if value is None or (found["roman"] in ("C", "D", "M", "L") and word.lower() != "chapter"):
@@ -196,7 +196,7 @@ def roman_after_word(found: re.Match[str], british: bool) -> str | None:
 
 
 def said(found: re.Match[str], british: bool) -> str:
-    """Returns what is said for what follows no rule."""
+    """Returns the words for a form that follows no rule."""
     return SAID_OTHERWISE[found[0]]
 
 
