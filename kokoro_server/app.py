@@ -38,7 +38,7 @@ _log = logging.getLogger("uvicorn.error")
 
 @dataclass(frozen=True)
 class Options:
-    """How an application works."""
+    """Options of an application."""
 
     slots: int = 2
     """Pieces that are computed at a time."""
@@ -47,11 +47,11 @@ class Options:
     send_seconds: float = 30.0
     """Time in which a client must take `answers.SENT_AT_ONCE` bytes."""
     api_key: str | None = None
-    """What requests must carry; None where anybody may speak."""
+    """Key that requests must carry; None if anybody may speak."""
     cors_origins: Sequence[str] = ()
     """Web sites whose scripts may use the server; ``*`` is any."""
     wyoming_peers: Sequence[wyoming.Network] = ()
-    """Networks that may connect to the port for Wyoming; none of them stands for all."""
+    """Networks that may connect to the port for Wyoming; an empty tuple allows all."""
     loudness: float | None = None
     """LUFS of requests that name none; None leaves each voice at its own level."""
 
@@ -60,7 +60,7 @@ class Service:
     """The endpoints."""
 
     def __init__(self, bundle: Bundle, turns: Turns, options: Options) -> None:
-        """Takes what the requests share."""
+        """Takes the objects that requests share."""
         self._bundle = bundle
         self._turns = turns
         self._options = options
@@ -212,7 +212,7 @@ def _middleware(options: Options) -> list[Middleware]:
 
 
 def _warm_up(bundle: Bundle) -> None:
-    """Speaks once, so that the first request does not wait for what is loaded then; logs a failure."""
+    """Speaks once, so that the first request does not wait for imports and voices; logs a failure."""
     try:
         for _ in speak(bundle, SpeechRequest(_WARM_UP, default_voice(bundle.voices))):
             pass

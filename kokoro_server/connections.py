@@ -99,7 +99,7 @@ class Listener(socket.socket):
     """A listening socket whose connections leave some descriptors to the rest of the process."""
 
     def __init__(self, bound: socket.socket, descriptors: int, refusal: bytes) -> None:
-        """Takes a bound socket, the limit on descriptors, and what clients beyond it are sent."""
+        """Takes a bound socket, the limit on descriptors, and the answer to clients beyond it."""
         # With the protocol's name asyncio sets TCP_NODELAY: what is small is sent at once.
         super().__init__(bound.family, bound.type, socket.IPPROTO_TCP, bound.detach())
         if hasattr(socket, "TCP_NOTSENT_LOWAT"):

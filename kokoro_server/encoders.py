@@ -21,7 +21,7 @@ class Format(NamedTuple):
     """FFmpeg's name; none for PCM."""
     codec: str = ""
     bit_rate: int | None = None
-    """In bits a second; None where nothing is lost."""
+    """Bits a second; None for a lossless format."""
 
 
 FORMATS = {
@@ -32,7 +32,7 @@ FORMATS = {
     "wav": Format("audio/wav"),
     "pcm": Format("audio/pcm"),
 }
-"""By `response_format`; all are mono, with 24,000 samples a second."""
+"""Formats by `response_format`; all are mono, with 24,000 samples a second."""
 # The same samples give the same bytes: no random serial numbers, no dates.
 _OPTIONS = {"fflags": "+bitexact"}
 
@@ -78,7 +78,7 @@ class _Written:
         return len(data)
 
     def take(self) -> bytes:
-        """Returns what was written since the last call."""
+        """Returns the bytes that were written since the last call."""
         data, self._data = bytes(self._data), bytearray()
         return data
 

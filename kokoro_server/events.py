@@ -1,4 +1,4 @@
-"""Reads Wyoming's events: what a peer announces is compared with a limit before it is read."""
+"""Reads Wyoming's events: announced sizes are compared with a limit before anything is read."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def read_event(reader: asyncio.StreamReader, most: int) -> Event | None:
 
 
 def shown(value: object) -> str:
-    """Returns a few characters that show a value of JSON, of a large one its kind."""
+    """Returns a few characters that show a value of JSON, or the kind of a large value."""
     return _KINDS.get(type(value)) or json.dumps(value)[:80]
 
 

@@ -1,4 +1,4 @@
-"""What one process lets its clients hold: connections, time and bytes, the same over HTTP and Wyoming.
+"""Limits on connections, time and bytes that clients of one process hold, over HTTP and Wyoming.
 
 Every connection takes a descriptor, and `ulimit -n` limits descriptors. So the limit on connections follows
 from it: some descriptors are left for files, some for Wyoming, and some for clients that are refused.
@@ -31,7 +31,7 @@ FEWEST_DESCRIPTORS = 128
 
 
 class Connections(NamedTuple):
-    """What a process may hold at a time."""
+    """Greatest numbers of connections of a process."""
 
     http: int
     """Connections over HTTP that are served."""

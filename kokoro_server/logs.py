@@ -23,7 +23,7 @@ class Repetitions(logging.Filter):
         """Begins with none."""
         super().__init__()
         self._repeated: dict[object, tuple[int, logging.LogRecord]] = {}
-        """How often a warning repeated, and the last time."""
+        """Number of repetitions of each kind of warning, and its last record."""
         self._lock = threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -37,7 +37,7 @@ class Repetitions(logging.Filter):
         return count == 0
 
     def report(self) -> None:
-        """Logs how often each warning repeated since the last report, and forgets those that did not."""
+        """Logs the number of repetitions since the last report, and forgets warnings without any."""
         with self._lock:
             repeated = {kind: held for kind, held in self._repeated.items() if held[0]}
             self._repeated = {kind: (0, record) for kind, (_, record) in repeated.items()}

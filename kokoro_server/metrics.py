@@ -1,4 +1,4 @@
-"""What the server counts, in Prometheus' format, over all worker processes."""
+"""The server's counters, in Prometheus' format, over all worker processes."""
 
 from __future__ import annotations
 

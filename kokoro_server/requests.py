@@ -26,7 +26,7 @@ class SpeechRequest:
 
     text: str
     voice: str
-    """In the runtime's spelling."""
+    """Voice or blend, in the runtime's spelling."""
     speed: float = 1.0
     format: str = "mp3"
     language: str | None = None
@@ -37,7 +37,7 @@ class SpeechRequest:
     stream: bool = True
     """Answer line by line; for captions only."""
     timestamps: bool = True
-    """For captions only."""
+    """True if captions have timestamps."""
     ssml: bool = False
     skip_emoji: bool = False
     end_pause: float = 0.3
@@ -126,7 +126,7 @@ _REQUIRED = object()
 
 
 def _field(fields: dict[str, Any], name: str, kind: Any, default: Any = _REQUIRED) -> Any:
-    """Returns a field; null stands for one that is left out.
+    """Returns a field; null counts as a missing field.
 
     Raises:
         RequestError: it is of another type, or missing without a default.

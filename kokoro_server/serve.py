@@ -26,7 +26,7 @@ from .limits import IDLE_SECONDS, connections
 
 @dataclass(frozen=True)
 class Settings:
-    """How processes serve an application."""
+    """Settings of the processes that serve an application."""
 
     host: str = "127.0.0.1"
     port: int = 8880

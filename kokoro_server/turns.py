@@ -20,7 +20,7 @@ class Audible(Protocol):
 
     @property
     def seconds(self) -> float:
-        """Its length."""
+        """Length of the piece in seconds."""
 
 
 Piece = TypeVar("Piece", bound=Audible)
@@ -28,7 +28,7 @@ Piece = TypeVar("Piece", bound=Audible)
 LONGEST_RETRY = 60
 """Seconds; clients may not retry at all after longer ones."""
 TURNS_BY_TIME = 4
-"""Of so many pieces one is that of the request that has waited longest, so that long answers go on."""
+"""One of so many pieces belongs to the request that has waited longest, so long answers go on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Turns:
         self._asking = 0
         """Pieces that wait or are being computed."""
         self._waiting: list[_Asked] = []
-        """Those that wait, in the order in which they were asked for."""
+        """Requests that wait for a piece, in the order in which they asked."""
         self._computing: list[_Asked] = []
         self._turn = 0
         self._closed = False
@@ -140,7 +140,7 @@ class Turns:
             self._seconds += 0.1 * (time.monotonic() - start - self._seconds)
 
     def close(self) -> None:
-        """Waits for the pieces that are being computed; those that wait are dropped."""
+        """Waits for the pieces that are being computed; waiting requests are dropped."""
         self._closed = True
         self._executor.shutdown()
 

@@ -35,11 +35,11 @@ from .voices import known_voice
 Network = IPv4Network | IPv6Network
 CHUNK_BYTES = 8 << 10
 REFUSED_CONNECTIONS = 8
-"""Those of the `WYOMING_CONNECTIONS` that are open only to be told why they are refused."""
+"""Connections, among `WYOMING_CONNECTIONS`, that are open only to be told why they are refused."""
 SERVED_CONNECTIONS = WYOMING_CONNECTIONS - REFUSED_CONNECTIONS
 LAST_SECONDS = 2.0
 LAST_BYTES = 1 << 20
-"""What a peer may still send after the last error, and in which time, before its connection is reset."""
+"""Bytes and seconds that a peer has after the last error before its connection is reset."""
 _FULL = f"The server has as many clients as it can hold: try again in {RETRY_SECONDS} s."
 _KOKORO = Attribution("hexgrad", "https://huggingface.co/hexgrad/Kokoro-82M")
 _log = logging.getLogger("uvicorn.error")
@@ -56,7 +56,7 @@ class Port:
         peers: Sequence[Network],
         loudness: float | None = None,
     ) -> None:
-        """Takes what the connections share.
+        """Takes the objects that connections share.
 
         Args:
             bundle: speaks.
@@ -138,7 +138,7 @@ class Connection:
         send_seconds: float,
         loudness: float | None,
     ) -> None:
-        """Takes the connection, the address of its client, and what all connections share."""
+        """Takes the connection, its client's address, and the objects that all connections share."""
         self._socket = accepted
         self.peer = peer
         self._bundle = bundle
@@ -146,7 +146,7 @@ class Connection:
         self._send_seconds = send_seconds
         self._loudness = loudness
         self.waits_since = math.inf
-        """When it began to wait for an event, in seconds of the monotonic clock; infinite if it does not."""
+        """Monotonic time in seconds since which it waits for an event; infinite if it does not wait."""
 
     def close(self) -> None:
         """Closes a connection that does not run."""
@@ -180,7 +180,7 @@ class Connection:
                 await self._writer.wait_closed()
 
     async def _end(self, error: Exception) -> None:
-        """Sends an error, and takes what the client still sends, for a while.
+        """Sends an error, and for a while discards bytes of the client.
 
         A connection that is closed with unread bytes is reset, and the error may be lost.
         """
@@ -247,7 +247,7 @@ class Connection:
 
 
 def raw_refusal() -> bytes:
-    """Returns what a client is sent for whom no descriptor is left."""
+    """Returns the answer to a client for whom no descriptor is left."""
     refusal = {"type": "error", "data": {"text": _FULL, "code": RequestError.__name__}}
     return json.dumps(refusal).encode() + b"\n"
 
