@@ -1,4 +1,4 @@
-"""The exporter's directories: in the user's cache, for what need not be made again, and temporary ones."""
+"""The exporter's directories: in the user's cache, for results that can be used again, and temporary ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def runtimes() -> Path:
 
 
 def answers() -> Path:
-    """Returns the directory of what kokoro computed for known utterances."""
+    """Returns the directory of kokoro's stored answers."""
     return cache() / "answers"
 
 

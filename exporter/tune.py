@@ -53,7 +53,7 @@ class TuningError(ExportError):
 
 @dataclass(frozen=True)
 class Case:
-    """The convolution that is measured for a row of the table: the slowest of those that the row serves.
+    """The convolution that is measured for a row of the table: the slowest that the row serves.
 
     Attributes:
         kernels: module of the kernel.

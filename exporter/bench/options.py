@@ -37,7 +37,7 @@ class Options:
     rounds: int
     profile: bool = False
     stream: bool = False
-    """Also measure a long text piece by piece."""
+    """True if a long text is also measured, piece by piece."""
 
     def phonemes(self, tokens: int) -> str:
         """Returns the utterance of this length."""

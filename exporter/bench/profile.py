@@ -36,9 +36,9 @@ class Watch:
     """List to which the calls are appended; None if they are only timed."""
     seconds: list[float] = field(default_factory=list)
     first: float = 0.0
-    """When the first call began."""
+    """Time in seconds at which the first call began."""
     last: float = 0.0
-    """When the last call ended."""
+    """Time in seconds at which the last call ended."""
     _started: float = 0.0
 
     def __call__(self, function: Any, name: str, before: bool, result: Any, *arguments: Any) -> int:

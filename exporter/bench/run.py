@@ -1,4 +1,4 @@
-"""One run of the benchmark: what a bundle takes on this machine."""
+"""One run of the benchmark: time, memory and sizes of a bundle on this machine."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from runtime_min.format.signatures import SAMPLE_RATE
 PHONEMES = "ɐ smˈɔl bˈOt dɹˈɪftᵻd slˈOli dˌWn ðə ɹˈɪvəɹ, pˈæst ði ˈOld mˈɪl."
 _INTEGRATED = "lavfi.r128.I"
 _SILENT = -70.0
-"""LUFS of what is as good as silence: the gate of the standard lets no more through."""
+"""LUFS that stand for silence: the gate of the standard excludes quieter sound."""
 
 
 def measure_loudness(bundle: Path, voices: Sequence[str]) -> dict[str, int] | None:

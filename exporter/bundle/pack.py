@@ -43,7 +43,7 @@ def pack_bundle(bundle: Path, archive: Path, *, force: bool = False) -> None:
 
 
 def _width(manifest: Manifest, entry: FileEntry) -> int:
-    """Returns the bytes of a number in a file: in that of the parameters, of most of its content."""
+    """Returns the width in bytes of the numbers in a file; in the parameters, of most of them."""
     if entry.path in {voice.file for voice in manifest.voices}:
         return 4
     if entry.path != manifest.parameters.file:

@@ -1,4 +1,4 @@
-"""Signs bundles with Ed25519. `runtime_min.format.origin` verifies, and describes what is signed."""
+"""Signs bundles with Ed25519. `runtime_min.format.origin` verifies, and describes the signed message."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LARGEST_ERROR = 2.0**-14
-"""Of a value, as a share of the largest value in its row: an eighth of the rounding to float16."""
+"""Largest error of a value, as a share of the largest in its row: an eighth of float16's rounding."""
 
 
 def voice_factors(table: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:

@@ -1,1 +1,1 @@
-"""The commands of ``kokoro-export``: they parse arguments, call one function and print what it returns."""
+"""The commands of ``kokoro-export``: they parse arguments, call one function and print its result."""

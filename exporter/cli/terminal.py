@@ -155,7 +155,7 @@ class ConsoleProgress:
         self._bar.reset(self._task, total=None, description=text.strip())
 
     def doing(self, text: str) -> None:
-        """Shows what is done now: beside the bar, or in a line where there is none."""
+        """Shows the present step: beside the bar, or in a line of its own if there is no bar."""
         if self._bar.disable:
             self._print(text)
         self._bar.update(self._task, description=text)

@@ -136,7 +136,7 @@ def _model(checkpoint: Checkpoint) -> manifest.ModelInfo:
 
 
 def _extensions(checkpoint: Checkpoint) -> dict[str, object]:
-    """Returns what the manifest says about the file of the weights, if torch did not write it."""
+    """Returns the manifest's entry about the file of the weights, if torch did not write it."""
     read = file_format(checkpoint.path)
     if read == "torch":
         return {}

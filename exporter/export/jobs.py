@@ -1,4 +1,4 @@
-"""Compiling many libraries: worker processes, and the cache of what is compiled already."""
+"""Compiling many libraries: worker processes, and the cache of compiled libraries."""
 
 from __future__ import annotations
 

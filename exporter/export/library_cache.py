@@ -91,7 +91,7 @@ class LibraryCache:
         return CompiledLibrary(job, path, tuple((name, layout) for name, layout in parameters), seconds)
 
     def store(self, library: CompiledLibrary) -> None:
-        """Copies a library into the cache, in place of what is there.
+        """Copies a library into the cache, in place of an earlier one.
 
         Raises:
             OSError, OutputError: the directory cannot be written; nothing half stays in it.

@@ -61,7 +61,7 @@ class ExportOptions:
     config: Path | None = None
     """Configuration that belongs to a checkpoint of one's own."""
     voices: str | None = None
-    """``official``, a directory, ``hub`` or ``synthetic``; None takes those that belong to the checkpoint."""
+    """``official``, a directory, ``hub`` or ``synthetic``; None takes the checkpoint's own voices."""
     target: str = "host"
     lstm_device: str = CPU
     """Device of the encoders' LSTMs: ``cpu``, or the target's."""
@@ -98,7 +98,7 @@ class Plan:
     levels: tuple[CpuLevel, ...]
     voices: Voices
     runtime_libraries: Mapping[str, Path] = field(default_factory=dict)
-    """Parts of TVM's runtime for the target, by file name; the others are this machine's, of its TVM."""
+    """Parts of TVM's runtime for the target, by file name; the installed TVM has the others."""
     native: bool = False
     """The C library goes into the bundle."""
 
@@ -129,7 +129,7 @@ class Plan:
 
     @property
     def jobs(self) -> list[Job]:
-        """Returns the libraries to compile, those that take longest first."""
+        """Returns the libraries to compile, the slowest first."""
         config = json.dumps(self.checkpoint.config, sort_keys=True)
         buckets = {"tokens": self.options.text_buckets, "frames": self.frame_buckets}
         jobs = [

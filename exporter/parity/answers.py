@@ -56,7 +56,7 @@ _READERS = [
     Path(exporter.model.__file__).parent / name
     for name in ("checkpoint.py", "onnx_file.py", "onnx_weights.py")
 ]
-"""Those that read the weights of an ONNX file, which kokoro's own loader does not; they need torch."""
+"""Modules that read the weights of an ONNX file, as kokoro's own loader does not; they need torch."""
 _COMPILER = Path(exporter.compiler.__file__).parent
 _ROUNDING = [
     _COMPILER / name
@@ -65,7 +65,7 @@ _ROUNDING = [
         *("kernels/int8_weights.py", "kernels/toom_cook.py"),
     )
 ]
-"""Those that round weights; their package needs TVM."""
+"""Modules that round weights; their package needs TVM."""
 _DAMAGED = (zipfile.BadZipFile, EOFError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError)
 """Errors of zipfile and numpy for a damaged archive."""
 Arrays = dict[str, Array]

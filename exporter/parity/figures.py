@@ -43,7 +43,7 @@ class Comparison:
     """40 a second; 0 where the bundle does not speak."""
     figures: tuple[Figure, ...]
     changes: int = 0
-    """Number of changes of kokoro's inputs in its spread, of `exporter.parity.expected.CHANGES`."""
+    """Number of changes in kokoro's spread, among `exporter.parity.expected.CHANGES`."""
     level: str = ""
     """Name of the CPU level whose libraries spoke."""
 
@@ -73,7 +73,7 @@ def compare(
     *,
     stages: bool = True,
 ) -> Comparison:
-    """Compares what a bundle computes for an utterance with kokoro's answer.
+    """Compares a bundle's results for an utterance with kokoro's answer.
 
     The comparison stops as soon as every figure is within the limits of the changes that have been made,
     because more of them only widen the limits.

@@ -28,17 +28,17 @@ _UTTERANCES = (
     Utterance("ˈOkˌA.", "af_heart"),
     Utterance("ə", "af_heart"),
 )
-"""The first that fits the buckets and none of whose durations is near a half: about a second, then less."""
+"""Candidates of about a second and less; the first that fits the buckets without near halves is taken."""
 _OWN_PHONEMES = 12
-"""Length of an utterance in a vocabulary that has none of those phonemes."""
+"""Length of the utterance if the vocabulary has none of the candidates' phonemes."""
 _EXACT = ".exact"
 """Suffix of the names of tensors that were computed in float64."""
 _FROM_TOKENS = ("hidden", "text")
-"""Outputs of the stages that compute on the tokens, whose input float64 has too."""
+"""Outputs of the stages along tokens; float64 computes them from the same inputs."""
 
 
 def make_self_test(plan: Plan, progress: Progress) -> ExtensionFiles | None:
-    """Lets kokoro speak, and returns what the bundle gets of it; None where the bundle cannot have it.
+    """Lets kokoro speak, and returns the bundle's files of it; None if the bundle can have no self-test.
 
     Args:
         plan: the plan of the export.

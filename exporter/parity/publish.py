@@ -92,7 +92,7 @@ def measure_voices(plan: Plan, progress: Progress, bundle: Path) -> Mapping[str,
 
 
 def _rounding(plan: Plan, progress: Progress) -> Numbers:
-    """Returns what rounding the weights changes, as the manifest's figures; nothing where none are rounded.
+    """Returns the effect of rounding the weights as the manifest's figures; none if none are rounded.
 
     Raises:
         ValidationFailedError: it changes more than a limit allows.

@@ -17,7 +17,7 @@ from runtime_min.format.manifest import Manifest
 from runtime_min.model.distances import Figure
 
 Progress = Callable[[str], None]
-"""Takes a description of what is computed next."""
+"""A function that takes a description of the next computation."""
 
 
 def levels_here(manifest: Manifest, only: str | None = None) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def compare_waveforms(
 
 
 def verdict(comparisons: Sequence[Comparison], bundle: Path) -> str:
-    """Returns the outcome in one line; where something is missed, what, where, and what to do."""
+    """Returns the outcome in one line; for a missed limit, the figure, the place and the remedy."""
     levels = ", ".join(dict.fromkeys(each.level for each in comparisons))
     count = len({each.utterance for each in comparisons})
     missed = [each for each in comparisons if not each.holds]

@@ -30,7 +30,7 @@ _FIGURES = {
 
 
 def as_tables(comparisons: Sequence[Comparison]) -> Iterator[Table]:
-    """Yields a table of figures and limits for each CPU level; what is missed stands out."""
+    """Yields a table of figures and limits for each CPU level; missed limits stand out."""
     for level in dict.fromkeys(each.level for each in comparisons):
         table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), title=level, title_justify="left")
         table.add_column("phonemes")

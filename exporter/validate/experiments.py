@@ -21,7 +21,7 @@ Cell = str | int | float
 SWEPT_BUCKETS = (64, 128, 256, 512, 1024, 2048, 5120)
 """Frames."""
 _COLLAPSE = 20.0
-"""An error that shrinks to a tenth, in dB, was caused by what was taken away."""
+"""Decibels by which an error must shrink (to a tenth) to be caused by the removed padding."""
 
 
 def crossed_decoders(runs: UtteranceRuns, limit: float) -> Table:
@@ -102,7 +102,7 @@ def prefix_f0n(runs: UtteranceRuns) -> Table:
 
 
 def tails(runs: UtteranceRuns, kinds: Sequence[Tail]) -> Table:
-    """Changes the padding after the utterance, and nothing else (experiment B).
+    """Changes only the padding after the utterance (experiment B).
 
     pt.static's decoder gets it as padding. The bundle has no padding: there it lies in the memory after each
     input, and a run before has filled the pooled memory with it.

@@ -31,7 +31,7 @@ class UnknownKernelsError(ExportError):
 
 @dataclass
 class _Observation:
-    """Counts the calls of kernels, and reads or replaces what they wrote."""
+    """Counts the calls of kernels, and reads or replaces their outputs."""
 
     calls: StageCalls
     read: frozenset[int]

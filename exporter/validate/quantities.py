@@ -112,7 +112,7 @@ class BundleSteps:
         self._bundle, self._calls, self._bins = bundle, calls, bins
 
     def chain(self, bundle_trace: Trace, speed: float) -> Values:
-        """Returns all quantities of the bundle's own chain, whose durations may be forced."""
+        """Returns all quantities of the bundle's own chain; the caller may force durations."""
         return {
             **_runtime(bundle_trace),
             **self._tokens(bundle_trace.token_ids, bundle_trace.hidden, bundle_trace.style, speed),

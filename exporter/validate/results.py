@@ -16,11 +16,11 @@ from exporter.reference.utterances import Utterance
 from runtime_min.model.distances import Figure, snr
 
 DYNAMIC = "pt.dynamic"
-"""`KModel` as its users run it: what everything is compared with."""
+"""`KModel` as its users run it: the reference of every comparison."""
 STATIC = "pt.static"
-"""The same weights, padded to a bucket: the naive port."""
+"""`KModel` padded to a bucket, as a naive port runs it."""
 BUNDLE = "bundle"
-"""The bundle's own chain: each stage on what the bundle's stage before it gave."""
+"""The bundle's own chain: each stage on the outputs of the bundle's stages before it."""
 EQUAL = "bundle, equal inputs"
 """A step of the bundle on pt.dynamic's inputs of that very step: says whether the step itself is at fault."""
 
@@ -53,7 +53,7 @@ class Quantity:
     stage: str
     """Stage of the bundle that computes it."""
     axis: str
-    """``tokens`` or ``frames``: what the last axis of the arrays runs along."""
+    """Last axis of the arrays: ``tokens`` or ``frames``."""
     per_length: int = 1
     """Elements of the last axis for each token or frame."""
 
@@ -100,7 +100,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Table:
-    """The outcome of an experiment: rows for people, a sentence that says what they show, perhaps a plot."""
+    """The outcome of an experiment: rows, a sentence that interprets them, and perhaps a plot."""
 
     title: str
     conclusion: str

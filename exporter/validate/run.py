@@ -24,7 +24,7 @@ from runtime_min.format.verify import read_manifest
 from runtime_min.model.tokens import BOUNDARIES
 
 _SHORT = "həlˈO wˈɜɹld!"
-"""Hello world: what is compared step by step where nothing is named."""
+"""The utterance that is compared if the options name none: "Hello world"."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def compare_end_to_end(options: Options, progress: Progress) -> tuple[Comparison
 
 
 def compare_steps(options: StepsOptions, progress: Progress) -> Report:
-    """Compares every step of every utterance, and does what else is wanted.
+    """Compares every step of every utterance, and runs the requested experiments.
 
     Raises:
         KokoroError: something that the options name cannot be used.
@@ -101,7 +101,7 @@ def compare_steps(options: StepsOptions, progress: Progress) -> Report:
 
 
 def _utterances(options: StepsOptions, manifest: Manifest) -> Iterator[Utterance]:
-    """Yields what the options name, or a short utterance."""
+    """Yields the utterances that the options name, or a short one."""
     voice = options.voice or default_voice([known.name for known in manifest.voices])
     phonemes = options.phonemes
     if options.text is not None:

@@ -48,7 +48,7 @@ class Wanted:
 
 
 def trace_steps(executions: Executions, utterance: Utterance, wanted: Wanted) -> SpokenSteps:
-    """Compares an utterance step by step, and does what else is wanted.
+    """Compares an utterance step by step, and runs the requested experiments.
 
     Raises:
         InputError: the bundle cannot speak it.

@@ -37,7 +37,7 @@ class Executions:
     """Tokens to which pt.static is padded."""
     static_frames: int = 5120
     progress: Progress = lambda doing: None
-    """Takes a description of what is computed next."""
+    """A function that takes a description of the next computation."""
 
 
 @dataclass(frozen=True)

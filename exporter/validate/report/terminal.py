@@ -41,7 +41,7 @@ def _utterance(spoken: SpokenSteps, wide: bool) -> Iterator[RenderableType]:
 
 
 def _steps(spoken: SpokenSteps, wide: bool) -> Grid:
-    """Returns each step on pt.dynamic's inputs; a narrow terminal leaves out what the last column implies."""
+    """Returns each step on pt.dynamic's inputs; a narrow terminal gets fewer columns."""
     grid = _grid("Each step on pt.dynamic's inputs", "  step")
     extra = ("corr.", "finite") if wide else ()
     for heading in ("dB", "max abs", "rel.", *extra, "judged"):
