@@ -1,4 +1,4 @@
-"""From torch operators to Relax: one table of converters for `from_exported_program`.
+"""Converts torch operators to Relax: one table of converters for `from_exported_program`.
 
 Every row is an operator of `operators` that stands for a TIR kernel, because TVM 0.27 has none of its own
 that is fast or exact enough (docs/upstream.md has the reasons). TVM imports and lowers all other operators in

@@ -1,4 +1,4 @@
-"""From a stage's torch module to Relax: torch.export with a symbolic length, then TVM's importer."""
+"""Converts a stage's torch module to Relax: torch.export with a symbolic length, then TVM's importer."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""From Relax to an executable: the passes in four phases, with an optional dump of the module after each."""
+"""Compiles Relax to an executable: passes in four phases, with an optional dump of the module after each."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -59,7 +59,7 @@ class _SizeClasses(relax.PyExprMutator):  # type: ignore[misc]
 
 @tvm.transform.module_pass(opt_level=0, name="share_storages")  # type: ignore[untyped-decorator]
 def _share_storages(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
-    """Gives storages of different stages the same sizes, so that one uses what another has left.
+    """Gives storages of different stages the same sizes, so that one stage reuses those of another.
 
     TVM's allocator keeps a free block for requests of its very size, with the pages that were written. Sizes
     are address space: other pages take no memory.

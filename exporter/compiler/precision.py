@@ -62,7 +62,7 @@ def rounded(value: Tensor, precision: str, name: str) -> Tensor:
 
 
 def round_as_stored(model: Any, precision: str, source_apart: bool = False) -> None:
-    """Replaces the weights of a `kokoro.KModel` by those that a bundle of this precision computes with.
+    """Replaces the weights of a `kokoro.KModel` by those of a bundle of this precision.
 
     Most are rounded one by one, and kokoro's modules stay as they are. Where a bundle rounds transformed
     weights, a module that computes with these in float64 takes the place of kokoro's.

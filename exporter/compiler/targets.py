@@ -54,7 +54,7 @@ class RuntimeFile:
     """A library of TVM's runtime, as the wheel of the apache-tvm release that the exporter needs has it."""
 
     name: str
-    """In the wheel's directory tvm/lib, and in the bundle."""
+    """Name of the file in the wheel's directory tvm/lib and in the bundle."""
     sha256: str
 
 
@@ -121,7 +121,7 @@ class Target:
 
 
 LSTM_STAGES = ("duration", "text_encoder")
-"""Stages with the encoders' LSTMs, whose device ``--lstm-device`` names."""
+"""Stages with the encoders' LSTMs; ``--lstm-device`` names their device."""
 
 _X86_64_LEVELS = (
     CpuLevel("x86-64-v4", _X86_64_V4, mcpu="x86-64-v4", lanes=16),

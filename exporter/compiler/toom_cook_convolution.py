@@ -1,4 +1,4 @@
-"""What `kernels.winograd` computes, in float64 and in kokoro's own modules, from transformed weights.
+"""Convolutions as `kernels.winograd` computes them, in float64, for kokoro's own modules.
 
 Where transformed weights are rounded, an output depends on its place in its block of time, which it does not
 in a convolution. So a reference needs the blocks too. Nothing here imports TVM.

@@ -121,7 +121,7 @@ def _write_affine(channels: int, style: int, epsilon: float) -> Any:
 
 @T.inline
 def _load_rest(x: Any, rest: Any, first: Any, count: Any, n: Any) -> None:
-    """Copies what fills no vector of each channel, and zeros behind it."""
+    """Copies the last values of each channel, which fill no vector, and zeros behind them."""
     whole: T.let[T.int64] = T.floordiv(n, _LANES) * _LANES
     for offset in T.serial(count):
         for lane in T.vectorized(_LANES):

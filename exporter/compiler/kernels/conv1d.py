@@ -56,7 +56,7 @@ def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def pack_int8(numbers: Int8, scales: Half) -> tuple[Int8, Half]:
-    """Packs what `int8_weights.quantise` returns, as [out/32, in, taps, 32] and [out/32, groups, 32]."""
+    """Packs numbers and scales of `int8_weights` as [out/32, in, taps, 32] and [out/32, groups, 32]."""
     packed = pack_weight(numbers.astype(np.float32)).astype(np.int8)
     # Channels that only fill a block have numbers of 0 and scales of 1.
     full = np.ones((padded_channels(len(scales)), scales.shape[1]), np.float16)

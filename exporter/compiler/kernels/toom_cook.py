@@ -171,7 +171,7 @@ SCHEMES: dict[int, Scheme] = {
     7: Scheme(8, 7, _opposite(1, 2, 1 / 2, 3 / 2, 3 / 4), _unit(4)),
     11: Scheme(14, 11, _opposite(1, 2, 1 / 2, 3 / 2, 3 / 4), _unit(14)),
 }
-"""By the taps of a convolution."""
+"""Schemes by the number of taps of a convolution."""
 
 
 def transform_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:

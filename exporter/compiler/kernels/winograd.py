@@ -34,7 +34,7 @@ COLUMNS = 32
 LINE = 16
 """Elements of a line of the caches."""
 FEW = 6
-"""With at most this many jobs, equal sizes matter more than full register tiles."""
+"""Number of jobs up to which equal sizes matter more than full register tiles."""
 _BLOCKS, _JOBS, _UNIT, _UNITS, _SHARES = range(5)
 """Entries of a call's plan: blocks of time, jobs, blocks of time of a unit, of which a job has some, units,
 and how many jobs share the same blocks of time, each with its part of the output channels."""

@@ -1,4 +1,4 @@
-"""The same kernels for a GPU, module by module: equal names, buffers and results, other schedules.
+"""The kernels of the CPU for a GPU, module by module: equal names, buffers and results, other schedules.
 
 A kernel is written for blocks of threads (`T.thread_binding`), so that TVM prints it as Metal or CUDA source.
 All of it is float32 and without atomic operations: the same inputs give the same bits. Metal compiles with

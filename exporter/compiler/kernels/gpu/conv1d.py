@@ -1,4 +1,4 @@
-"""Direct one-dimensional convolution on a GPU: what `kernels.conv1d` computes, from the same weights.
+"""Direct one-dimensional convolution on a GPU, equal to `kernels.conv1d`, from the same weights.
 
 A block of threads computes 64 channels at 128 time steps as a product of matrices: it puts some input
 channels, activated and with the reach of the taps, and their weights into shared memory, and each thread sums

@@ -11,7 +11,7 @@ import tvm_ffi
 from tvm import tirx
 
 LIMITS = {"max_num_threads": 256, "max_shared_memory_per_block": 32768}
-"""As attributes of a TVM target. Metal has 1024 threads, but fewer for a kernel that needs many registers."""
+"""Attributes of a TVM target. Metal has 1024 threads, but fewer for a kernel that needs many registers."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The generator's inverse STFT on a GPU; what it computes is in `kernels.spectrum`."""
+"""The generator's inverse STFT on a GPU; `kernels.spectrum` has the formula."""
 
 from collections.abc import Iterable
 from typing import Any
