@@ -173,7 +173,7 @@ def check(path: Path, config_path: Path) -> None:
 
 @dataclass(frozen=True)
 class _Described:
-    """What a file says about its tensors, which were compared with the configuration."""
+    """The tensors that a file describes, compared with the configuration."""
 
     states: Mapping[str, State]
     """Tensors by part and name."""

@@ -65,27 +65,27 @@ def distances(audio: Array, reference: Array) -> Distances:
 
 @dataclass(frozen=True)
 class Expected(TextTrace):
-    """Kokoro's answer to a request, and the same in float64 as far as something is judged by it."""
+    """Kokoro's answer to a request, and its tensors in float64 by which figures are judged."""
 
     request: Request
     frames: NDArray[np.int64]
-    """[n], frames of each token."""
+    """Frames of each token, [tokens]."""
     f0: Array
-    """[1, 2m], Hz."""
+    """F0 in Hz, [1, 2 * frames]."""
     energy: Array
-    """[1, 2m], kokoro's N."""
+    """Energy, kokoro's N, [1, 2 * frames]."""
     audio: Array
-    """[1, 600m]."""
+    """Samples, [1, 600 * frames]."""
     exact_text: TextTrace
     """The stages along tokens in float64."""
     exact_f0: Array
-    """[1, 2m] in float64, on kokoro's own aligned encoding."""
+    """F0 in Hz, [1, 2 * frames], in float64 on kokoro's own aligned encoding."""
     exact_energy: Array
-    """[1, 2m] in float64, on kokoro's own aligned encoding."""
+    """Energy, [1, 2 * frames], in float64 on kokoro's own aligned encoding."""
     chain_f0: Array
-    """[1, 2m] in float64, with the stages along tokens in float64 too."""
+    """F0 in Hz, [1, 2 * frames], in float64 with the stages along tokens in float64 too."""
     chain_energy: Array
-    """[1, 2m] in float64, with the stages along tokens in float64 too."""
+    """Energy, [1, 2 * frames], in float64 with the stages along tokens in float64 too."""
     other_seed: float
     """Log-mel distance to the answer with noise of another seed."""
     changes: tuple[Distances, ...] = ()
@@ -93,17 +93,17 @@ class Expected(TextTrace):
 
     @property
     def aligned_encoding(self) -> Array:
-        """[1, 640, m]."""
+        """Input of F0 and N: `encoding` repeated by `frames`, [1, 640, frames]."""
         return np.repeat(self.encoding, self.frames, axis=2)
 
     @property
     def asr(self) -> Array:
-        """[1, 512, m]."""
+        """Input of the decoder: `text` repeated by `frames`, [1, 512, frames]."""
         return np.repeat(self.text, self.frames, axis=2)
 
     @property
     def noise(self) -> NDArray[np.float32]:
-        """[1, 600m]."""
+        """The decoder's noise, float32 [1, 600 * frames]."""
         return gaussian_noise(self.request.seed, SAMPLES_PER_FRAME * int(self.frames.sum()))[None]
 
     @property
@@ -195,7 +195,7 @@ def answer(reference: Reference, precise: Reference, request: Request) -> Expect
 
 
 def exact_f0n(precise: Reference, aligned_encoding: Array, style: Style) -> tuple[Array, Array]:
-    """Returns F0 and N, [1, 2m] each, of an aligned encoding, [1, 640, m], in float64."""
+    """Returns F0 and N in float64, each [1, 2 * frames], of an aligned encoding, [1, 640, frames]."""
     return precise.f0n(aligned_encoding.astype(np.float64), style.prosody.astype(np.float64))
 
 

@@ -20,7 +20,7 @@ from runtime_min.model.distances import Figure, log_mel_distance
 from runtime_min.model.noise import gaussian_noise
 
 _VOICED = 10.0
-"""Hz, from which on kokoro takes F0 for that of a voice."""
+"""Hz above which kokoro treats F0 as voiced."""
 _CENTS = 1200.0
 """Cents of an octave."""
 
@@ -30,17 +30,17 @@ class Rounding:
     """The distances of one utterance with rounded weights from the same with the original ones."""
 
     cents: Array
-    """[voiced points], distance of F0 where the chain up to F0 runs with the original durations."""
+    """Distance of F0 in cents, [voiced points], if the chain runs with the original durations."""
     moved: Array
-    """[tokens], True where the duration is another one."""
+    """True for tokens whose duration differs, [tokens]."""
     decibels: float
-    """The decoder's on equal inputs."""
+    """Distance of the decoder on equal inputs, in dB."""
     log_mel: float
-    """Log-mel distance of the same, as a share of that between two seeds of the original's noise."""
+    """Log-mel distance of the decoder, as a share of that between two seeds of the original's noise."""
 
 
 def rounding(original: Reference, rounded: Reference, request: Request) -> Rounding:
-    """Measures what rounding changes in one utterance.
+    """Measures the effect of rounding in one utterance.
 
     Args:
         original: kokoro with the checkpoint's weights.
@@ -69,7 +69,7 @@ def _cents(f0: Array, reference: Array) -> Array:
 
 
 def rounding_figures(found: Sequence[Rounding], precision: str) -> tuple[Figure, ...]:
-    """Returns the figures of all utterances, of the decoder's the worst, each with a precision's limit."""
+    """Returns the figures over all utterances (the decoder's worst), each with a precision's limit."""
     cents = np.concatenate([each.cents for each in found])
     median, most = np.percentile(cents, (50, 95)) if cents.size else (0.0, 0.0)
     moved = float(np.concatenate([each.moved for each in found]).mean())

@@ -21,7 +21,7 @@ def exact_spectra(source: Array) -> tuple[Spectrum, Spectrum]:
     pi). Rounding decides on which side it falls; what that costs is the least that two programs differ by.
 
     Args:
-        source: [1, 600m], the merged harmonic source in float32.
+        source: the merged harmonic source in float32, [1, 600 * frames].
     """
     spectrum = _source_spectrum(source, np.float64)
     magnitude, phase = np.abs(spectrum), np.angle(spectrum)
@@ -50,14 +50,14 @@ def _source_spectrum(
 
 
 def phase_figure(phase: Array, source: Array) -> Figure:
-    """Phases of the source's spectrum that are not what the exact ones may round to.
+    """Counts the phases of the source's spectrum to which no exact phase rounds.
 
     Within twice the rounding of torch's own FFT around a spectrum's value, every angle is as good as another;
     where that touches the cut at pi, either side is. The first and the last bin are real: 0 or +pi, not -pi.
 
     Args:
-        phase: [1, 11, 120m + 1], radians.
-        source: [1, 600m], the signal that it was computed from.
+        phase: phases in radians, [1, 11, 120 * frames + 1].
+        source: the signal of the spectrum, [1, 600 * frames].
     """
     exact = _source_spectrum(source, np.float64)
     radius = 2 * float(np.abs(_source_spectrum(source, np.float32) - exact).max())

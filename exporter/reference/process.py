@@ -88,7 +88,7 @@ class Reference:
         return TextTrace(**self._run("text", request=request))
 
     def f0n(self, aligned_encoding: Array, prosody_style: Array) -> tuple[Array, Array]:
-        """Returns F0 and energy, each [1, 2m], of an aligned encoding [1, 640, m] and a style [1, 128]."""
+        """Returns F0 and energy, [1, 2 * frames], of an encoding [1, 640, frames] and a style [1, 128]."""
         found = self._run("f0n", aligned_encoding=aligned_encoding, prosody_style=prosody_style)
         return found["f0"], found["energy"]
 
@@ -96,14 +96,15 @@ class Reference:
         """Runs the decoder.
 
         Args:
-            inputs: ``asr`` [1, 512, m], ``f0`` and ``energy`` [1, 2m], ``decoder_style`` [1, 128] and
-                ``noise``, 600m numbers.
-            spectrum: magnitude and phase in place of the harmonic source's, [1, 11, 120m + 1] each.
+            inputs: ``asr`` [1, 512, frames], ``f0`` and ``energy`` [1, 2 * frames], ``decoder_style``
+                [1, 128] and ``noise``, 600 * frames numbers.
+            spectrum: magnitude and phase in place of the harmonic source's, each
+                [1, 11, 120 * frames + 1].
         """
         return DecoderTrace(**self._run("decode", inputs=inputs, spectrum=spectrum))
 
     def source(self, f0: Array, noise: Array) -> SourceTrace:
-        """Runs the harmonic source on F0 [1, 2m] and noise of 600m numbers, and nothing else."""
+        """Runs the harmonic source alone, on F0 [1, 2 * frames] and 600 * frames numbers of noise."""
         return SourceTrace(**self._run("source", f0=f0, noise=noise))
 
     def rounded_layers(self, request: Request, stored: StoredWeights) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What rounding the weights of one layer does to its output, for every layer of kokoro."""
+"""The effect of rounding the weights of one layer on its output, for every layer of kokoro."""
 
 from __future__ import annotations
 

@@ -21,15 +21,15 @@ class Request:
     """An utterance as kokoro's model takes it; the runtime under test has no part in it."""
 
     token_ids: NDArray[np.int64]
-    """[n], with the 0 at each end."""
+    """Tokens with a 0 at each end, [tokens]."""
     row: NDArray[np.float32]
-    """[1, 256], the row of the voice's pack for that many phonemes."""
+    """The style row of the voice for the number of phonemes, [1, 256]."""
     speed: float = 1.0
     """Divides the predicted durations."""
     seed: int = 0
     """Seed of the noise."""
     durations: NDArray[np.int64] | None = None
-    """[n], frames of each token in place of the predicted ones."""
+    """Frames of each token, [tokens], in place of the predicted ones."""
 
     @property
     def style(self) -> Style:
@@ -43,13 +43,13 @@ class SourceTrace:
     """The harmonic source and its spectrum."""
 
     sines: Array
-    """[1, 600m, 9], before voicing and noise."""
+    """The nine sines before voicing and noise, [1, 600 * frames, 9]."""
     source: Array
-    """[1, 600m], merged and through tanh."""
+    """The sines merged and through tanh, [1, 600 * frames]."""
     magnitude: Array
-    """[1, 11, 120m + 1]."""
+    """Magnitudes of the spectrum, [1, 11, 120 * frames + 1]."""
     phase: Array
-    """[1, 11, 120m + 1], radians."""
+    """Phases of the spectrum in radians, [1, 11, 120 * frames + 1]."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class DecoderTrace(SourceTrace):
     """Tensors of the decoder."""
 
     asr: Array
-    """[1, 512, m], its input."""
+    """The aligned text, an input of the decoder, [1, 512, frames]."""
     decoder_hidden: Array
-    """[1, 512, 2m], before the generator."""
+    """Output before the generator, [1, 512, 2 * frames]."""
     audio: Array
-    """[1, 600m]."""
+    """Samples, [1, 600 * frames]."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,13 @@ class TextTrace:
     """Outputs of the stages along tokens."""
 
     hidden: Array
-    """[1, 512, n], kokoro's d_en."""
+    """Output of bert, kokoro's d_en, [1, 512, tokens]."""
     encoding: Array
-    """[1, 640, n], kokoro's d transposed."""
+    """Output of the duration encoder, kokoro's d transposed, [1, 640, tokens]."""
     durations: Array
-    """[1, n], frames at speed 1, not rounded."""
+    """Frames of each token at speed 1, not rounded, [1, tokens]."""
     text: Array
-    """[1, 512, n], output of the text encoder."""
+    """Output of the text encoder, [1, 512, tokens]."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,10 @@ class ReferenceTrace(TextTrace, DecoderTrace):
     """Everything that an utterance computed on its way."""
 
     frames: NDArray[np.int64]
-    """[n], frames of each token after speed, rounding and the least of 1."""
+    """Frames of each token after speed and rounding, at least 1, [tokens]."""
     aligned_encoding: Array
-    """[1, 640, m]."""
+    """Encoding aligned to frames, [1, 640, frames]."""
     f0: Array
-    """[1, 2m], Hz."""
+    """F0 in Hz, [1, 2 * frames]."""
     energy: Array
-    """[1, 2m], kokoro's N."""
+    """Energy, kokoro's N, [1, 2 * frames]."""

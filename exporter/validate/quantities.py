@@ -52,7 +52,7 @@ STEPS = (
 
 
 def voiced_sines(sines: Array, f0: Array) -> NDArray[np.float64]:
-    """Returns kokoro's sines [1, 600m, 9], each alone through the merging layer's tanh: [1, 9, 600m]."""
+    """Returns kokoro's sines [1, 600 * frames, 9], each alone through the tanh: [1, 9, 600 * frames]."""
     voiced = np.repeat(f0[0] > _VOICED_ABOVE, sines.shape[1] // f0.shape[1])
     return np.asarray(np.tanh(_SINE_AMPLITUDE * sines.astype(np.float64).swapaxes(1, 2) * voiced))
 
@@ -181,7 +181,7 @@ class BundleSteps:
         }
 
     def _sines(self, inputs: Mapping[str, Array], source: int) -> Iterator[Array]:
-        """Yields each sine [1, 1, 600m] out of the kernel that merges them, with weights that pick one."""
+        """Yields each sine, [1, 1, 600 * frames], by merging with weights that pick one."""
         calls, runner = self._calls["decoder"], self._bundle.stage("decoder")
         silent = {**inputs, "noise": np.zeros_like(inputs["noise"])}
         for row in np.eye(HARMONICS, dtype=np.float32):

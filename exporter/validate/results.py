@@ -38,7 +38,7 @@ class Difference:
     correlation: float
     """Pearson's; 1 where both are equal and constant."""
     by_time: NDArray[np.float64]
-    """[tokens or frames], RMS of the difference over the RMS of the whole reference."""
+    """RMS of the difference over the RMS of the whole reference, [tokens or frames]."""
     first_over: int | None
     """First token or frame at which `by_time` is over the limit."""
     finite: bool
