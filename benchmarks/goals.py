@@ -30,7 +30,7 @@ class Goal:
     at_least: float
     goal: float
     peer: str | None = None
-    """The engine over whose value the bundle's is judged; None if the bundle's value itself is judged."""
+    """The engine whose value divides the bundle's; None if the bundle's value itself is judged."""
 
     @property
     def judged(self) -> float | None:
@@ -52,7 +52,7 @@ class Goal:
 
 
 def goals(comparison: Comparison) -> tuple[Goal, ...]:
-    """Returns every goal, measured or not; the timings are those of the most threads."""
+    """Returns every goal, measured or not; timings are of the greatest number of threads."""
     return (*_rates(comparison), *_others(comparison))
 
 

@@ -43,14 +43,14 @@ class Quality:
 
     engine: str
     moved: float
-    """Share of the tokens whose duration is another one."""
+    """Share of the tokens whose duration differs."""
     log_mel: float
     """Log-mel distance over the distance of PyTorch to itself with other noise."""
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """The size of what an app ships, and the memory of a second process on the same files."""
+    """The size of the files that an app ships, and the memory of a second process on them."""
 
     engine: str
     bytes: int
@@ -65,7 +65,7 @@ class Footprint:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Benchmark):
-    """All figures of one run, those of the competitors among them."""
+    """All figures of one run, including those of the competitors."""
 
     precision: str
     """Precision of the bundle of the goals."""
@@ -92,7 +92,7 @@ def ratio(numerator: float | None, denominator: float | None) -> float | None:
 
 
 def growth(short: Timing | None, long: Timing | None) -> float | None:
-    """Returns the growth of time over that of audio: 1 if a second of audio takes as long at both lengths."""
+    """Returns the growth of time over that of audio: 1 if a second of audio takes equally long at both."""
     if short is None or long is None:
         return None
     return (long.median / short.median) / (long.audio_seconds / short.audio_seconds)

@@ -66,7 +66,7 @@ def _with_work(table: FigureTable, groups: Rows, peak: float | None) -> FigureTa
 
 
 def _family(family: str) -> str:
-    """Returns the name of a family, marked if its operations are not those that are made."""
+    """Returns the name of a family, marked if its operations are counted as in a direct convolution."""
     return f"{family}, effective" if family in EFFECTIVE else family
 
 

@@ -94,7 +94,7 @@ def _loaded(stack: ExitStack, engines: Mapping[str, AnyEngine], threads: int) ->
 def _timings(
     options: Options, engines: Mapping[str, AnyEngine], idleness: Idleness, heard: list[Heard], step: Step
 ) -> Iterator[Timing]:
-    """Times every length on the most threads, and one length on fewer; appends what was heard to `heard`."""
+    """Times every length on the most threads, and one length on fewer; appends the samples to `heard`."""
     for threads in options.threads:
         most = threads == max(options.threads)
         with ExitStack() as stack:
@@ -114,7 +114,7 @@ def _timings(
 
 
 def _warm_up(processes: Mapping[str, AnyProcess], phonemes: str) -> Heard:
-    """Makes every engine speak, PyTorch twice, and returns what those in Python said."""
+    """Makes every engine speak, PyTorch twice, and returns the samples of those in Python."""
     spoken = {}
     for name, process in processes.items():
         if isinstance(process, EngineProcess):
@@ -143,7 +143,7 @@ def _cold_starts(
 def _memory(
     options: Options, engines: Mapping[str, AnyEngine], step: Step
 ) -> tuple[tuple[Footprint, ...], tuple[PeakMemory, ...]]:
-    """Returns what processes hold that have spoken twice, alone and beside another process."""
+    """Returns the memory of a process that has spoken twice, alone and beside another process."""
     footprints, peaks, tokens = [], [], options.headline()
     for name, engine in engines.items():
         step(f"memory of {NAMES[name]}")

@@ -24,7 +24,7 @@ LINES = (
     ("ef_dora", "Yo soy Dora, y hablo español. ¿Cuántos idiomas habla usted?"),
     ("am_michael", "The quick brown fox jumps over the lazy dog."),
 )
-"""Voices and what they say: about 17 s."""
+"""Voices and their texts: about 17 s."""
 _PAUSE = 0.15
 """Seconds between two voices, besides their own silence."""
 _WINDOW, _STEP = 512, 960

@@ -191,4 +191,4 @@ _COUNTS: dict[str, Count] = {
 EFFECTIVE = frozenset({"winograd"})
 """Families that make fewer multiplications than the direct computation that is counted."""
 COUNTED = frozenset(_COUNTS)
-"""Families whose work is known."""
+"""Families of kernels whose operations are counted."""

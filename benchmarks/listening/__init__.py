@@ -1,1 +1,1 @@
-"""Judges speech by what a recogniser understands of it."""
+"""Judges speech by the words that a recogniser understands."""

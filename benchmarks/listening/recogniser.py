@@ -26,7 +26,7 @@ _LARGEST = 32_767
 
 
 class Recogniser:
-    """Turns speech into words; a recording's words do not depend on those before it."""
+    """Turns speech into words, each recording independently of those before it."""
 
     def __init__(self) -> None:
         """Loads the English model that pocketsphinx brings, in about a second."""
