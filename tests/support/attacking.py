@@ -1,4 +1,4 @@
-"""How attacks on a bundle are made and measured."""
+"""Makes attacks on a bundle, and measures them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SECONDS = 1.0
 
 @contextmanager
 def bounded(memory: int = MOST_MEMORY) -> Iterator[None]:
-    """What is done within takes less than a second of the processor and less than `memory` bytes."""
+    """Asserts that its block takes less than a second of the processor and less than `memory` bytes."""
     tracemalloc.start()
     started = time.process_time()
     try:
@@ -36,7 +36,7 @@ def manifest_of_sound(sound: Path) -> dict[str, Any]:
 
 
 Change = Callable[[dict[str, Any]], object]
-"""Of a manifest that msgpack has read, in place."""
+"""A function that changes a manifest as msgpack has read it, in place."""
 
 
 def changed(raw: dict[str, Any], change: Change) -> bytes:

@@ -1,4 +1,4 @@
-"""The native runtime beside the Python runtime: what they speak from one bundle is equal to the bit."""
+"""The native runtime beside the Python runtime: their samples from one bundle are equal to the bit."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def answers(bundle: str) -> Callable[[Any], Any]:
 
 @dataclass(frozen=True)
 class EmulatedBundle:
-    """As much of a `runtime_min.Bundle` as `exporter.parity.figures.compare` needs."""
+    """A bundle on the emulated machine, with the part of `Bundle` that `parity.figures.compare` needs."""
 
     directory: Path
     manifest: Any
@@ -50,13 +50,13 @@ class EmulatedBundle:
         return name
 
     def stage(self, name: str) -> EmulatedStage:
-        """A stage there."""
+        """Returns a stage of the bundle on the emulated machine."""
         return EmulatedStage(name, self.ask)
 
 
 @dataclass(frozen=True)
 class EmulatedStage:
-    """As much of a `StageRunner` as `exporter.parity.figures.compare` needs."""
+    """A stage on the emulated machine, with the part of `StageRunner` that `parity.figures.compare` needs."""
 
     name: str
     ask: Callable[[Any], Any]

@@ -1,4 +1,4 @@
-"""Damages checkpoints, voices and configurations at random: what a seed gives today it gives tomorrow.
+"""Damages checkpoints, voices and configurations at random: a seed always gives the same damage.
 
 As a program it loads damaged files and counts what came of them:
 ``python -m tests.support.checkpoint_fuzzing KIND FIRST COUNT DIRECTORY``, KIND one of `KINDS`.
@@ -34,7 +34,7 @@ from tests.support.fuzzing import damaged_bytes, damaged_document
 
 MOST_SECONDS = 5.0
 MOST_MEMORY = 1 << 30
-"""Bytes that a case may take besides what the process has."""
+"""Bytes by which a case may let the process grow."""
 LARGE = 1 << 33
 Outcomes = Counter[str]
 

@@ -1,4 +1,4 @@
-"""A module with one kernel for a GPU, of symbolic length, and what runs it without the compiler."""
+"""A module with one kernel for a GPU, of symbolic length, and its call without the compiler."""
 
 from tvm import IRModule
 from tvm.script import ir as I

@@ -49,7 +49,7 @@ DEFECTS: dict[str, tuple[str, Any, str, Callable[..., Any] | float]] = {
     "slope": ("f0n", layers.ResidualBlock, "SLOPE", 0.1),
     "phase": ("decoder", spectrum.vector_math, "atan2", angle_of_minus_pi),
 }
-"""Stage, and what is replaced in whom by what."""
+"""Stage, object, attribute and its replacement, by the name of the defect."""
 
 
 def main(config: str, level: str, directory: str) -> None:

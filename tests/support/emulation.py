@@ -45,7 +45,7 @@ class EmulatedMachine:
 
     @property
     def system(self) -> Path:
-        """The root of its file system; what is not there, qemu takes from this machine."""
+        """The root of its file system; qemu takes missing files from this machine."""
         return self.place / (self.processor or "system")
 
     @property
@@ -134,7 +134,7 @@ def _fetch(machine: EmulatedMachine) -> None:
 
 
 def debian_packages(place: Path, family: str, action: str, names: Sequence[str]) -> list[Path]:
-    """Fetches Debian packages; ``install`` fetches also what they depend on."""
+    """Fetches Debian packages; ``install`` also fetches their dependencies."""
     archives = place / "cache" / "archives"
     for directory in (place / "state" / "lists" / "partial", archives / "partial"):
         directory.mkdir(parents=True)

@@ -19,7 +19,7 @@ from tests.support.paths import PROVING
 from tests.support.self_tested import rewrite
 
 ANSWERS = None if PROVING else directories.answers()
-"""Where kokoro's answers are kept."""
+"""Directory of kokoro's stored answers."""
 
 
 def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]) -> ExtensionFiles:

@@ -24,7 +24,7 @@ def frequency(letter: str) -> float:
 
 
 class Fake(Synthesiser):
-    """Synthesises a piece; remembers what it was asked for."""
+    """Synthesises a piece, and remembers the request."""
 
     def __init__(self, capacity: int = 10**9) -> None:
         self.capacity = capacity
@@ -64,7 +64,7 @@ def plan(
     trim: bool = False,
     end_pause: float = END_PAUSE,
 ) -> SpeechPlan:
-    """What `Bundle.stream` and `Bundle.synthesize` plan."""
+    """The plan of `Bundle.stream` or `Bundle.synthesize`."""
     given = (phonemes, "voice", speed, seed, None, sentence, clause, trim)
     request = Request(*given, end_pause=end_pause)  # type: ignore[arg-type]
     return plan_speech(Capabilities({"voice": VOICE}, VOCABULARY, limit), request, whole=whole)

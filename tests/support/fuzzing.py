@@ -1,4 +1,4 @@
-"""Damages manifests and bundles at random: what a seed gives today it gives tomorrow.
+"""Damages manifests and bundles at random: a seed always gives the same damage.
 
 As a program it damages a bundle that speaks, makes it consistent again, and speaks from what is accepted, all
 in one process or each in a process of its own without TVM:
@@ -49,7 +49,7 @@ TEXTS = ("", "x", "../x", "lib/x.so", "\x1b[2J", "tokens")
 VALUES = (*NUMBERS, True, False, 1.5, -0.0, *TEXTS, [], {}, [1], {"a": 1})
 
 VOICE = np.zeros((MAX_PHONEMES, 2 * STYLE), np.float32)
-"""For bundles without voices."""
+"""A voice for bundles without voices."""
 
 Files = dict[str, bytes]
 
@@ -213,7 +213,7 @@ def write(directory: Path, before: Files, after: Files) -> None:
 
 @contextmanager
 def quick(what: object) -> Iterator[None]:
-    """What is done within takes less than a second of the processor."""
+    """Asserts that its block takes less than a second of the processor."""
     started = time.process_time()
     yield
     seconds = time.process_time() - started
@@ -222,7 +222,7 @@ def quick(what: object) -> Iterator[None]:
 
 @contextmanager
 def small() -> Iterator[None]:
-    """Nothing that is done within takes more than 64 MB besides what the process has already."""
+    """Asserts that its block lets the process grow by less than 64 MB."""
     # Forgets the peak of what came before.
     Path("/proc/self/clear_refs").write_text("5")
     before = _kilobytes("VmRSS")
@@ -236,7 +236,7 @@ def _kilobytes(field: str) -> int:
 
 
 def speak_from_damaged(directory: Path, first: int, count: int) -> Counter[str]:
-    """Loads and speaks from `count` damaged but consistent bundles, and counts what came of it."""
+    """Loads and speaks from `count` damaged but consistent bundles, and counts the outcomes."""
     from runtime_min import Bundle, KokoroError
 
     outcomes: Counter[str] = Counter()
@@ -245,7 +245,7 @@ def speak_from_damaged(directory: Path, first: int, count: int) -> Counter[str]:
         bundle.synthesize("abc")
     with small():
         for seed in range(first, first + count):
-            # What ends this process is thereby known.
+            # If an input ends this process, its seed is known.
             (directory.parent / "seed").write_text(str(seed))
             damaged = consistent_bundle(Random(seed), sound)
             write(directory, sound, damaged)
@@ -266,7 +266,7 @@ def speak_apart(directory: Path, first: int, count: int) -> Counter[str]:
     """Does the same with manifests alone, each in a child of this process, which never loads TVM."""
     from runtime_min.engine.tvm_ffi_package import import_tvm_ffi
 
-    # What takes a tenth of a second and is the same for all.
+    # The import takes a tenth of a second and serves all children.
     import_tvm_ffi()
     read_manifest(directory)
     outcomes: Counter[str] = Counter()
@@ -284,7 +284,7 @@ def speak_apart(directory: Path, first: int, count: int) -> Counter[str]:
 
 
 def _speak_in_child(directory: Path, seed: int) -> str:
-    """What came of loading and speaking, and of the self-test."""
+    """The outcome of loading, speaking and the self-test, in a child of this process."""
     from runtime_min import Bundle, KokoroError
 
     reader, writer = os.pipe()

@@ -61,7 +61,7 @@ def whole(work: Path) -> BundleContents:
 
 
 def _fixed(made: BundleContents) -> BundleContents:
-    """The same with values that depend neither on this machine nor on what is installed."""
+    """The contents with values that depend neither on this machine nor on installed packages."""
     voices = {
         name: np.arange(MAX_PHONEMES * 2 * STYLE, dtype=np.float32).reshape(MAX_PHONEMES, -1) / 8 + first
         for first, name in enumerate(("af_heart", "am_adam", "zf_xiaobei"))

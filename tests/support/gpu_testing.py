@@ -1,4 +1,4 @@
-"""What tests of GPU kernels share: devices that the stand-in plays, and calls of kernels on them."""
+"""Shared parts of tests of GPU kernels: devices that the stand-in plays, and calls of kernels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.kernel_testing import LEVELS, Array
 from tests.support.stand_in import Ask
 
 DEVICES = {"metal": True, "cuda": False}
-"""By kind: whether TVM's runtime has the device's compiler use fast math."""
+"""True, by kind, if TVM's runtime lets the device's compiler use fast math."""
 every_device = pytest.mark.parametrize("device", DEVICES)
 
 

@@ -25,7 +25,7 @@ def _guarded(shape: tuple[int, ...], dtype: Any) -> tuple[NDArray[Any], NDArray[
 def guarded_call(
     kernel: Callable[..., Any], shape: tuple[int, ...], *inputs: NDArray[Any]
 ) -> NDArray[np.float32]:
-    """Runs a kernel among NaN: what it reads beside its inputs or leaves unwritten is seen in the result."""
+    """Runs a kernel among NaN, so that reads beside its inputs and unwritten outputs show in the result."""
     tensors = []
     for value in inputs:
         tensor, _ = _guarded(value.shape, value.dtype)
@@ -40,7 +40,7 @@ def guarded_call(
 
 
 def answers(runtime: str) -> Callable[[Any], NDArray[np.float32]]:
-    """Returns what calls the kernels of libraries, having loaded TVM's `runtime`."""
+    """Returns a function that calls kernels of libraries, having loaded TVM's `runtime`."""
     ctypes.CDLL(runtime, ctypes.RTLD_GLOBAL)
 
     def answer(question: Any) -> NDArray[np.float32]:

@@ -19,13 +19,13 @@ PROSE = (
     "The old man looked at the sea, and he knew that it was late. She had told him so before they left the "
     "house on the hill. "
 )
-"""What usual text is like."""
+"""Usual text, for comparison."""
 WORST = (
     *("No. ", "€1.", "1½", "1️⃣", "1️⃣>", "?ﬁ", "ﬁe.g.ﬁ", "😀", "😀.", "😀St.", "🇺🇸.", "¼", "½(", "¼…", "٣½"),
     *("\n①", "\n★", ">\n", "1…", "0", "°C?", "m²!", "|½²", "!°C1", "1X", "~12", "12~", "—1", "★"),
     *(".\ufe0f", "°No. ", ";#", "?%", "'&", "—º", "a”'", "[£«", "www.", "readChapter"),
 )
-"""Those that took the longest for a character."""
+"""Repetitions that took the longest for a character."""
 
 
 def shapes(count: int) -> list[str]:

@@ -18,7 +18,7 @@ _STORE = "/store/"
 
 @dataclass
 class Hub:
-    """What the server has, how it misbehaves, and what it was asked for."""
+    """The files of the server, its misbehaviour, and the requests that it got."""
 
     files: dict[str, bytes]
     large: frozenset[str]

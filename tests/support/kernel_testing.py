@@ -48,7 +48,7 @@ def llvm(level: str) -> tvm.target.Target:
 
 
 def call(kernel: Any, shape: tuple[int, ...], *inputs: NDArray[Any]) -> Array:
-    """Runs a kernel among NaN, which show what it reads beside its inputs or leaves unwritten."""
+    """Runs a kernel among NaN, which show reads beside its inputs and unwritten outputs."""
     if isinstance(kernel, EmulatedKernel):
         return kernel.call(shape, *inputs)
     return guarded_call(kernel["kernel"], shape, *inputs)
@@ -77,7 +77,7 @@ def run(
 
 
 def relative_error(values: Array, expected: NDArray[np.float64]) -> float:
-    """The greatest difference over the RMS of what is expected; NaN where a value is NaN."""
+    """The greatest difference over the RMS of the expected values; NaN if a value is NaN."""
     return float(np.abs(values - expected).max() / np.sqrt(np.mean(expected**2)))
 
 

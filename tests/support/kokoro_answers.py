@@ -18,7 +18,7 @@ _TEXT = tuple(field.name for field in fields(TextTrace))
 
 
 def request_of(utterance: Utterance, **changes: Any) -> Request:
-    """What kokoro is given for an utterance, with the letters' codes as token ids."""
+    """Kokoro's request for an utterance, with the letters' codes as token ids."""
     token_ids = np.array([0, *map(ord, utterance.phonemes), 0], np.int64)
     row = np.full((1, 256), len(utterance.voice), np.float32)
     return replace(Request(token_ids, row, utterance.speed, utterance.seed), **changes)

@@ -1,4 +1,4 @@
-"""Checks of the native library's file: what it exports, and what it needs of its system."""
+"""Checks of the native library's file: its exports, and its needs of the system."""
 
 from __future__ import annotations
 

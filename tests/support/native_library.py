@@ -29,7 +29,7 @@ NAMES = _names()
 
 
 class NativeError(Exception):
-    """What a function of the library returned, under the name of Python's error."""
+    """The error of a function of the library, under the name of Python's error."""
 
     def __init__(self, code: int, message: str) -> None:
         self.name = NAMES[code]
@@ -188,7 +188,7 @@ class NativeLibrary:
 
 @cache
 def native_library() -> NativeLibrary:
-    """The library for this machine; what did not change since the last time comes from the user's cache."""
+    """The library for this machine; unchanged parts come from the user's cache."""
     # Emulated machines lack what building needs.
     from exporter.compiler.targets import find_target
     from exporter.native.build import LIBRARY, build_library

@@ -22,7 +22,7 @@ class Probe:
     """A program built from a source in `SOURCES`."""
 
     def __init__(self, name: str, directory: Path) -> None:
-        """Builds the program in `directory`; what was compiled before comes from the user's cache."""
+        """Builds the program in `directory`; unchanged parts come from the user's cache."""
         self._program = directory / name
         parts = tuple(str(build.SOURCES / part) for part in _PARTS)
         objects = [each for each in build._objects(flags()) if str(each.source).startswith(parts)]

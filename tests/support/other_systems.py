@@ -24,7 +24,7 @@ KERNEL32 = {
     *("GetLastError", "Sleep", "TlsGetValue", "VirtualProtect", "VirtualQuery"),
 }
 LIBRARY_BIN = "__tvm_ffi__library_bin"
-"""Where TVM's loader finds the compiled module."""
+"""Symbol at which TVM's loader finds the compiled module."""
 _ADHOC, _LINKER_SIGNED = 0x2, 0x20000
 _CODE_DIRECTORY, _SUPER_BLOB = 0xFADE0C02, 0xFADE0CC0
 _STAND_INS = {"ios": "macos-arm64", "android": "linux-aarch64"}
@@ -35,7 +35,7 @@ PLATFORMS = {"macos": lief.MachO.BuildVersion.PLATFORMS.MACOS, "ios": lief.MachO
 
 
 def exported_by_wheels(target: Target, place: Path) -> dict[str, set[str]]:
-    """Returns what apache-tvm-ffi's and TVM's libraries export on a target's system, by file name.
+    """Returns the exports of apache-tvm-ffi's and TVM's libraries on a target's system, by file name.
 
     For iOS and Android, which have no wheels, those of macOS and Linux stand: an app builds the same sources.
     """

@@ -66,7 +66,7 @@ def assert_speaks_as_kokoro(
 
 
 def record_rounding(precision: str, utterances: str, figures: tuple[Figure, ...]) -> None:
-    """Adds a row on what rounding does in some utterances."""
+    """Adds a row on the effect of rounding in some utterances."""
     _ROUNDINGS.append((precision, utterances, figures))
     _write()
 
@@ -74,14 +74,14 @@ def record_rounding(precision: str, utterances: str, figures: tuple[Figure, ...]
 def record_equal_bits(
     precision: str, tokens: int, threads: Sequence[int], buckets: Sequence[Mapping[str, int]]
 ) -> None:
-    """Adds a row on an utterance whose bits are the same on several numbers of threads and in buckets."""
+    """Adds a row on an utterance with equal bits on several numbers of threads and in several buckets."""
     sizes = ", ".join(f"{each['tokens']} and {each['frames']}" for each in buckets)
     _EQUAL.append((precision, tokens, ", ".join(map(str, sorted(threads))), sizes))
     _write()
 
 
 def as_markdown() -> str:
-    """The tables; that of all comparisons is by precision and then in the order of their lengths."""
+    """The tables; comparisons are in the order of precision and then of length."""
 
     def order(row: tuple[str, Comparison]) -> tuple[str, int, int, str]:
         precision, each = row

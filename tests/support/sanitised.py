@@ -41,7 +41,7 @@ def compiler(sanitisers: str = SANITISERS) -> list[str]:
 
 
 def compiled(objects: Iterable[build._Object], sanitisers: str = SANITISERS) -> list[Path]:
-    """Returns object files; what did not change since the last time comes from the user's cache."""
+    """Returns object files; unchanged ones come from the user's cache."""
     if sanitisers:
         objects = map(for_another_compiler, objects)
     with ThreadPoolExecutor(2) as pool:

@@ -22,7 +22,7 @@ Tensors = Mapping[str, np.ndarray]
 
 
 def extension(tensors: Tensors, frames: list[int], source_apart: bool = False) -> dict[str, Any]:
-    """What a manifest says of `tensors`, with a check of every output of every stage and of the chain."""
+    """The manifest's entry for `tensors`, with a check of every output of every stage and of the chain."""
     checks = [
         ([stage.name], output.name, "maximum", 1e-5)
         for stage in signatures(HIDDEN, STYLE, source_apart).values()
@@ -68,7 +68,7 @@ def made_up(frames: list[int]) -> dict[str, np.ndarray]:
 
 
 def give_its_own(bundle: Path, directory: Path, source_apart: bool = False) -> Path:
-    """Puts what a bundle itself computes into it as its self-test, and returns the bundle."""
+    """Makes a bundle's own results its self-test, and returns the bundle."""
     tensors, frames = tensors_of(bundle, directory)
     give(bundle, extension(tensors, frames, source_apart), stored(tensors))
     return bundle

@@ -57,7 +57,7 @@ def _compile(directory: Path, *arguments: str) -> None:
 
 
 def environment(**changes: str | None) -> dict[str, str]:
-    """This process's environment without what decides about threads."""
+    """This process's environment without variables that decide about threads."""
     base = {key: value for key, value in os.environ.items() if not key.startswith(("TVM_", "OMP_"))}
     return {**base, **{key: value for key, value in changes.items() if value is not None}}
 

@@ -1,4 +1,4 @@
-"""Vectors of speech: what decides the samples of any length, as the Python runtime computes it.
+"""Vectors of speech: the decisions behind samples of any length, as the Python runtime makes them.
 
 ``python -m tests.support.speech_vectors`` writes `PATH`. Readers in other languages are tested against it.
 All input is stored in it, or made by `samples` and `Model`, which every language can repeat to the bit.

@@ -6,7 +6,7 @@ from runtime_min.text.written_forms import find_written_forms
 
 
 def said(text: str, british: bool = False) -> str:
-    """The text in which words stand for what is written otherwise, apart from letters around them."""
+    """The text with written forms replaced by their words, apart from letters around them."""
     parts, position = [""], 0
     for form in find_written_forms(text, british):
         parts += [text[position : form.start], form.spoken]

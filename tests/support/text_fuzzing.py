@@ -1,4 +1,4 @@
-"""Texts and SSML documents of every kind for readers of text: what a seed gives today it gives tomorrow."""
+"""Texts and SSML documents of every kind for readers of text: a seed always gives the same."""
 
 from __future__ import annotations
 

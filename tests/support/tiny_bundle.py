@@ -67,7 +67,7 @@ def this_target(levels: tuple[CpuLevel, ...] = (CpuLevel("baseline", ()),)) -> T
 
 
 def versions() -> Versions:
-    """What a bundle that is compiled here is made with; only TVM's decide about anything."""
+    """Versions of a bundle that is compiled here; only TVM's decide about anything."""
     tvm, tvm_ffi = (importlib.metadata.version(name) for name in ("apache-tvm", "apache-tvm-ffi"))
     return Versions("0.1.0", tvm, tvm_ffi, "0.14")
 
@@ -82,7 +82,7 @@ def job(signature: StageSignature, bucket: int, level: str, device: str = "cpu")
 
 
 def dummy_libraries(directory: Path, stages: tuple[str, ...] = STAGE_NAMES) -> dict[str, Path]:
-    """Files that no loader would take: whoever verifies first never finds out."""
+    """Files that no loader would take; a reader that verifies first never loads them."""
     directory.mkdir(parents=True, exist_ok=True)
     paths = {name: directory / f"{name}.so" for name in stages}
     for name, path in paths.items():
@@ -137,7 +137,7 @@ def contents(
 
 
 def with_entries(made: BundleContents, **changes: Any) -> BundleContents:
-    """The same bundle with other entries of the manifest."""
+    """The bundle with other entries of the manifest."""
     return replace(made, manifest=made.manifest._replace(**changes))
 
 
@@ -150,7 +150,7 @@ def dummy_contents(directory: Path, stages: tuple[str, ...] = STAGE_NAMES) -> Bu
 
 
 def dummy_contents_on(device: str, directory: Path) -> BundleContents:
-    """The same with its decoder on `device`."""
+    """The contents of `dummy_contents` with the decoder on `device`."""
     runtimes = [directory / "libtvm_runtime.so", directory / f"libtvm_runtime_{device}.so"]
     libraries = dummy_libraries(directory / "libraries", stage_names(source_apart=True))
     for runtime in runtimes:
@@ -159,7 +159,7 @@ def dummy_contents_on(device: str, directory: Path) -> BundleContents:
 
 
 def with_levels(made: BundleContents, levels: tuple[CpuLevel, ...]) -> BundleContents:
-    """The same bundle with its libraries once for each of `levels`."""
+    """The bundle with its libraries once for each of `levels`."""
     stages, copies = [], {path: file for path, file in made.copies.items() if path.count("/") == 1}
     for stage in made.manifest.stages:
         libraries = []

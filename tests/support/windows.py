@@ -112,7 +112,7 @@ def _read(data: bytes) -> Iterator[NDArray[Any]]:
 
 @dataclass(frozen=True)
 class WindowsBundle:
-    """As much of a `Bundle` as `exporter.parity.figures.compare` needs: stages there, all else here."""
+    """A bundle whose stages run on Windows, with the part of `Bundle` that `figures.compare` needs."""
 
     directory: Path
     manifest: Manifest
@@ -138,13 +138,13 @@ class WindowsBundle:
         return run_chain(stages, token_ids, style, speed, seed, Choices(durations))
 
     def stage(self, name: str) -> WindowsStage:
-        """A stage there."""
+        """Returns a stage of the bundle on Windows."""
         return WindowsStage(self, next(stage for stage in self.manifest.stages if stage.name == name))
 
 
 @dataclass(frozen=True)
 class WindowsStage:
-    """As much of a `StageRunner` as is needed, with the best level's libraries."""
+    """A stage on Windows, with the best level's libraries and the part of `StageRunner` that is needed."""
 
     bundle: WindowsBundle
     stage: Stage

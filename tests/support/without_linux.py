@@ -1,4 +1,4 @@
-"""Takes from a Python process what other systems lack."""
+"""Takes from a Python process the facilities that other systems lack."""
 
 PROGRAM = """
 import os, sys
@@ -15,4 +15,4 @@ for name in list(vars(os)):
 os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks = set(), set(), set()
 sys.modules.update(dict.fromkeys(("fcntl", "resource", "grp", "pwd")))
 """
-"""To be run before anything of the project is imported, and after tvm_ffi, which has code for each system."""
+"""A program to run after tvm_ffi, which has code for each system, and before the project is imported."""

@@ -1,4 +1,4 @@
-"""What was written, and writing that fails."""
+"""Contents of written files, and writing that fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def bytes_of(directory: Path) -> dict[str, bytes]:
 
 
 def fail_with(error: BaseException) -> Callable[..., Any]:
-    """A function that raises `error`, whatever it is given."""
+    """A function that raises `error` for any arguments."""
 
     def fail(*_: Any, **__: Any) -> None:
         raise error

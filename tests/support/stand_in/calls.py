@@ -14,7 +14,7 @@ ALIGNMENT = 64
 
 
 def answers(runtime: str, library: str) -> Callable[[Any], list[NDArray[np.float32]]]:
-    """Returns what answers the questions of `stand_in.calling`."""
+    """Returns a function that answers the questions of `stand_in.calling`."""
     sys.modules["torch"] = None  # type: ignore[assignment]  # tvm_ffi would import it
     import tvm_ffi
 

@@ -41,7 +41,7 @@ class Kernel:
 
     name: str
     preamble: str
-    """What precedes it in its file."""
+    """Text before the kernel in its file."""
     source: str
     call: str
     """Runs the thread whose place in the group, and the group's in the grid, are `own` and `at`."""
@@ -89,7 +89,7 @@ class GroupMemory:
         self._end = 0
 
     def place(self, declaration: re.Match[str]) -> str:
-        """Returns what takes the place of a declaration with the groups type, name and count."""
+        """Returns the replacement of a declaration with the groups type, name and count."""
         kind, name, count = declaration["type"], declaration["name"], int(declaration["count"])
         size = count * _size_of(kind)
         self.arrays.append((self._end, size))
@@ -218,7 +218,7 @@ def compile_kernels(language: str, fast_math: bool, sources: list[str], cache: P
 
 
 def _salt(flags: tuple[str, ...]) -> bytes:
-    """What else an object depends on: flags, headers and the processor that -march=native names."""
+    """Other inputs of an object: flags, headers and the processor that -march=native names."""
     headers = b"".join(
         path.read_bytes() for path in [HEADERS.parent / "engine.h", *sorted(HEADERS.iterdir())]
     )
