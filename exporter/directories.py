@@ -108,7 +108,7 @@ def temporary(prefix: str, parent: Path | None = None) -> Iterator[Path]:
     """
     parent = parent or Path(tempfile.gettempdir())
     for lock in parent.glob(f"{prefix}*.lock"):
-        # What a living process or another user has stays.
+        # Directories of a living process or of another user stay.
         with suppress(Timeout, OSError), FileLock(lock, blocking=False):
             _remove_with_lock(lock.with_suffix(""))
     directory = parent / f"{prefix}{secrets.token_hex(8)}"

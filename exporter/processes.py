@@ -59,7 +59,7 @@ class Process:
         try:
             self._connection.send(value)
         except OSError:
-            # What it sent last tells why.
+            # Its last message tells why.
             while True:
                 self.receive()
 

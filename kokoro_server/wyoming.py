@@ -84,7 +84,7 @@ class Port:
                 accepted, (peer, *_) = await _accepted(listener)
                 shared = (self._bundle, self._turns, self._send_seconds, self._loudness)
                 self._admit(Connection(accepted, peer, *shared))
-                # What was just ended is closed before the next one is accepted.
+                # A connection that was just ended is closed before the next one is accepted.
                 await asyncio.sleep(0)
         finally:
             listener.close()
@@ -170,7 +170,7 @@ class Connection:
     async def _serve(self) -> None:
         try:
             while await self._exchange():
-                # What has arrived already is read without waiting: others get a turn in between.
+                # Bytes that have arrived are read without waiting, so others get a turn in between.
                 await asyncio.sleep(0)
         except FramingError as error:
             await self._end(error)

@@ -63,7 +63,7 @@ def importing() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        # What was imported stays, and is not looked through later either.
+        # Imported objects stay, so the garbage collector need not look through them later.
         gc.freeze()
         gc.enable()
 

@@ -30,7 +30,7 @@ RUNTIME, EXPORTER = "kokoro-export-runtime", "kokoro-export"
 PLACES = {RUNTIME: ROOT, EXPORTER: ROOT / "exporter"}
 PACKAGES = {RUNTIME: ("kokoro_server", "runtime_min"), EXPORTER: ("exporter",)}
 NEEDED = ("numpy", "numpy.libs", "tvm_ffi", "typing_extensions.py")
-"""What the two dependencies of the runtime consist of."""
+"""Files of the two dependencies of the runtime."""
 
 
 def described(name: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def run(command: list[str | Path], **settings: Any) -> str:
 
 
 def native_sources() -> Iterator[Path]:
-    """What the C library is built from."""
+    """Sources of the C library."""
     folder = ROOT / "exporter" / "native"
     yield folder / "exported.map"
     yield from (path for path in (folder / "stand_ins").rglob("*") if path.is_file())

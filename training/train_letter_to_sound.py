@@ -73,7 +73,7 @@ class Examples(NamedTuple):
 
 
 class Network(torch.nn.Module):
-    """What `LetterToSound` computes, in floating point."""
+    """The network of `LetterToSound` in floating point."""
 
     def __init__(self, classes: int) -> None:
         super().__init__()

@@ -44,7 +44,7 @@ def phonemes(wikipron: Path) -> dict[str, list[str]]:
 
 
 def reduced(spoken: str) -> str:
-    """Returns phonemes without what the spelling decides: stress, glides, doubled ts and dz, voiced s."""
+    """Removes what the spelling already determines: stress, glides, doubled ts and dz, voiced s."""
     spoken = re.sub(r"(.)ː", r"\1\1", spoken.replace("ˈ", "").replace("S", "ss"))
     spoken = spoken.translate(str.maketrans("ʊɪɾjwŋz", "uiriuns"))
     return re.sub(r"t(?=ʦ)|d(?=ʣ)|([ʦʣɲʃʎ])(?=\1)", "", spoken)

@@ -234,7 +234,7 @@ class OnnxWeights:
         places = (*value.places, *scales.places)
         return Weight(value.shape, torch.float32, read, places, rounded=_BYTES[value.dtype])
 
-    # What each operator computes with.
+    # The weights of each operator.
 
     def _of_convolution(self, node: Node) -> _Found:
         yield "weight", self._floats(_input(node, 1))
@@ -375,7 +375,7 @@ def _view(factors: Weight, shape: tuple[int, ...], axis: int) -> tuple[int, ...]
         return ()
     if -len(shape) <= axis < len(shape) and factors.shape == (shape[axis],):
         return tuple(size if at == axis % len(shape) else 1 for at, size in enumerate(shape))
-    # Of a recurrent layer: each direction and gate has its own.
+    # A recurrent layer has a scale for each direction and gate.
     if len(shape) == 3 and factors.shape == (shape[0], shape[2]):
         return shape[0], 1, shape[2]
     raise OnnxFileError(f"the shapes of its tensor {shown(factors.places[0])} and of the weights differ")

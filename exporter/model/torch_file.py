@@ -43,7 +43,7 @@ _DICT = "collections OrderedDict"
 _TENSOR = "torch._utils _rebuild_tensor_v2"
 _PARAMETER = "torch._utils _rebuild_parameter"
 _CONSTANTS = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
-# What zipfile raises on a damaged archive: for names in another encoding and impossible offsets, too.
+# Errors of zipfile for a damaged archive, also for names in another encoding and impossible offsets.
 _DAMAGED = (zipfile.BadZipFile, struct.error, EOFError, NotImplementedError, ValueError, OSError)
 
 

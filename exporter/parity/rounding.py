@@ -62,7 +62,7 @@ def rounding(original: Reference, rounded: Reference, request: Request) -> Round
 
 
 def _cents(f0: Array, reference: Array) -> Array:
-    # What is not a number stays.
+    # NaN stays.
     voiced = ~((f0 <= _VOICED) | (reference <= _VOICED))
     cents: Array = _CENTS * np.abs(np.log2(f0[voiced].astype(np.float64) / reference[voiced]))
     return cents

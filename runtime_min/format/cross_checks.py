@@ -214,7 +214,7 @@ def _check_uses(manifest: Manifest) -> None:
     ]
     digests = {entry.path: entry.sha256 for entry in manifest.files}
     users: dict[str, str] = {}
-    # Where the app brings the runtime its path is empty.
+    # If the app brings the runtime, its path is empty.
     for use, path in filter(all, uses):
         other = users.setdefault(digests[path], use)
         _expect(use == other, use, f"files with another content than those of {other}", path)

@@ -49,7 +49,7 @@ class TensorSignature(NamedTuple):
 
     def concrete(self, length: int) -> tuple[int, ...]:
         """Returns the shape when the stage's length axis has `length` elements."""
-        # Of a list: each tuple of a generator leaves one more in CPython's free lists, up to 2,000 of a size.
+        # A list: `tuple(generator)` grows CPython's free lists, up to 2,000 tuples of a size.
         return tuple([size_of(dim, length) for dim in self.shape])
 
 

@@ -157,7 +157,7 @@ def _check_frames(stages: Mapping[str, StageRunner], durations: NDArray[np.int64
             f"Expected durations as int64 [{tokens}] of at least 1, "
             f"found {durations.dtype} {list(durations.shape)}: {durations!r}."
         )
-    # Of integers without bounds: a sum beyond 64 bits would pass as a small one.
+    # Python's integers have no bounds: a sum beyond 64 bits would pass as a small one.
     frames: int = sum(durations.tolist())
     capacity = min(runner.buckets[-1] for runner in stages.values() if runner.stage.axis == "frames")
     if frames > capacity:

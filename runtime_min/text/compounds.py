@@ -64,7 +64,7 @@ def compound(
         alone: makes phonemes of a part that is in no longer word; None if it cannot be spoken.
     """
     spoken: list[str | None] = [""] * len(parts)
-    # Of a run that no word is as long as, only single parts can be words.
+    # A run is longer than any word, so only its single parts can be words.
     longest = _LONGEST if 1 < len(parts) <= _MOST_PARTS else 1
     prominences = [_prominence(part.text) for part in parts] if longest > 1 else []
     end = len(parts)

@@ -62,7 +62,7 @@ class Pronunciation:
     def __init__(self, lexicon: Lexicon, british: bool) -> None:
         self._lexicon = lexicon
         self._british = british
-        # Of the British -s and -ed after a sibilant and after t and d.
+        # The vowel of the British -s and -ed after a sibilant and after t and d.
         self._weak = "ɪ" if british else "ᵻ"
         # Bounded, for texts of ever new words.
         self.word = lru_cache(4_096)(self._word)

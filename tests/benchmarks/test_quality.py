@@ -1,4 +1,4 @@
-"""How far an engine's speech is from PyTorch's; engines here are fakes."""
+"""The distance of an engine's speech from PyTorch's, with fake engines."""
 
 from __future__ import annotations
 

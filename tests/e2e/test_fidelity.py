@@ -102,7 +102,7 @@ def test_at_the_end_of_the_smallest_buckets_and_one_past_it_nothing_is_different
 
 
 def recorded_inputs() -> dict[str, NDArray[np.float32]]:
-    """What the real model gave its decoder, without the padding behind its 160 frames."""
+    """Recorded inputs of the real model's decoder, without the padding behind its 160 frames."""
     recorded = np.load(RECORDED_INPUTS)
     return {
         "asr": recorded["asr"][:, :, :160],

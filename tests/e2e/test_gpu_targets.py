@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.machines]
 
 LEVELS = {"metal-macos": "apple-m1", "cuda-linux": "x86-64-v3"}
 KERNEL = {"metal-macos": b"kernel void ", "cuda-linux": b'extern "C" __global__'}
-"""How the source of a kernel begins."""
+"""Beginning of a kernel's source."""
 
 
 Shipped = dict[str, tuple[Path, Manifest]]

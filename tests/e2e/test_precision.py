@@ -49,7 +49,7 @@ def tokens_of(said: Utterance) -> str:
 
 @pytest.fixture(scope="module", params=PRECISIONS)
 def precision(request: pytest.FixtureRequest) -> str:
-    """How the bundle stores its weights."""
+    """Precision of the bundle's weights."""
     return str(request.param)
 
 

@@ -66,5 +66,5 @@ def test_its_processes_share_the_pages_of_the_bundle(
     assert len(maps) == 2
     for mapped in maps:
         assert mapped.rss > 0.9 * parameters.stat().st_size
-        # Every page counts for as many processes as have it: also those of the tests.
+        # PSS divides a page among all processes that map it, the tests' included.
         assert mapped.pss <= 0.55 * mapped.rss and mapped.private_dirty == 0

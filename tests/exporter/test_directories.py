@@ -1,4 +1,4 @@
-"""Where the exporter keeps what need not be made again, on each system."""
+"""The directories of reusable results on each system."""
 
 from __future__ import annotations
 

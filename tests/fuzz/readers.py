@@ -1,4 +1,4 @@
-"""What `make fuzz` feeds: a reader refuses bytes with a typed error, or keeps its promise about them."""
+"""The readers that `make fuzz` feeds: each refuses bytes with a typed error, or keeps its promise on them."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Counted(asyncio.StreamReader):
 
 
 Outcome = tuple[str, int]
-"""What was read, and after how many bytes of the stream."""
+"""Events that were read, and the number of bytes of the stream up to each."""
 
 
 async def ours(parts: Sequence[bytes]) -> list[Outcome]:

@@ -32,7 +32,7 @@ NORM_LIMIT = 3e-6
 
 
 def expect(operator: Callable[..., Tensor], *arguments: object) -> Array:
-    """What an operator gives for arrays and numbers."""
+    """The output of an operator for arrays and numbers."""
     tensors = (torch.from_numpy(value) if isinstance(value, np.ndarray) else value for value in arguments)
     return operator(*tensors).contiguous().numpy()
 

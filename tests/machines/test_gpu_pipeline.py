@@ -1,4 +1,4 @@
-"""What is done to a module for a GPU alone: threads for TVM's own functions, limits, exact constants."""
+"""The passes for a GPU alone: threads for TVM's own functions, limits, exact constants."""
 
 import re
 from typing import Any

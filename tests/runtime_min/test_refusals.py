@@ -1,4 +1,4 @@
-"""What the runtime does not speak is refused by type, and the process goes on."""
+"""Input that the runtime does not speak is refused by type, and the process goes on."""
 
 from __future__ import annotations
 

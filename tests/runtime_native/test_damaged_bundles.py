@@ -46,7 +46,7 @@ def from_native(library: NativeLibrary, directory: Path) -> str:
 
 
 def of_another_tvm(found: str, damaged: Files, sound: Files) -> bool:
-    """Whether a bundle was refused for the version of TVM, which a reader knows only if it has TVM inside."""
+    """True if a bundle was refused for the version of TVM, which a reader knows only if it has TVM inside."""
 
     def version(files: Files) -> object:
         return msgpack.unpackb(files[MANIFEST])["versions"]["tvm"]

@@ -331,7 +331,7 @@ def outcomes(
     found: Outcomes = Counter()
     for seed in seeds:
         case(Random(seed))
-        # What ends this process is thereby known.
+        # If an input ends this process, its seed is known.
         (directory.parent / "seed").write_text(str(seed))
         started = time.process_time()
         try:

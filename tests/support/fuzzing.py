@@ -195,7 +195,7 @@ def consistent_bundle(random: Random, files: Files) -> Files:
         if one in code or random.random() < 0.2:
             changed[one], changed[other] = files[other], files[one]
         else:
-            # Of the same length, so that more than the size is looked at.
+            # The content has the same length, so that more than the size is looked at.
             noise = random.randbytes(len(files[one]))
             changed[one] = random.choice((noise, damaged_bytes(random, files[one], files[other])))
     changed[MANIFEST] = consistent(changed, document)

@@ -63,7 +63,7 @@ class Scheme:
         count = len(self.real)
         parts = [part for row in rows[count:] for part in (row.real, row.imag)]
         values = np.array([*(row.real for row in rows[:count]), infinity, *parts])
-        # What rounding leaves of zeros would be multiplied.
+        # Rounding leaves small numbers in place of zeros, and these would be multiplied.
         return np.where(np.abs(values) < 1e-12, 0, values)
 
     @cached_property

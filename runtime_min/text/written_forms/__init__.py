@@ -130,7 +130,7 @@ def find_written_forms(text: str, british: bool) -> list[WrittenForm]:
         british: say dates as the British do.
     """
     forms: list[WrittenForm] = []
-    # What is left of the text, and the forms that it may have, a bit each.
+    # The rest of the text, and the forms that it may have, a bit each.
     gaps = [(0, len(text), _forms_in(text))]
     while gaps:
         start, end, left = gaps.pop()

@@ -17,7 +17,7 @@ _ELEMENT = (
 )
 _COUNT = f"[0-9{LOW_DIGITS}]"
 FORMULA = (
-    # Of one digit between two letters only these are formulas; B2B is none.
+    # With one digit between two letters only these are formulas; B2B is none.
     rf"(?<![\w.-])(?![A-Z]2[A-Z](?!\w)(?<![HN]2O))(?=[A-Za-z]{{1,12}}{_COUNT})"
     rf"(?:{_ELEMENT}{_COUNT}{{0,3}}){{2,8}}(?!\w)"
     rf"|(?<![\w.-]){_ELEMENT}[{LOW_DIGITS}]{{1,3}}(?!\w)"

@@ -1,4 +1,4 @@
-"""What is measured: the options of the command, the lengths and the utterances."""
+"""The choice of measurements: options of the command, lengths and utterances."""
 
 from __future__ import annotations
 

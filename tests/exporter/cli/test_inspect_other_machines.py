@@ -50,7 +50,7 @@ def bundle_for(target: Target, place: Path) -> Path:
 
 
 def inspected(bundle: Path, machine: Machine) -> str:
-    """What `inspect` says of a machine."""
+    """The output of `inspect` about a machine."""
     rest = as_text(read_manifest(bundle), machine).partition("\n  this machine ")[2]
     return " ".join(rest.partition("\n  made with ")[0].split())
 

@@ -1,4 +1,4 @@
-"""What one does with a shipped bundle works wherever Python does, and loads neither torch nor TVM."""
+"""The commands for finished bundles work wherever Python does, and load neither torch nor TVM."""
 
 from __future__ import annotations
 

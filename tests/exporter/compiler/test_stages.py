@@ -39,7 +39,7 @@ def inputs_of(name: str, trace: ReferenceTrace) -> list[Tensor]:
 
 
 def outputs(name: str, stages: Stages, trace: ReferenceTrace) -> dict[str, Tensor]:
-    """What a stage gives, by the names of its signature."""
+    """Outputs of a stage by the names of its signature."""
     with torch.no_grad():
         results = stages[name](*inputs_of(name, trace))
     results = results if isinstance(results, tuple) else (results,)

@@ -46,7 +46,7 @@ def cache(tmp_path):
 
 @pytest.fixture
 def place(tmp_path):
-    """Where a library from the cache goes."""
+    """Path to which a library from the cache is copied."""
     return tmp_path / "restored.so"
 
 

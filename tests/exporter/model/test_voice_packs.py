@@ -150,7 +150,7 @@ GOLDEN = (0.27003628, 0.22317205, -0.0176533)
 
 
 def _check_statistics(voices: dict[str, np.ndarray]) -> None:
-    """What the 54 real packs have in common, with what they measure."""
+    """The common properties of the 54 real packs, with their measured values."""
     table = np.stack(list(voices.values()))
     decoder, prosody = table[..., : COLUMNS // 2], table[..., COLUMNS // 2 :]
     assert 0.16 < decoder.std() < 0.21  # 0.185

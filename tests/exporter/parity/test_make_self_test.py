@@ -1,4 +1,4 @@
-"""What is chosen for a bundle's self-test, and that it gets into the bundle."""
+"""The utterance of a bundle's self-test, and its way into the bundle."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VOCABULARY = {letter: token for token, letter in enumerate("ˈO kA.həlwɜɹd!",
 
 
 def plan(vocabulary: dict[str, int], text_bucket: int = 64, frame_bucket: int = 64, **changes: Any) -> Any:
-    """As much of a plan as a self-test is made from."""
+    """The part of a plan that a self-test is made from."""
     made = {
         "is_whole": True,
         "voices": {"own": np.zeros((510, 256), np.float32)},

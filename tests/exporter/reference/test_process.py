@@ -70,7 +70,7 @@ def test_the_parts_on_what_was_recorded_give_what_the_whole_gave(
 def test_it_is_kokoros_own_forward_pass(
     loaded: Checkpoint, trace: ReferenceTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In this process, with nothing attached to the model but the noise."""
+    """Expected values from unmodified kokoro, run in this process with the same noise."""
     weight = loaded.model.decoder.generator.m_source.l_linear.weight[0].double()
     channels = (weight / weight.norm()).float()
     original = torch.randn_like

@@ -27,7 +27,7 @@ def bundle(device_bundle: Path) -> Path:
 
 
 def failing(bundle: Path, device_library: Path, place: Path) -> str:
-    """What loading says of the same bundle with another library for its device."""
+    """The error of loading the bundle with another library for its device."""
     manifest = read_manifest(bundle)
     files = {stage.name: bundle / stage.libraries[0].file for stage in manifest.stages}
     devices = {stage.name: stage.device for stage in manifest.stages}

@@ -79,7 +79,7 @@ ctypes.CDLL = Library
 
 
 def told(program: str) -> Any:
-    """What a program prints as JSON in a process of its own."""
+    """The JSON that a program prints in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
     )

@@ -143,7 +143,7 @@ def test_what_comes_in_place_of_a_file_after_hashing_is_not_loaded(
 def test_a_library_rewritten_in_place_is_not_loaded(
     bundle: Path, data: bytes, link: Callable[[Path, Path], object] | None
 ) -> None:
-    """Whether it is written by its own name or by that of what it is a link to."""
+    """A file is written by its own name, or by that of the target of a link."""
     written = bundle / LIBRARY
     if link:
         written = written.rename(bundle.parent / "elsewhere")

@@ -170,7 +170,7 @@ def test_every_manifest_with_a_device_in_a_process_without_tvm_is_refused_or_har
 
 
 def spoken_from_damaged(how: str, bundle: Path, count: int) -> dict[str, int]:
-    """What came of loading and speaking from `count` damaged bundles: nothing but sound and typed errors."""
+    """The outcomes of loading and speaking from `count` damaged bundles: only sound and typed errors."""
     command = [sys.executable, "-m", "tests.support.fuzzing", how, str(bundle), "0", str(count)]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, f"seed {(bundle.parent / 'seed').read_text()}: {done.stderr}"

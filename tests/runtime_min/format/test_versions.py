@@ -1,4 +1,4 @@
-"""How the format may change: what a reader of one version does with a bundle of another, from both sides."""
+"""Changes of the format: a reader of one version and a bundle of another, from both sides."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIGESTS = {
     "rounded": "5b0771f22d212c67ac12b3738cd2a8b62e9884777960b05a5338cae3b7752c68",
     "scaled": "cfeb0ce3ae8ae38936b4780c8edfd3559b2c19ca1e8205d023a0abcf8091a79e",
 }
-"""Of the manifests. They never change: another one is another version of the format."""
+"""Digests of the manifests. They never change: another one is another version of the format."""
 
 
 @pytest.fixture(params=DIGESTS)

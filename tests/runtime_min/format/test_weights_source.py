@@ -1,4 +1,4 @@
-"""What a manifest says about the file of its weights is checked, and shown in words."""
+"""A manifest's entry about the file of its weights is checked, and shown in words."""
 
 from __future__ import annotations
 

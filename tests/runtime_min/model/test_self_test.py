@@ -33,7 +33,7 @@ FRAMES = [2, 1, 3, 4, 2, 5, 1]
 
 @pytest.fixture(scope="module")
 def manifest(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
-    """Of a bundle that has a sound self-test, and that nothing can load."""
+    """The manifest of a bundle that has a sound self-test, and that nothing can load."""
     directory = tmp_path_factory.mktemp("self_test")
     bundle = write_bundle(directory / "bundle", dummy_contents(directory))
     tensors = made_up(FRAMES)
@@ -143,7 +143,7 @@ result = [[stages, figure.name, figure.value, figure.holds] for stages, figure i
 
 
 def rows(bundle: Path, name: str = "", defect: str = "values") -> list[tuple[str, str, float, bool]]:
-    """What the self-test yields where the outputs of a stage are changed."""
+    """The figures of the self-test after the outputs of a stage were changed."""
     return [tuple(row) for row in run_alone(bundle, RUN.format(name=name, defect=defect))]
 
 

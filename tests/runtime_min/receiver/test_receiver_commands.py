@@ -1,4 +1,4 @@
-"""What a receiver does: a packed bundle is read without being unpacked, and what is wrong is named."""
+"""The command `kokoro-bundle` reads a packed bundle without unpacking it, and names defects."""
 
 from __future__ import annotations
 

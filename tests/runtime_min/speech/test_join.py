@@ -75,7 +75,7 @@ def level(sound: np.ndarray) -> float:
 
 
 def largest_dip(found: Joined) -> float:
-    """By how many dB 50 ms of the joined sound differ from both renderings at their places."""
+    """Greatest level difference in dB between 50 ms of the joined sound and both renderings there."""
     starts = range(1_000, len(found.left) - 2_400, 120)
     sound, left, right = (
         np.array([level(each[at : at + 1_200]) for at in starts])

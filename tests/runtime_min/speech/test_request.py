@@ -1,4 +1,4 @@
-"""What cannot be spoken is refused before anything is computed, and all else is planned."""
+"""Input that cannot be spoken is refused before anything is computed; all other input is planned."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def values(pieces: list[Audio]) -> list[int]:
 
 
 def settled(source: Source) -> int:
-    """How many pieces were begun when no more are."""
+    """Number of pieces that were begun when no more are."""
     before = -1
     while before != source.begun:
         before = source.begun

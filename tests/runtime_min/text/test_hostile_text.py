@@ -39,7 +39,7 @@ def reader(language: str) -> Callable[[str], object]:
 
 
 def calls(text: str, read: Callable[[str], object] | None = None) -> int:
-    """How many functions are called to read a text, with new caches if no reader is given."""
+    """Number of calls of functions to read a text, with new caches if no reader is given."""
     count = 0
 
     def counted(*_: Any) -> None:

@@ -1,4 +1,4 @@
-"""Of public cases of text normalisation, by category, enough are said as the case says."""
+"""Enough public cases of text normalisation, by category, get the words that the case expects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEAST = {
 }  # fmt: skip
 """The share that must be right by category; the issues of the others are markup and lone punctuation."""
 ALSO_RIGHT = {
-    # misaki, which Kokoro was trained with, counts; NeMo says the digits of numbers without commas.
+    # misaki reads 13000 as a number, NeMo digit by digit; we follow misaki.
     "13000": "thirteen thousand",
     "123000": "one hundred twenty three thousand",
     "111st": "one hundred eleven st",
@@ -50,7 +50,7 @@ ALSO_RIGHT = {
     "http://www.nvidia.com/rtx-6000": "www dot nvidia dot com slash rtx dash six zero zero zero",
     "ourdailynews.com/12-sm": "ourdailynews dot com slash one two dash sm",
 }
-"""What we say where NeMo's wording is one of several right ones."""
+"""Our words, if NeMo's wording is one of several right ones."""
 _SIGNS = {"&": "and", "%": "percent", "+": "plus", "@": "at"}
 _TITLES = {"Dr.": "doctor", "Mrs.": "misses", "Mr.": "mister"}
 _NUMBER = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirt|fort|fift|twent"

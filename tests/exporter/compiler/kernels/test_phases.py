@@ -128,7 +128,7 @@ def test_halving_is_the_strided_convolution(length: int) -> None:
 
 
 def all_results() -> Array:
-    """What each kernel gives for one input, one after the other."""
+    """The outputs of each kernel for one input, one after the other."""
     results = [
         interleave(random_signal(34, 6 * CHANNELS), random_signal(199, CHANNELS), 6, 3, True),
         fold(random_signal(CHANNELS, 199), 6, 3, 1),
