@@ -38,7 +38,7 @@ _FLOOR = -66.0
 def main(bundle: Path, output: Path) -> None:
     """Writes ``output.opus`` and ``output.svg``."""
     with Bundle.load(bundle) as loaded:
-        spoken = [loaded.synthesize(text, text=True, voice=voice, seed=0) for voice, text in LINES]
+        spoken = [loaded.synthesize(text, voice, seed=0) for voice, text in LINES]
     pause = np.zeros(round(_PAUSE * spoken[0].sample_rate), np.float32)
     samples = np.concatenate([part for audio in spoken for part in (audio.samples, pause)])
     sound = Audio(samples, spoken[0].sample_rate, np.zeros(0, np.int64))

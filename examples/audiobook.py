@@ -31,8 +31,7 @@ def speak(bundle: Bundle, chapter: str, path: Path, options: argparse.Namespace)
         bundle.stream(
             paragraphs,
             options.voice,
-            options.speed,
-            text=True,
+            speed=options.speed,
             language=options.language,
             sentence_pause=0.3,
         ) as stream,

@@ -28,7 +28,7 @@ class Speaker:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Speaks a line."""
-        audio = self.bundle.synthesize(row["phonemes"], row["voice"])
+        audio = self.bundle.synthesize(phonemes=row["phonemes"], voice=row["voice"])
         audio.save(self.output / f"{row['id']}.wav")
         return {"id": row["id"], "seconds": len(audio.samples) / audio.sample_rate, **memory()}
 

@@ -21,7 +21,7 @@ def main(path: str, dialogue: str, output: str, *voices: str) -> None:
         sys.exit(f"error: {len(speakers)} speakers ({', '.join(speakers)}) need as many voices")
     parts = [Segment(said.strip(), voices[speakers.index(name)]) for name, colon, said in lines if colon]
     with Bundle.load(path) as bundle:
-        bundle.synthesize(parts, text=True, trim=True, loudness=LOUDNESS).save(output)
+        bundle.synthesize(parts, trim=True, loudness=LOUDNESS).save(output)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def main(path: str, voice: str, *player: str) -> None:
         started = time.perf_counter()
         with (
             subprocess.Popen(player or ALSA, stdin=subprocess.PIPE) as process,
-            bundle.stream(text, voice, text=True, sentence_pause=0.2) as stream,
+            bundle.stream(text, voice, sentence_pause=0.2) as stream,
         ):
             for piece in stream:
                 if piece.start == 0:

@@ -36,8 +36,7 @@ def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
         for audio in bundle.pieces(
             request.text,
             request.voice,
-            request.speed,
-            text=True,
+            speed=request.speed,
             ssml=request.ssml,
             skip_emoji=request.skip_emoji,
             language=language,

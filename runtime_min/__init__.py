@@ -1,7 +1,7 @@
 """Speaks from a bundle that `kokoro-export` wrote, with numpy and the TVM runtime alone.
 
     from runtime_min import Bundle
-    audio = Bundle.load("bundles/demo").synthesize("həlˈO wˈɜɹld!", voice="af_heart")
+    audio = Bundle.load("bundles/demo").synthesize("Hello, world!")
 
 The public API is what this module exports, and the modules `runtime_min.text` (text to phonemes),
 `runtime_min.adapters` (for apps written for kokoro or kokoro-onnx) and `runtime_min.errors`. All else is
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .model.voices import VoiceName
     from .output.audio_file import audio_file, write_wav
     from .output.wav import encode, wav_header
+    from .speech.request import SpeechOptions
     from .speech.stream import Stream
     from .speech.subtitles import write_timings
     from .speech.timing import Audio, Timing
@@ -39,6 +40,7 @@ __all__ = [
     "MachineError",
     "OutputError",
     "Segment",
+    "SpeechOptions",
     "Stream",
     "Timing",
     "Unspoken",
@@ -56,6 +58,7 @@ _HOMES = {
     "model.voices": ("VoiceName",),
     "output.audio_file": ("audio_file", "write_wav"),
     "output.wav": ("encode", "wav_header"),
+    "speech.request": ("SpeechOptions",),
     "speech.stream": ("Stream",),
     "speech.subtitles": ("write_timings",),
     "speech.timing": ("Audio", "Timing"),

@@ -20,6 +20,8 @@ from .process import importing
 
 if TYPE_CHECKING:
     from .bundle import Bundle
+    from .format.bundle_files import BundleFiles
+    from .format.manifest import CpuLevel, Manifest
 
 _EPILOG = """\
   {command} bundles/kokoro --phonemes "həlˈO wˈɜɹld!" -o hello.wav
@@ -47,8 +49,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def _load(options: argparse.Namespace) -> Bundle:
     return load_bundle(
-        _bundle_class,
+        _bundle,
         options.bundle,
+        meanwhile=_import_speech,
         threads=options.threads,
         level=options.level,
         manifest_sha256=options.manifest_sha256,
@@ -56,14 +59,18 @@ def _load(options: argparse.Namespace) -> Bundle:
     )
 
 
-def _bundle_class() -> type[Bundle]:
-    """Imports numpy, TVM and all that speaks, while other threads compare the files."""
+def _import_speech() -> None:
+    """Imports numpy, TVM and all that speaks."""
     with importing():
-        from . import command  # noqa: F401
-        from .bundle import Bundle
+        from . import bundle, command  # noqa: F401
 
         import_tvm_ffi(alone=True)
-    return Bundle
+
+
+def _bundle(files: BundleFiles, manifest: Manifest, level: CpuLevel, threads: int) -> Bundle:
+    from .bundle import Bundle  # already imported by then
+
+    return Bundle(files, manifest, level, threads)
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:

@@ -29,16 +29,18 @@ from .model.synthesiser import Synthesiser
 from .model.tokens import BOUNDARIES
 from .model.voices import VoiceLike, VoiceName, VoiceTables
 from .speech.lead import steady_pieces
-from .speech.request import END_PAUSE, Capabilities, Request, SpeechPlan, check_utterance, plan_parts
+from .speech.plan import SpeechPlan, plan_portions
+from .speech.request import Capabilities, Request, SpeechOptions, check_utterance, read_request
 from .speech.speak import speak
 from .speech.stream import Stream
 from .speech.timing import Audio
-from .speech.words import G2P, SpeechInput
+from .speech.words import G2P, OwnWords, PhonemeInput, TextInput
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from .model.self_test import StageFigure
     from .text.bundled import BundledText
-    from .text.lexicon import Words
 
 
 class Bundle:
@@ -98,7 +100,7 @@ class Bundle:
                 threads.
         """
         return load_bundle(
-            lambda: cls,
+            cls,
             path,
             threads=threads,
             level=level,
@@ -132,90 +134,69 @@ class Bundle:
 
     def synthesize(
         self,
-        phonemes: SpeechInput,
+        text: TextInput | None = None,
         voice: VoiceLike = "af_heart",
-        speed: float = 1.0,
-        seed: int = 0,
         *,
-        text: bool = False,
-        ssml: bool = False,
-        skip_emoji: bool = False,
-        language: str | None = None,
-        lexicon: Words | None = None,
-        g2p: G2P | None = None,
-        sentence_pause: float = 0.0,
-        clause_pause: float = 0.0,
-        trim: bool = False,
-        end_pause: float = END_PAUSE,
-        loudness: float | None = None,
-        stretch: bool = True,
+        phonemes: PhonemeInput | None = None,
+        **options: Unpack[SpeechOptions],
     ) -> Audio:
-        """Speaks input of any length.
+        """Speaks text, or phonemes, of any length.
 
         Up to `max_phonemes` are synthesised at once. More are split between sentences, clauses or words,
         and the joined pieces of `stream` are returned.
 
-            bundle.synthesize("On 3 May 2025 she read $4.50.", text=True)
-            bundle.synthesize("həlˈO wˈɜɹld!", "af_heart*0.7+am_adam*0.3", speed=1.2)
-            bundle.synthesize([Word("Hello", "həlˈO", " "), Word("world", "wˈɜɹld")]).words
-            bundle.synthesize([Segment("həlˈO!"), Segment("həlˈO!", voice="am_adam", speed=0.8)])
+            bundle.synthesize("On 3 May 2025 she read $4.50.", "bf_emma", loudness=-18)
+            bundle.synthesize([Segment("Is it far?"), Segment("No.", voice="am_adam", speed=0.8)])
+            bundle.synthesize(phonemes="həlˈO wˈɜɹld!", voice="af_heart*0.7+am_adam*0.3")
+            bundle.synthesize(phonemes=[Word("Hello", "həlˈO", " "), Word("world", "wˈɜɹld")]).words
 
         Args:
-            phonemes: phonemes as kokoro's G2P (misaki) writes them; or words with phonemes; or segments
-                with a voice and speed of their own; with `text` or `g2p`, text or segments of text.
+            text: text, or segments of text with a voice and speed of their own.
             voice: a name, a blend, names to average, or an array, see `voices.style_row`.
-            speed: from 0.25 to 4; 2 is twice as fast.
+            phonemes: in place of text: phonemes as kokoro's G2P (misaki) writes them, words with phonemes, or
+                segments of either.
+            options: these, each by its name:
+
+        Options:
+            speed: from 0.25 to 4, by default 1; 2 is twice as fast.
             seed: seed of the noise in unvoiced sounds, from 0 to 2**64 - 1; equal seeds give equal samples.
-            text: the input is text; `find_g2p` tells what makes phonemes of it.
-            ssml: the input is an SSML document; `text.ssml` lists the elements.
+            ssml: the text is an SSML document; `text.ssml` lists the elements.
             skip_emoji: leave emoji out of English text, instead of saying their names.
             language: language of the text, such as ``en-us``; by default that of the voice.
             lexicon: phonemes by word of English text; or, by word, phonemes by part of speech.
-            g2p: makes phonemes, or words with phonemes, of a text, in the place of `text`.
+            g2p: makes phonemes, or words with phonemes, of the text; by default `find_g2p` finds one.
             sentence_pause: seconds of silence to add after each sentence but the last.
             clause_pause: the same after clauses that do not end a sentence.
             trim: shorten the silence before the speech to at most 0.05 seconds, and make that behind it
                 `end_pause`. Without it, one utterance has the samples of kokoro.
-            end_pause: with `trim`, seconds of silence at the end: the pause before what is played next.
+            end_pause: with `trim`, seconds of silence at the end, by default 0.3: the pause before what is
+                played next.
             loudness: LUFS to which a fixed gain brings each voice, from -50 to -14; peaks are bent so that
                 none clips. None leaves the voices at the levels of the model.
             stretch: reach speeds below 0.6 and above 1.1 by a time stretch, which is understood better and
-                has the length that the speed promises. False leaves them to the model, as kokoro does.
+                has the length that the speed promises; it is the default. False leaves them to the model, as
+                kokoro does.
 
         Raises:
             InputError: the request cannot be synthesised.
             MissingStagesError: this is a partial bundle.
             ModelOutputError: the model computed samples or durations that are not finite.
         """
-        given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        how = (text, ssml, skip_emoji, language, lexicon)
-        request = Request(*given, *how, end_pause=end_pause, loudness=loudness, stretch=stretch)
-        return Audio.join(self._speak(self._parts(request), whole=True)[0])
+        pieces, _ = self._speak(read_request(text, phonemes, voice, options), whole=True)
+        return Audio.join(pieces)
 
     def stream(
         self,
-        phonemes: SpeechInput,
+        text: TextInput | None = None,
         voice: VoiceLike = "af_heart",
-        speed: float = 1.0,
-        seed: int = 0,
         *,
-        text: bool = False,
-        ssml: bool = False,
-        skip_emoji: bool = False,
-        language: str | None = None,
-        lexicon: Words | None = None,
-        g2p: G2P | None = None,
-        sentence_pause: float = 0.0,
-        clause_pause: float = 0.0,
-        trim: bool = True,
-        end_pause: float = END_PAUSE,
-        loudness: float | None = None,
-        stretch: bool = True,
+        phonemes: PhonemeInput | None = None,
         steady: bool = False,
+        **options: Unpack[SpeechOptions],
     ) -> Stream:
         """Speaks input of any length piece by piece: the first is a clause or a few words, later ones grow.
 
-            with bundle.stream(phonemes) as stream:
+            with bundle.stream(text) as stream:
                 for piece in stream:
                     play(piece.samples)
 
@@ -226,49 +207,32 @@ class Bundle:
         one is there, at the speed at which they were computed. On a slow or busy machine the speech begins
         later then, and has no gaps. `Stream.lead` tells how early each piece comes.
         """
-        given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        how = (text, ssml, skip_emoji, language, lexicon)
-        request = Request(*given, *how, end_pause=end_pause, loudness=loudness, stretch=stretch)
         check_type("steady", steady, bool, "True or False")
-        pieces, first = self._speak(self._parts(request), whole=False)
+        request = read_request(text, phonemes, voice, {"trim": True, **options})
+        pieces, first = self._speak(request, whole=False)
         if steady:
             pieces = steady_pieces(pieces, first.lengths)
-        if not request.is_text:
+        if not request.needs_g2p:
             return Stream(pieces, first.phonemes)
-        plans = partial(plan_parts, self._capabilities(), whole=False)
-        return Stream(pieces, lambda: "".join([plan.phonemes for plan in plans(self._parts(request))]))
+        return Stream(pieces, lambda: "".join([plan.phonemes for plan in self._plans(request, whole=False)]))
 
     def pieces(
         self,
-        phonemes: SpeechInput,
+        text: TextInput | None = None,
         voice: VoiceLike = "af_heart",
-        speed: float = 1.0,
-        seed: int = 0,
         *,
-        text: bool = False,
-        ssml: bool = False,
-        skip_emoji: bool = False,
-        language: str | None = None,
-        lexicon: Words | None = None,
-        g2p: G2P | None = None,
-        sentence_pause: float = 0.0,
-        clause_pause: float = 0.0,
-        trim: bool = True,
-        end_pause: float = END_PAUSE,
-        loudness: float | None = None,
-        stretch: bool = True,
+        phonemes: PhonemeInput | None = None,
+        **options: Unpack[SpeechOptions],
     ) -> Iterator[Audio]:
         """Returns the pieces of `stream`; each is computed when it is taken, on the thread that takes it.
 
         This is for servers, which decide whose piece is next. Arguments and errors are those of `stream`.
         """
-        given = (phonemes, voice, speed, seed, g2p, sentence_pause, clause_pause, trim)
-        how = (text, ssml, skip_emoji, language, lexicon)
-        request = Request(*given, *how, end_pause=end_pause, loudness=loudness, stretch=stretch)
-        return self._speak(self._parts(request), whole=False)[0]
+        request = read_request(text, phonemes, voice, {"trim": True, **options})
+        return self._speak(request, whole=False)[0]
 
     def find_g2p(
-        self, language: str, *, lexicon: Words | None = None, skip_emoji: bool = False
+        self, language: str, *, lexicon: OwnWords | None = None, skip_emoji: bool = False
     ) -> tuple[str, G2P]:
         """Returns the name of the best G2P for a language, and the G2P.
 
@@ -357,17 +321,19 @@ class Bundle:
         self._text = self._text or BundledText(self.manifest, self._files)
         return self._text
 
-    def _parts(self, request: Request) -> Iterator[Request]:
-        """Returns the parts of a request, more than one for a long text."""
-        return self._bundled_text().parts(request, self.voice_tables) if request.is_text else iter([request])
-
-    def _speak(self, parts: Iterator[Request], *, whole: bool) -> tuple[Iterator[Audio], SpeechPlan]:
-        """Returns the pieces of the speech, each computed when it is taken, and the first part's plan."""
+    def _speak(self, request: Request, *, whole: bool) -> tuple[Iterator[Audio], SpeechPlan]:
+        """Returns the pieces of the speech, each computed when it is taken, and the first plan."""
         # In this order, so that closing in between is found.
-        capabilities, synthesiser = self._capabilities(), self._synthesiser()
-        plans = plan_parts(capabilities, parts, whole=whole)
+        plans, synthesiser = self._plans(request, whole=whole), self._synthesiser()
         first = next(plans)
         return speak(first, synthesiser, plans), first
+
+    def _plans(self, request: Request, *, whole: bool) -> Iterator[SpeechPlan]:
+        if request.needs_g2p:
+            portions = self._bundled_text().portions(request, self.voice_tables)
+        else:
+            portions = iter([request.whole])
+        return plan_portions(self._capabilities(), request, portions, whole=whole)
 
     def _capabilities(self) -> Capabilities:
         loudness = partial(read_loudness, self.manifest)

@@ -7,10 +7,9 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
 from .bundle import Bundle
 from .command_line import STANDARD, is_text
@@ -19,7 +18,7 @@ from .errors import InputError, OutputError, TextEncodingError
 from .model.voices import voice_language
 from .output.audio_file import AudioFile, audio_file
 from .output.console import print_line, tell
-from .speech.request import END_PAUSE
+from .speech.request import END_PAUSE, SpeechOptions
 from .speech.timing import Audio, Timing
 from .speech.words import G2P, Segment, read_input
 
@@ -65,15 +64,15 @@ def speak(options: argparse.Namespace, bundle: Bundle) -> None:
     """
     if options.output == STANDARD and os.isatty(1):
         raise OutputError("Standard output is a terminal: send it on (| aplay), or name a file with -o.")
-    text, how = _input(options), _text_arguments(options)
-    shown = _shown(text, how)
+    given, how = _input(options), _speech_options(options)
+    shown = _shown(given, options)
     progress = _Progress(options, bundle, _letters(shown))
-    if how:
+    if is_text(options):
         progress.show(f"text to phonemes: {_find_g2p(bundle, options, how)[0]}")
     words: list[Timing] = []
     tokens: list[Timing] = []
     # The pieces come first: what cannot be spoken is refused before anything is written.
-    with _pieces(bundle, text, how, options) as pieces, _audio_file(bundle, options) as file:
+    with _pieces(bundle, given, how, options) as pieces, _audio_file(bundle, options) as file:
         for piece in pieces:
             file.write(piece.samples)
             words += piece.words
@@ -97,9 +96,8 @@ def print_phonemes(options: argparse.Namespace, bundle: Bundle) -> None:
     """
     from .text.pauses import read_pauses
 
-    text, how = _input(options), _text_arguments(options)
-    _, g2p = _find_g2p(bundle, options, how)
-    for line in text.splitlines():
+    _, g2p = _find_g2p(bundle, options, _speech_options(options))
+    for line in _input(options).splitlines():
         parts = read_input(read_pauses(Segment(line)), g2p)
         print_line(" ".join([part.phonemes for part in parts]))
 
@@ -127,32 +125,19 @@ def _audio_file(bundle: Bundle, options: argparse.Namespace) -> AbstractContextM
 
 @contextmanager
 def _pieces(
-    bundle: Bundle, text: str, how: Mapping[str, Any], options: argparse.Namespace
+    bundle: Bundle, given: str, how: SpeechOptions, options: argparse.Namespace
 ) -> Iterator[Iterable[Audio]]:
     """Yields the pieces of the speech, each as soon as it is there."""
-    parts = [text] if options.ssml else written_paragraphs(text) if how else paragraphs(text)
+    divided = written_paragraphs if is_text(options) else paragraphs
+    parts = [given] if options.ssml else divided(given)
     content = [Segment(part) for part in parts] if len(parts) > 1 else "".join(parts)
+    text, phonemes = (content, None) if is_text(options) else (None, content)
     # A file is not heard before it is whole, and one utterance has no joins.
-    whole = options.output != STANDARD and len(text) <= bundle.max_phonemes
-    # Standard output is heard at once, and a file has the silence of the model.
-    trim = options.end_pause is not None or options.output == STANDARD
-    spoken = (bundle.synthesize if whole else bundle.stream)(
-        content,
-        voice=options.voice,
-        speed=options.speed,
-        seed=options.seed,
-        stretch=not options.no_stretch,
-        **how,
-        sentence_pause=options.pause,
-        clause_pause=options.pause / 2,
-        trim=trim,
-        end_pause=END_PAUSE if options.end_pause is None else options.end_pause,
-        loudness=options.loudness,
-    )
-    if isinstance(spoken, Audio):
-        yield [spoken]
+    whole = options.output != STANDARD and len(given) <= bundle.max_phonemes
+    if whole:
+        yield [bundle.synthesize(text, options.voice, phonemes=phonemes, **how)]
     else:
-        with spoken as stream:
+        with bundle.stream(text, options.voice, phonemes=phonemes, **how) as stream:
             yield stream
 
 
@@ -162,38 +147,44 @@ def _input(options: argparse.Namespace) -> str:
     return _content(options.phonemes, options.phonemes_file)
 
 
-def _text_arguments(options: argparse.Namespace) -> Mapping[str, Any]:
-    """Returns the arguments of `Bundle.synthesize` that make a text of its input; none for phonemes."""
-    if not is_text(options):
-        return {}
-    # Whoever gives phonemes need not wait for its import.
-    from .text.lexicon import read_lexicon
-
-    lexicon = None if options.lexicon is None else read_lexicon(options.lexicon)
-    return {
-        "text": True,
-        "ssml": options.ssml,
-        "skip_emoji": options.skip_emoji,
-        "language": options.language,
-        "lexicon": lexicon,
+def _speech_options(options: argparse.Namespace) -> SpeechOptions:
+    """Returns the options of the command as those of `Bundle.synthesize`."""
+    how: SpeechOptions = {
+        "speed": options.speed,
+        "seed": options.seed,
+        "sentence_pause": options.pause,
+        "clause_pause": options.pause / 2,
+        # Standard output is heard at once, and a file has the silence of the model.
+        "trim": options.end_pause is not None or options.output == STANDARD,
+        "end_pause": END_PAUSE if options.end_pause is None else options.end_pause,
+        "loudness": options.loudness,
+        "stretch": not options.no_stretch,
     }
+    if is_text(options):
+        # Whoever gives phonemes need not wait for its import.
+        from .text.lexicon import read_lexicon
+
+        how["ssml"], how["skip_emoji"] = options.ssml, options.skip_emoji
+        how["language"] = options.language
+        how["lexicon"] = None if options.lexicon is None else read_lexicon(options.lexicon)
+    return how
 
 
-def _find_g2p(bundle: Bundle, options: argparse.Namespace, how: Mapping[str, Any]) -> tuple[str, G2P]:
+def _find_g2p(bundle: Bundle, options: argparse.Namespace, how: SpeechOptions) -> tuple[str, G2P]:
     language = options.language or voice_language(options.voice)
-    return bundle.find_g2p(language, lexicon=how["lexicon"], skip_emoji=options.skip_emoji)
+    return bundle.find_g2p(language, lexicon=how.get("lexicon"), skip_emoji=options.skip_emoji)
 
 
-def _shown(text: str, how: Mapping[str, Any]) -> str:
+def _shown(text: str, options: argparse.Namespace) -> str:
     """Returns the text as a reader sees it: without pronunciations, pauses and the elements of SSML."""
-    if not how:
+    if not is_text(options):
         return text
     from .text.controls import read_controls
     from .text.pauses import read_pauses
     from .text.ssml import read_ssml
 
-    segments = read_ssml(text) if how["ssml"] else [Segment(text)]
-    parts = [str(part.phonemes) for segment in segments for part in read_pauses(segment)]
+    segments = read_ssml(text) if options.ssml else [Segment(text)]
+    parts = [str(part.content) for segment in segments for part in read_pauses(segment)]
     return read_controls(" ".join(parts))[0]
 
 

@@ -16,7 +16,7 @@ _SHORT.maxstring = _SHORT.maxother = 200
 _SHORT.maxlong = 100
 
 
-_TEXT_ADVICE = "To speak text, pass text=True, or a g2p= of your own, or --text to the command."
+_TEXT_ADVICE = "To speak text, pass it as text (the first argument, or --text of the command)."
 
 
 class KokoroError(Exception):

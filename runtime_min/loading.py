@@ -22,9 +22,10 @@ Loaded = TypeVar("Loaded")
 
 
 def load_bundle(
-    prepare: Callable[[], Callable[[BundleFiles, Manifest, CpuLevel, int], Loaded]],
+    make: Callable[[BundleFiles, Manifest, CpuLevel, int], Loaded],
     path: str | os.PathLike[str],
     *,
+    meanwhile: Callable[[], object] = import_tvm_ffi,
     threads: int | None = None,
     level: str | None = None,
     verify: bool = True,
@@ -32,12 +33,12 @@ def load_bundle(
     key: bytes | None = None,
     signature: str | os.PathLike[str] | None = None,
 ) -> Loaded:
-    """Verifies the bundle in the directory `path` and returns the object that `prepare` makes of it.
+    """Verifies the bundle in the directory `path` and returns the object that `make` makes of it.
 
     Args:
-        prepare: called while other threads compare the files; returns the function that makes it of the
-            files, the manifest, the CPU level and the number of threads.
+        make: takes the files, the manifest, the CPU level and the number of threads.
         path: the bundle.
+        meanwhile: called while other threads compare the files; imports what `make` needs.
         threads: this and the others are those of `Bundle.load`, and so are the errors.
         level: name of the CPU level.
         verify: compare the files first.
@@ -62,10 +63,9 @@ def load_bundle(
             if verify:
                 with files.verifying(count, [manifest.parameters.file], manifest.loaded_files(chosen.name)):
                     # This thread has nothing to compare.
-                    make = prepare()
-                    import_tvm_ffi()
+                    meanwhile()
             else:
-                make = prepare()
+                meanwhile()
             check_memory(sum(tensor.bytes for tensor in manifest.parameters.tensors), count)
             return make(files, manifest, chosen, count)
         except BaseException as failure:

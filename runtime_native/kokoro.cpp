@@ -74,8 +74,8 @@ std::string text_of(const char *given, const char *field, const char *otherwise 
 }
 
 // Sizes of the structs in the first version, and of this one. They have no padding, so a new field lies behind them.
-constexpr size_t FIRST_OPTIONS = 32, FIRST_REQUEST = 80;
-static_assert(sizeof(kokoro_options) == FIRST_OPTIONS && sizeof(kokoro_request) == 104);
+constexpr size_t FIRST_OPTIONS = 32, FIRST_REQUEST = 112;
+static_assert(sizeof(kokoro_options) == FIRST_OPTIONS && sizeof(kokoro_request) == FIRST_REQUEST);
 constexpr double END_PAUSE = 0.3;  // seconds
 
 // Returns the request of a caller in the form of this library.
@@ -85,10 +85,20 @@ kokoro_request known_request(const kokoro_request *request) {
     return given;
 }
 
+// Throws USAGE_ERROR unless there is either text or phonemes, and SSML is text.
+void require_one_input(const kokoro_request &given) {
+    if (!given.text == !given.phonemes)
+        throw Error(KOKORO_USAGE_ERROR, std::string("Expected either text or phonemes, found ") +
+                                            (given.text ? "both" : "neither") + ": give one of them.");
+    if (given.phonemes && given.ssml)
+        throw Error(KOKORO_USAGE_ERROR,
+                    "The option ssml is for text, found phonemes: give text, or leave it out.");
+}
+
 // Returns the plans of a request; each first makes sure that the call was not cancelled.
 kokoro::Plans plans_of(const Lease &lease, const kokoro_request *request, bool whole) {
     const kokoro_request given = known_request(request);
-    require(given.input, "input");
+    require_one_input(given);
     kokoro::Bundle &bundle = lease.speaker();
     bundle.require_all_stages();
     kokoro::Request asked;
@@ -102,14 +112,14 @@ kokoro::Plans plans_of(const Lease &lease, const kokoro_request *request, bool w
     if (given.loudness != 0) asked.loudness = given.loudness;
     asked.stretch = !given.no_stretch;
     kokoro::Capabilities capabilities = bundle.capabilities();
-    std::u32string input = kokoro::decode_utf8(given.input);
     kokoro::NextRequest parts;
-    if (given.text || given.ssml) {
-        kokoro::TextInput text{input, given.ssml != 0, given.skip_emoji != 0, text_of(given.language, "language")};
+    if (given.text) {
+        kokoro::TextInput text{kokoro::decode_utf8(given.text, "text"), given.ssml != 0, given.skip_emoji != 0,
+                               text_of(given.language, "language")};
         parts = bundle.text_parts(text, asked, capabilities);
     } else {
         asked.segments.emplace_back();
-        asked.segments[0].phonemes = input;
+        asked.segments[0].phonemes = kokoro::decode_utf8(given.phonemes, "phonemes");
         parts = [next = std::optional(asked)]() mutable { return std::exchange(next, std::nullopt); };
     }
     auto next = [check = lease.cancel_check(), parts] {

@@ -66,7 +66,7 @@ def main(
 
 
 def _phonemes(bundle: Bundle, text: str, voice: str) -> str:
-    return bundle.synthesize(text, text=True, voice=voice).phonemes
+    return bundle.synthesize(text, voice).phonemes
 
 
 def _request(bundle: Bundle, phonemes: str, voice: str) -> Request:
@@ -74,7 +74,7 @@ def _request(bundle: Bundle, phonemes: str, voice: str) -> Request:
 
 
 def _bundle(bundle: Bundle) -> Speak:
-    return lambda phonemes, voice: bundle.synthesize(phonemes, voice=voice, seed=0).samples
+    return lambda phonemes, voice: bundle.synthesize(phonemes=phonemes, voice=voice, seed=0).samples
 
 
 def _others(bundle: Bundle, stack: ExitStack) -> dict[str, Speak]:
@@ -119,7 +119,7 @@ def _wrong(
 def _understood(recogniser: Recogniser, bundle: Bundle, voice: str) -> list[bool]:
     """Returns for each written form whether its words are heard, in their order."""
     return [
-        in_order(words, recogniser.words(bundle.synthesize(text, text=True, voice=voice).samples))
+        in_order(words, recogniser.words(bundle.synthesize(text, voice).samples))
         for text, words in track(read_forms(), f"written forms, {voice}")
     ]
 

@@ -27,7 +27,7 @@ int engine_load(char **arguments) {
 long engine_speak(const char *phonemes) {
     kokoro_request request = {0};
     request.size = sizeof request;
-    request.input = phonemes;
+    request.phonemes = phonemes;
     request.voice = voice;
     kokoro_audio_free(audio);
     audio = NULL;

@@ -82,8 +82,8 @@ class BundleEngine:
 
         def pieces(phonemes: str) -> Iterable[Any]:
             if self.stream:
-                return bundle.stream(phonemes, self.voice)
-            return [bundle.synthesize(phonemes, self.voice)]
+                return bundle.stream(phonemes=phonemes, voice=self.voice)
+            return [bundle.synthesize(phonemes=phonemes, voice=self.voice)]
 
         return lambda phonemes: (Piece(each.samples, each.durations) for each in pieces(phonemes))
 

@@ -108,7 +108,7 @@ def profile(engine: BundleEngine, phonemes: str, rounds: int) -> Profile:
         whole = []
         for _ in range(rounds):
             started = time.perf_counter()
-            bundle.synthesize(phonemes, engine.voice)
+            bundle.synthesize(phonemes=phonemes, voice=engine.voice)
             whole.append(time.perf_counter() - started)
         found = [
             profile_stage(bundle.stage(name), stage_inputs(bundle.stage(name), trace), rounds)

@@ -46,7 +46,9 @@ def measure_loudness(bundle: Path, voices: Sequence[str]) -> dict[str, int] | No
 def _send_loudness(connection: Connection, path: Path, voices: Sequence[str]) -> None:
     try:
         with Bundle.load(path) as bundle:
-            found = {voice: loudness(bundle.synthesize(PHONEMES, voice).samples) for voice in voices}
+            found = {
+                voice: loudness(bundle.synthesize(phonemes=PHONEMES, voice=voice).samples) for voice in voices
+            }
     except (InputError, MachineError):
         connection.send(None)
     else:

@@ -41,7 +41,7 @@ def speak_tokens(
         _log.warning("speed %g instead of %g, which is out of range", within, speed)
     if not phonemes:
         return np.zeros(BOUNDARIES * SAMPLES_PER_FRAME, np.float32), np.ones(BOUNDARIES, np.int64)
-    audio = bundle.synthesize(phonemes, style, within, seed, stretch=False)
+    audio = bundle.synthesize(phonemes=phonemes, voice=style, speed=within, seed=seed, stretch=False)
     return audio.samples, audio.durations
 
 

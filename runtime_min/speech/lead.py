@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from .request import LARGEST_PIECE
+from .plan import LARGEST_PIECE
 from .timing import Audio
 
 CAUTION = 1.5

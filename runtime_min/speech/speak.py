@@ -36,7 +36,7 @@ from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from ..model.loudness import amplify
 from ..model.synthesiser import Synthesiser, Utterance
 from .join import Joiner, Part
-from .request import Section, SpeechPlan, piece_seed
+from .plan import Section, SpeechPlan, piece_seed
 from .split import Break, best_end
 from .stretch import model_speed, stretch
 from .timing import LEAD_FRAMES, Audio, Clock

@@ -1,4 +1,4 @@
-"""The input of speech: phonemes, words with phonemes, or segments with a voice and speed each.
+"""The input of speech: text or phonemes, words with phonemes, or segments with a voice and speed each.
 
 >>> read_input([Word("Hi", "hˈI", " "), Word("you", "ju")], None)[0].phonemes
 'hˈI ju'
@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeGuard
 
@@ -31,8 +31,8 @@ class Word:
 class Segment:
     """A part of the input with a voice or speed of its own, spoken like an utterance of its own."""
 
-    phonemes: str | Sequence[Word]
-    """Phonemes or words, or text where a `g2p` is given."""
+    content: str | Sequence[Word]
+    """Text among segments of text; phonemes or words among segments of phonemes."""
     voice: VoiceLike | None = None
     """The segment's voice; None for the voice of the call."""
     speed: float | None = None
@@ -41,8 +41,11 @@ class Segment:
     """Seconds of silence to add between this segment and the next one, at least."""
 
 
-SpeechInput = str | Sequence[Word] | Sequence[Segment]
+TextInput = str | Sequence[Segment]
+PhonemeInput = str | Sequence[Word] | Sequence[Segment]
 G2P = Callable[[str], str | Sequence[Word]]
+OwnWords = Mapping[str, str | Mapping[str, str]]
+"""An app's own words: phonemes, or phonemes by part of speech (``DEFAULT``, ``NOUN``, ``VBD`` …)."""
 _WORD_ATTRIBUTES = ("text", "phonemes", "whitespace")
 
 
@@ -85,26 +88,36 @@ class Passage:
     pause: float
 
 
-def read_input(phonemes: SpeechInput, g2p: G2P | None) -> tuple[Passage, ...]:
+@dataclass(frozen=True)
+class Portion:
+    """As much of the input as is planned at once: all of it, or the next few sentences of a long text."""
+
+    content: TextInput | PhonemeInput
+    """Phonemes, words or segments of them; text where the request has a `g2p`."""
+    followed: bool = False
+    """The next portion is another segment."""
+
+
+def read_input(content: TextInput | PhonemeInput, g2p: G2P | None) -> tuple[Passage, ...]:
     """Returns the input in one form.
 
     Args:
-        phonemes: phonemes, words or segments; with `g2p`, text or segments of text.
+        content: phonemes, words or segments; with `g2p`, text or segments of text.
         g2p: makes phonemes or words of a text.
 
     Raises:
         EmptyInputError: the input or a segment is empty.
         SpokenTypeError: the input or the result of `g2p` is none of these.
     """
-    segments: Any = phonemes
-    if not _is_list(phonemes) or not all(isinstance(item, Segment) for item in phonemes):
-        segments = [Segment(phonemes)]  # type: ignore[arg-type]
+    segments: Any = content
+    if not _is_list(content) or not all(isinstance(item, Segment) for item in content):
+        segments = [Segment(content)]  # type: ignore[arg-type]
     # Of lists, here and below: see `TensorSignature.concrete`.
     return tuple([_read_segment(segment, g2p) for segment in segments])
 
 
 def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
-    content: Any = segment.phonemes
+    content: Any = segment.content
     if g2p is not None:
         if not isinstance(content, str):
             raise SpokenTypeError("text as str, because a g2p was given", content)

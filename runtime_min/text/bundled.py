@@ -20,20 +20,20 @@ from ..format.schema import Node, RelativePath, reader_of
 from ..model.voices import voice_language
 from ..speech.request import Request, check_segment
 from ..speech.sentences import each_sentence
-from ..speech.words import Segment, Word
+from ..speech.words import OwnWords, Portion, Segment, Word
 from .controls import silence_emoji
 from .english import English
 from .homographs import Homographs
 from .installed_g2p import find_g2p, language_code
 from .letter_to_sound import LetterToSound
-from .lexicon import Lexicon, Words
+from .lexicon import Lexicon
 from .pauses import read_pauses
 from .tagger import Tagger
 
 _Data = TypeVar("_Data")
 EXTENSION, ACCENTS = "text", "accents"
 ENGLISH = ("en-us", "en-gb")
-_FIRST_PART, _PART, _WINDOW = 300, 1_000, 3_000
+_SHORTEST_FIRST, _SHORTEST, _WINDOW = 300, 1_000, 3_000
 """Characters of a text that are read together: at least, for the first part and the others, and at most."""
 _CLOSED = re.compile(r"\](?!\()|\)")
 
@@ -60,7 +60,7 @@ class BundledText:
         self._lock = threading.Lock()
 
     def find_g2p(
-        self, language: str, lexicon: Words | None = None, *, skip_emoji: bool = False
+        self, language: str, lexicon: OwnWords | None = None, *, skip_emoji: bool = False
     ) -> tuple[str, Callable[[str], Any]]:
         """Returns the name of the best G2P for a language, and the G2P: the bundle's own if it has one.
 
@@ -123,11 +123,11 @@ class BundledText:
         found: _Data = self._data[path]
         return found
 
-    def parts(self, request: Request, voices: Mapping[str, NDArray[np.float32]]) -> Iterator[Request]:
-        """Yields requests for words in place of one for text or segments of text.
+    def portions(self, request: Request, voices: Mapping[str, NDArray[np.float32]]) -> Iterator[Portion]:
+        """Yields the text of a request as words with phonemes.
 
-        A long text comes in parts, so that its beginning can be spoken before its end is read. What is wrong
-        with a later segment is told before all.
+        A long text comes in portions, so that its beginning can be spoken before its end is read. What is
+        wrong with a later segment is told before all.
 
         Args:
             request: the request.
@@ -139,16 +139,16 @@ class BundledText:
             NoTextError: as `find_g2p` does.
             InputError: the SSML, a pause, a voice or a speed is wrong.
         """
-        content: Any = request.phonemes
+        text: Any = request.text
         if request.ssml:
             from .ssml import read_ssml
 
-            content = read_ssml(content, request.speed)
-        given = [Segment(content)] if isinstance(content, str) else content
+            text = read_ssml(text, request.speed)
+        given = [Segment(text)] if isinstance(text, str) else text
         if not isinstance(given, Sequence) or not all(
-            isinstance(each, Segment) and isinstance(each.phonemes, str) for each in given
+            isinstance(each, Segment) and isinstance(each.content, str) for each in given
         ):
-            raise SpokenTypeError("text as str, or a sequence of segments of text", content)
+            raise SpokenTypeError("text as str, or a sequence of segments of text", text)
         segments = list(chain.from_iterable(map(read_pauses, given)))
         for segment in segments:
             check_segment(voices, segment)
@@ -159,16 +159,16 @@ class BundledText:
             for each in set(languages)
         }
         for number, (segment, own) in enumerate(zip(segments, languages, strict=True), 1):
-            for part, ends in _spoken_parts(segment, g2ps[own]):
-                yield replace(request, phonemes=[part], ends_segment=ends and number < len(segments))
+            for spoken, last in _spoken(segment, g2ps[own]):
+                yield Portion([spoken], followed=last and number < len(segments))
 
 
-def _spoken_parts(segment: Segment, g2p: Callable[[str], Any]) -> Iterator[tuple[Segment, bool]]:
-    """Yields the parts of a segment with words in place of text, and True with the last."""
-    for text, after in pairwise(chain(_parts(str(segment.phonemes)), [None])):
+def _spoken(segment: Segment, g2p: Callable[[str], Any]) -> Iterator[tuple[Segment, bool]]:
+    """Yields a segment with words in place of its text, in several if it is long, and True with the last."""
+    for text, after in pairwise(chain(_divided(str(segment.content)), [None])):
         assert text is not None
         words = g2p(text) or [Word(text, None)]
-        yield replace(segment, phonemes=words, pause=0.0 if after else segment.pause), after is None
+        yield replace(segment, content=words, pause=0.0 if after else segment.pause), after is None
 
 
 def english_files(manifest: Manifest) -> Mapping[str, EnglishFiles]:
@@ -204,16 +204,16 @@ def _check_listed(manifest: Manifest, place: str, paths: Iterable[str]) -> None:
         raise ManifestError(f"extensions.{place}", "files of the bundle", ", ".join(missing))
 
 
-def _parts(text: str) -> Iterator[str]:
-    """Yields the parts of a text, which end with sentences; the first is the shortest."""
-    start, wanted = 0, _FIRST_PART
+def _divided(text: str) -> Iterator[str]:
+    """Yields a long text in runs of whole sentences; the first is the shortest."""
+    start, wanted = 0, _SHORTEST_FIRST
     while len(text) - start > _WINDOW:
         window = text[start : start + _WINDOW]
         # The last one may go on after the window.
         starts = islice((begins for begins, _ in each_sentence(window)), 1, None)
         end = next((begins for begins in starts if begins >= wanted), 0) or _cut(window)
         yield window[:end]
-        start, wanted = start + end, _PART
+        start, wanted = start + end, _SHORTEST
     yield text[start:]
 
 

@@ -13,10 +13,10 @@ from functools import lru_cache, partial
 from itertools import pairwise
 
 from ..speech.sentences import find_sentences
-from ..speech.words import Word
+from ..speech.words import OwnWords, Word
 from .compounds import Part, compound, following, is_silent, joined, parts_of
 from .controls import Control, read_controls
-from .lexicon import Lexicon, Words
+from .lexicon import Lexicon
 from .pronunciation import Context, Pronunciation
 from .stress import restressed
 from .tokens import UNKNOWN, Token, tokenise
@@ -75,7 +75,7 @@ class English:
         # Bounded, for texts of ever new numbers and signs.
         self._kept = lru_cache(4_096)(self._alone)
 
-    def with_words(self, words: Words) -> English:
+    def with_words(self, words: OwnWords) -> English:
         """Returns the same G2P with words of an app; a word in lower case is meant in any case.
 
         Raises:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InputError, SpokenTypeError, TextDataError, TextEncodingError
+from ..speech.words import OwnWords
 
 MAGIC = b"KLX2"
 HEADER = struct.Struct("<4s4I")
@@ -24,10 +25,6 @@ FIRST_CODE = 32
 """The code of the first phoneme, above those of line feeds."""
 SILVER = "?"
 """Begins the phonemes of a word that was not checked by hand."""
-
-
-Words = Mapping[str, str | Mapping[str, str]]
-"""An app's own words: phonemes, or phonemes by part of speech (``DEFAULT``, ``NOUN``, ``VBD`` …)."""
 
 
 class Entry(NamedTuple):
@@ -67,7 +64,7 @@ class Lexicon:
         self._found = lru_cache(2_048)(self._find)
         self._own: dict[str, Entry] = {}
 
-    def with_words(self, words: Words) -> Lexicon:
+    def with_words(self, words: OwnWords) -> Lexicon:
         """Returns the same lexicon with words of an app, which come before its own.
 
         Raises:

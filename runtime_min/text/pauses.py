@@ -21,17 +21,17 @@ def read_pauses(segment: Segment) -> list[Segment]:
     Raises:
         MarkupError: a pause is not such as ``0.5s`` or ``500ms``, or is longer than a minute.
     """
-    parts = _PAUSE.split(str(segment.phonemes))
+    parts = _PAUSE.split(str(segment.content))
     segments: list[Segment] = []
     for text, pause in zip(parts[::2], [*parts[1::2], None], strict=True):
         if text.strip():
-            segments.append(replace(segment, phonemes=text, pause=0.0))
+            segments.append(replace(segment, content=text, pause=0.0))
         duration = 0.0 if pause is None else seconds(pause)
         if segments:
             segments[-1] = longer_pause(segments[-1], duration)
     if segments:
         segments[-1] = longer_pause(segments[-1], segment.pause)
-    return segments or [replace(segment, phonemes="".join(parts[::2]))]
+    return segments or [replace(segment, content="".join(parts[::2]))]
 
 
 def longer_pause(segment: Segment, pause: float) -> Segment:

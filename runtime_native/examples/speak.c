@@ -32,7 +32,7 @@ int main(int count, char **arguments) {
     if (count != 4) return fprintf(stderr, "usage: %s BUNDLE PHONEMES FILE\n", arguments[0]), 2;
     kokoro_request request = {0};
     request.size = sizeof request;
-    request.input = arguments[2];
+    request.phonemes = arguments[2];
     kokoro_bundle *bundle = NULL;
     if (kokoro_load(arguments[1], NULL, &bundle) || kokoro_check(bundle, &request))
         return fprintf(stderr, "%s\n", kokoro_last_error()), 1;

@@ -42,7 +42,7 @@ func main() {
 	runtime.LockOSThread() // The message of an error belongs to its thread.
 	var bundle *C.kokoro_bundle
 	check(C.kokoro_load(C.CString(os.Args[1]), nil, &bundle) == 0, C.GoString(C.kokoro_last_error()))
-	request := C.kokoro_request{size: C.sizeof_kokoro_request, input: C.CString(os.Args[2])}
+	request := C.kokoro_request{size: C.sizeof_kokoro_request, phonemes: C.CString(os.Args[2])}
 	check(C.kokoro_check(bundle, &request) == 0, C.GoString(C.kokoro_last_error()))
 	var err error
 	file, err = os.Create(os.Args[3])

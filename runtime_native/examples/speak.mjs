@@ -8,8 +8,9 @@ const [path, directory, phonemes, output] = process.argv.slice(2);
 const library = koffi.load(path);
 koffi.opaque("kokoro_bundle");
 koffi.struct("kokoro_request", {
-  size: "size_t", input: "str", voice: "str", speed: "double", seed: "uint64_t", text: "int", ssml: "int",
-  skip_emoji: "int", trim: "int", language: "str", sentence_pause: "double", clause_pause: "double",
+  size: "size_t", text: "str", phonemes: "str", voice: "str", speed: "double", seed: "uint64_t", ssml: "int",
+  skip_emoji: "int", trim: "int", steady: "int", language: "str", sentence_pause: "double", clause_pause: "double",
+  end_pause: "double", loudness: "double", no_stretch: "int", reserved: "int",
 });
 // Timings and durations follow.
 koffi.struct("kokoro_audio", {
@@ -36,7 +37,7 @@ const header = (bytes) => {
 
 const bundle = [null];
 check(load(directory, null, bundle));
-const request = { size: koffi.sizeof("kokoro_request"), input: phonemes };
+const request = { size: koffi.sizeof("kokoro_request"), phonemes };
 check(checkRequest(bundle[0], request));
 const file = openSync(output, "w");
 let position = 44;

@@ -19,8 +19,9 @@ def fields(declared: str) -> list[tuple[str, type]]:
 
 class Request(ctypes.Structure):
     _fields_ = fields(
-        "size size,text input,text voice,double speed,uint64 seed,int text,int ssml,int skip_emoji,"
-        "int trim,text language,double sentence_pause,double clause_pause"
+        "size size,text text,text phonemes,text voice,double speed,uint64 seed,int ssml,int skip_emoji,"
+        "int trim,int steady,text language,double sentence_pause,double clause_pause,double end_pause,"
+        "double loudness,int no_stretch,int reserved"
     )
 
 
@@ -39,7 +40,7 @@ def main(path: str, directory: str, phonemes: str, output: str) -> None:
 
     bundle = c_void_p()
     call("kokoro_load", directory.encode(), None, byref(bundle))
-    request = Request(ctypes.sizeof(Request), phonemes.encode())
+    request = Request(ctypes.sizeof(Request), None, phonemes.encode())
     call("kokoro_check", bundle, byref(request))
     with wave.open(output, "wb") as file:
         file.setparams((1, 2, 24_000, 0, "NONE", ""))

@@ -7,8 +7,9 @@ use std::{env, fs::File, mem, ptr, slice};
 
 #[repr(C)]
 struct Request {
-    size: usize, input: *const c_char, voice: *const c_char, speed: c_double, seed: u64, text: c_int, ssml: c_int,
-    skip_emoji: c_int, trim: c_int, language: *const c_char, sentence_pause: c_double, clause_pause: c_double,
+    size: usize, text: *const c_char, phonemes: *const c_char, voice: *const c_char, speed: c_double, seed: u64,
+    ssml: c_int, skip_emoji: c_int, trim: c_int, steady: c_int, language: *const c_char, sentence_pause: c_double,
+    clause_pause: c_double, end_pause: c_double, loudness: c_double, no_stretch: c_int, reserved: c_int,
 }
 
 /// Timings and durations follow.
@@ -45,7 +46,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let (directory, phonemes) = (CString::new(&*arguments[0])?, CString::new(&*arguments[1])?);
     let mut bundle = ptr::null_mut();
-    let request = Request { size: size_of::<Request>(), input: phonemes.as_ptr(), ..unsafe { mem::zeroed() } };
+    let request = Request { size: size_of::<Request>(), phonemes: phonemes.as_ptr(), ..unsafe { mem::zeroed() } };
     let check = |error| if error == 0 { Ok(()) } else { Err(unsafe { CStr::from_ptr(kokoro_last_error()) }.to_str().unwrap()) };
     check(unsafe { kokoro_load(directory.as_ptr(), ptr::null(), &mut bundle) })?;
     check(unsafe { kokoro_check(bundle, &request) })?;

@@ -4,8 +4,7 @@
  *     if (kokoro_load("kokoro", NULL, &bundle)) return fprintf(stderr, "%s\n", kokoro_last_error());
  *     kokoro_request request = {0};
  *     request.size = sizeof request;
- *     request.input = "Hello, world!";
- *     request.text = 1;
+ *     request.text = "Hello, world!";
  *     kokoro_audio *audio;
  *     if (!kokoro_synthesize(bundle, &request, &audio)) {
  *         kokoro_write_wav(audio, "hello.wav");
@@ -146,22 +145,23 @@ KOKORO_API const char *kokoro_voice_name(const kokoro_bundle *bundle, size_t ind
 
 typedef struct kokoro_request {
     size_t size; /* sizeof(kokoro_request) */
-    const char *input; /* phonemes of any length, or text */
+    const char *text; /* text in English, Spanish or Italian, of any length; NULL if there are phonemes */
+    const char *phonemes; /* phonemes of any length; NULL if there is text */
     const char *voice; /* a name, or a blend such as "af_heart*0.7+am_adam*0.3"; NULL: "af_heart" */
     double speed; /* 0.25 to 4; 0 means 1 */
     uint64_t seed; /* of the noise in unvoiced sounds; equal seeds give equal samples */
-    int text; /* not 0: the input is text in English, Spanish or Italian */
-    int ssml; /* not 0: the input is an SSML document */
+    int ssml; /* not 0: the text is an SSML document */
     int skip_emoji; /* not 0: leave emoji out of English text */
     int trim; /* 1: shorten the silence at the beginning to at most 0.05 s, and make that at the end `end_pause`;
                * -1: leave it as the model makes it; 0: shorten it in kokoro_stream alone */
+    int steady; /* not 0: kokoro_stream begins late enough that a slow machine makes no gaps */
     const char *language; /* of the text, such as "en-us"; NULL or empty: that of the voice */
     double sentence_pause; /* seconds of silence to add after each sentence but the last, 0 to 60 */
     double clause_pause; /* the same after clauses that do not end a sentence */
     double end_pause; /* seconds of silence at the end where it is trimmed; 0 means 0.3, and a negative number none */
     double loudness; /* LUFS to which a fixed gain brings each voice, such as -18; 0: the level of the model */
-    int steady; /* not 0: kokoro_stream begins late enough that a slow machine makes no gaps */
     int no_stretch; /* not 0: leave speeds below 0.6 and above 1.1 to the model, as kokoro does */
+    int reserved; /* 0 */
 } kokoro_request;
 
 /* Later versions add no fields. */

@@ -147,7 +147,7 @@ APP = """
 import json, sys
 sys.path.insert(0, sys.argv[1] + "/runtime_min.pyz")
 from runtime_min import Bundle
-audio = Bundle.load(sys.argv[1]).synthesize(sys.argv[2], voice="af_heart", speed=1.0, seed=0)
+audio = Bundle.load(sys.argv[1]).synthesize(phonemes=sys.argv[2], voice="af_heart", speed=1.0, seed=0)
 audio.samples.tofile(sys.argv[3])
 print(json.dumps({
     "durations": audio.durations.tolist(),
@@ -169,7 +169,7 @@ def test_an_app_speaks_with_the_bundles_own_runtime_and_imports_nothing_heavy(
     told: dict[str, Any] = json.loads(done.stdout)
     assert told["runtime"].startswith(str(machine.bundle / "runtime_min.pyz"))
     assert not set(HEAVY) & set(told["modules"])
-    here = bundle.synthesize(HELLO)
+    here = bundle.synthesize(phonemes=HELLO)
     assert told["durations"] == here.durations.tolist()
     assert (told["rate"], told["type"]) == (24_000, "float32")
     # Another numpy may round the noise's logarithms and cosines in another way.
@@ -198,10 +198,10 @@ TORCH_AFTERWARDS = """
 import sys
 from runtime_min import Bundle
 bundle = Bundle.load(sys.argv[1])
-first = bundle.synthesize("ə").samples.tobytes()
+first = bundle.synthesize(phonemes="ə").samples.tobytes()
 print(sorted({"torch", "tvm", "msgpack", "kokoro", "exporter"} & set(sys.modules)))
 import torch
-print(torch.ones(3).sum().item(), bundle.synthesize("ə").samples.tobytes() == first)
+print(torch.ones(3).sum().item(), bundle.synthesize(phonemes="ə").samples.tobytes() == first)
 """
 
 

@@ -45,7 +45,9 @@ def test_a_pipe_gets_the_stream_under_a_header_of_open_length(directory: Path, b
     content, told = process.communicate()
     assert process.returncode == 0, told
     header = wav_header(24_000, "pcm16", None)
-    expected = [piece.samples for piece in bundle.stream(HELLO, sentence_pause=0.5, clause_pause=0.25)]
+    expected = [
+        piece.samples for piece in bundle.stream(phonemes=HELLO, sentence_pause=0.5, clause_pause=0.25)
+    ]
     assert content == header + encode(np.concatenate(expected))
     assert struct.unpack_from("<4sI", header) == (b"RIFF", 0xFFFFFFFF)
 

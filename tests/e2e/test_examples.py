@@ -63,11 +63,12 @@ def test_the_speakers_of_a_dialogue_are_equally_loud(directory: Path, bundle: Bu
     done = run("dialogue.py", directory, "said.txt", "out.wav", *voices, place=tmp_path)
     assert done.returncode == 0, done.stderr
     said = [Segment("Is it far?", voices[0]), Segment("Not at all.", voices[1]), Segment("Good.", voices[0])]
-    expected = bundle.synthesize(said, text=True, trim=True, loudness=-18)
+    expected = bundle.synthesize(said, trim=True, loudness=-18)
     with wave.open(str(tmp_path / "out.wav")) as file:
         assert file.readframes(file.getnframes()) == expected.pcm16()
     measured = {
-        voice: loudness(bundle.synthesize(PHONEMES, voice, loudness=-30.0).samples) for voice in voices
+        voice: loudness(bundle.synthesize(phonemes=PHONEMES, voice=voice, loudness=-30.0).samples)
+        for voice in voices
     }
     assert all(found is not None and abs(found + 3_000) <= 5 for found in measured.values()), measured
     done = run("dialogue.py", directory, "said.txt", "out.wav", "af_heart", place=tmp_path)

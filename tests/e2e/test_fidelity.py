@@ -54,7 +54,7 @@ def test_lengths_are_those_that_others_published_of_the_real_model(bundle: Bundl
     published = [entry for entry in recorded if "canonical_duration_s" in entry]
     assert len(published) == 2
     for entry in published:
-        audio = bundle.synthesize(entry["phonemes"], voice=entry["voice"], speed=entry["speed"])
+        audio = bundle.synthesize(phonemes=entry["phonemes"], voice=entry["voice"], speed=entry["speed"])
         # Weights of 8 bits move single durations by a frame, which is 25 ms.
         assert abs(audio.samples.size / audio.sample_rate - entry["canonical_duration_s"]) <= 0.05
 

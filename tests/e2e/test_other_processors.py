@@ -33,7 +33,7 @@ import runtime_min, runtime_min.loading
 runtime_min.loading.choose_level = lambda levels, features, forced: levels[-1]
 bundle = runtime_min.Bundle.load(sys.argv[1], verify=False)
 print(bundle.level.name, flush=True)
-bundle.synthesize(sys.argv[2])
+bundle.synthesize(phonemes=sys.argv[2])
 """
 
 AS_ON_WINDOWS = """

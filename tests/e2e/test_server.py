@@ -49,7 +49,7 @@ def test_the_server_speaks_as_the_bundle_does(process: tuple[psutil.Process, Ope
 
     with ThreadPoolExecutor(6) as pool:
         answers = set(pool.map(answer, range(6)))
-    pieces = bundle.stream(HOLA, "ef_dora", 1.5, g2p=find_g2p("es")[1])
+    pieces = bundle.stream(HOLA, "ef_dora", speed=1.5, g2p=find_g2p("es")[1])
     assert answers == {b"".join(encode(piece.samples, "pcm16") for piece in pieces)}
 
 

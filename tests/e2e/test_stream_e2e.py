@@ -18,7 +18,7 @@ PARAGRAPH = " ".join(phonemes_of(tokens) for tokens in (60, 110, 45, 130, 100))
 
 
 def test_a_paragraph_is_streamed_and_every_phoneme_is_timed(bundle: Bundle) -> None:
-    with bundle.stream(PARAGRAPH, seed=3, trim=False) as stream:
+    with bundle.stream(phonemes=PARAGRAPH, seed=3, trim=False) as stream:
         pieces = list(stream)
     assert 10 <= len(pieces[0].phonemes) <= 40
     audio = Audio.join(pieces)
@@ -34,27 +34,30 @@ def test_a_paragraph_is_streamed_and_every_phoneme_is_timed(bundle: Bundle) -> N
 
 def test_the_same_seed_speaks_the_same_samples_whatever_goes_on_beside(bundle: Bundle) -> None:
     text = PARAGRAPH[:90]
-    expected = Audio.join(bundle.stream(text, seed=1)).samples.tobytes()
-    with bundle.stream(PARAGRAPH, "am_adam", seed=9):
-        again = Audio.join(bundle.stream(text, seed=1))
+    expected = Audio.join(bundle.stream(phonemes=text, seed=1)).samples.tobytes()
+    with bundle.stream(phonemes=PARAGRAPH, voice="am_adam", seed=9):
+        again = Audio.join(bundle.stream(phonemes=text, seed=1))
     assert again.samples.tobytes() == expected
-    assert Audio.join(bundle.stream(text, seed=2)).samples.tobytes() != expected
+    assert Audio.join(bundle.stream(phonemes=text, seed=2)).samples.tobytes() != expected
 
 
 def test_more_than_the_model_takes_is_spoken_as_the_stream_is(bundle: Bundle) -> None:
     words = [Word(word, word, " ") for word in (PARAGRAPH + " " + PARAGRAPH[:100]).split(" ")]
-    audio = bundle.synthesize(words, speed=4.0)
+    audio = bundle.synthesize(phonemes=words, speed=4.0)
     assert len(audio.phonemes) > bundle.max_phonemes
     assert [word.text for word in audio.words] == [word.text for word in words]
-    first = next(bundle.stream(words, speed=4.0, trim=False))
+    first = next(bundle.stream(phonemes=words, speed=4.0, trim=False))
     np.testing.assert_array_equal(audio.samples[: len(first.samples)], first.samples)
     assert audio.words[: len(first.words)] == first.words
 
 
 def test_segments_speak_with_voices_and_speeds_of_their_own(bundle: Bundle) -> None:
     parts = [Segment("həlˈO.", "af_heart"), Segment("həlˈO.", "am_adam*0.5+af_heart*0.5", 2.0)]
-    audio = bundle.synthesize(parts, sentence_pause=0.5)
-    one, two = (bundle.synthesize(part.phonemes, part.voice, part.speed or 1.0) for part in parts)
+    audio = bundle.synthesize(phonemes=parts, sentence_pause=0.5)
+    one, two = (
+        bundle.synthesize(phonemes=part.content, voice=part.voice, speed=part.speed or 1.0)  # type: ignore[arg-type]
+        for part in parts
+    )
     np.testing.assert_array_equal(audio.durations, np.concatenate([one.durations, two.durations]))
     assert len(audio.samples) == len(one.samples) + len(two.samples) + 12_000
     border = len(one.samples)
@@ -64,7 +67,7 @@ def test_segments_speak_with_voices_and_speeds_of_their_own(bundle: Bundle) -> N
 def test_a_bundle_closed_in_mid_stream_is_a_typed_error_and_leaves_no_thread(bundle: Bundle) -> None:
     own = Bundle.load(bundle.directory, verify=False)
     before = running_threads()
-    stream = own.stream(PARAGRAPH)
+    stream = own.stream(phonemes=PARAGRAPH)
     next(stream)
     own.close()
     with pytest.raises(ClosedBundleError):
@@ -74,12 +77,12 @@ def test_a_bundle_closed_in_mid_stream_is_a_typed_error_and_leaves_no_thread(bun
 
 def test_streams_of_several_tasks_share_a_bundle(bundle: Bundle) -> None:
     async def speak(voice: str) -> Audio:
-        return Audio.join([piece async for piece in bundle.stream(PARAGRAPH[:60], voice)])
+        return Audio.join([piece async for piece in bundle.stream(phonemes=PARAGRAPH[:60], voice=voice)])
 
     async def main() -> list[Audio]:
         return await asyncio.gather(speak("af_heart"), speak("am_adam"))
 
     together = asyncio.run(main())
     for audio, voice in zip(together, ("af_heart", "am_adam"), strict=True):
-        alone = Audio.join(bundle.stream(PARAGRAPH[:60], voice))
+        alone = Audio.join(bundle.stream(phonemes=PARAGRAPH[:60], voice=voice))
         assert audio.samples.tobytes() == alone.samples.tobytes()

@@ -46,7 +46,7 @@ def test_hostile_input_is_refused_in_a_short_message_and_the_bundle_goes_on(
         bundle.synthesize(**{"phonemes": HELLO, **arguments})
     assert refusal.value.exit_code == (2 if error is UnknownVoiceError else 3)
     assert len(str(refusal.value)) < 2_000
-    assert bundle.synthesize("ə").samples.size
+    assert bundle.synthesize(phonemes="ə").samples.size
 
 
 @pytest.mark.parametrize("count", [511, 1_000_000])
@@ -166,7 +166,7 @@ def test_a_partial_bundle_decodes_and_says_what_it_lacks(
     }
     with Bundle.load(partial) as decoder:
         with pytest.raises(MissingStagesError, match="lacks bert, duration, text_encoder, f0n"):
-            decoder.synthesize(HELLO)
+            decoder.synthesize(phonemes=HELLO)
         audio = decoder.stage("decoder").run(inputs)["audio"]
     assert audio.tobytes() == spoken.audio.tobytes()
     done = run_python("-m", "runtime_min", partial, "--phonemes", "ə", "-o", tmp_path / "x.wav")

@@ -50,7 +50,9 @@ REFUSED = {
     "data UTF-16": ({"type": "describe", "data_length": 6}, "JSON object in UTF-8", "{}".encode("utf-16")),
     "data zeros": ({"type": "describe", "data_length": 4}, "JSON object in UTF-8", bytes(4)),
     "data long number": (
-        {"type": "describe", "data_length": 5_006}, "4300 digits", b'{"a":' + b"1" * 5_000 + b"}"
+        {"type": "describe", "data_length": 5_006},
+        "4300 digits",
+        b'{"a":' + b"1" * 5_000 + b"}",
     ),
     # What the event says.
     "no text": ({"type": "synthesize"}, "text to be a string, found nothing"),
@@ -179,9 +181,7 @@ def test_what_is_unknown_is_ignored_and_strange_text_is_spoken(port: int) -> Non
     assert records == []
 
 
-def test_what_is_announced_beyond_the_limit_is_not_held(
-    port: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_announced_beyond_the_limit_is_not_held(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     received = []
     feed_data = asyncio.StreamReader.feed_data
 

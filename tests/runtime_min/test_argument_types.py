@@ -18,38 +18,39 @@ from runtime_min.errors import KokoroError
 warnings.simplefilter("ignore")
 os.chdir(sys.argv[1] + "/..")
 bundle = Bundle.load(sys.argv[1])
-audio = bundle.synthesize("abc")
+audio = bundle.synthesize(phonemes="abc")
 values = [
     None, 5, -1, 10**30, 2.5, float("nan"), float("inf"), True, "fast", "", "\\0", "a\\ud800", b"x",
     bytes(32), [], (), {}, set(), [1, 2], ["a"], [None], object(), object,
     np.zeros(3), np.full(8, 1e30), np.array(None),
 ]
 calls = {
-    "phonemes": lambda x: bundle.synthesize(x),
-    "voice": lambda x: bundle.synthesize("abc", x),
-    "speed": lambda x: bundle.synthesize("abc", speed=x),
-    "seed": lambda x: bundle.synthesize("abc", seed=x),
+    "text": lambda x: bundle.synthesize(x, g2p=str.lower),
+    "phonemes": lambda x: bundle.synthesize(phonemes=x),
+    "voice": lambda x: bundle.synthesize(phonemes="abc", voice=x),
+    "speed": lambda x: bundle.synthesize(phonemes="abc", speed=x),
+    "seed": lambda x: bundle.synthesize(phonemes="abc", seed=x),
     "g2p": lambda x: callable(x) or bundle.synthesize("abc", g2p=x),
     "result of g2p": lambda x: bundle.synthesize("abc", g2p=lambda text: x),
-    "sentence_pause": lambda x: bundle.synthesize("abc", sentence_pause=x),
-    "clause_pause": lambda x: bundle.synthesize("abc", clause_pause=x),
-    "trim": lambda x: bundle.synthesize("abc", trim=x),
-    "end_pause": lambda x: bundle.synthesize("abc", end_pause=x),
-    "loudness": lambda x: bundle.synthesize("abc", loudness=x),
-    "steady": lambda x: bundle.stream("abc", steady=x).close(),
-    "phonemes of a stream": lambda x: bundle.stream(x).close(),
+    "sentence_pause": lambda x: bundle.synthesize(phonemes="abc", sentence_pause=x),
+    "clause_pause": lambda x: bundle.synthesize(phonemes="abc", clause_pause=x),
+    "trim": lambda x: bundle.synthesize(phonemes="abc", trim=x),
+    "end_pause": lambda x: bundle.synthesize(phonemes="abc", end_pause=x),
+    "loudness": lambda x: bundle.synthesize(phonemes="abc", loudness=x),
+    "steady": lambda x: bundle.stream(phonemes="abc", steady=x).close(),
+    "phonemes of a stream": lambda x: bundle.stream(phonemes=x).close(),
     "phonemes of a trace": lambda x: bundle.trace(x),
     "durations": lambda x: bundle.trace("abc", durations=x),
     "noise": lambda x: bundle.trace("abc", noise=x),
     "buckets": lambda x: bundle.trace("abc", buckets=x),
     "stage": lambda x: bundle.stage(x),
-    "phonemes of a segment": lambda x: bundle.synthesize([Segment(x)]),
-    "voice of a segment": lambda x: bundle.synthesize([Segment("abc", voice=x)]),
-    "speed of a segment": lambda x: bundle.synthesize([Segment("abc", speed=x)]),
-    "pause of a segment": lambda x: bundle.synthesize([Segment("abc", pause=x)]),
-    "text of a word": lambda x: bundle.synthesize([Word(x, "abc")]),
-    "phonemes of a word": lambda x: bundle.synthesize([Word("a", x)]),
-    "whitespace of a word": lambda x: bundle.synthesize([Word("a", "abc", x), Word("a", "abc", x)]),
+    "phonemes of a segment": lambda x: bundle.synthesize(phonemes=[Segment(x)]),
+    "voice of a segment": lambda x: bundle.synthesize(phonemes=[Segment("abc", voice=x)]),
+    "speed of a segment": lambda x: bundle.synthesize(phonemes=[Segment("abc", speed=x)]),
+    "pause of a segment": lambda x: bundle.synthesize(phonemes=[Segment("abc", pause=x)]),
+    "text of a word": lambda x: bundle.synthesize(phonemes=[Word(x, "abc")]),
+    "phonemes of a word": lambda x: bundle.synthesize(phonemes=[Word("a", x)]),
+    "whitespace of a word": lambda x: bundle.synthesize(phonemes=[Word("a", "abc", x), Word("a", "abc", x)]),
     "path": lambda x: Bundle.load(x),
     **{
         name: lambda x, name=name: Bundle.load(sys.argv[1], **{name: x})
@@ -101,7 +102,7 @@ for value in (1e30, -1e30, 101.0, float("nan"), float("inf")):
     changed[3] = value
     for voice in (changed, changed.reshape(1, -1), changed.astype(np.float32)):
         try:
-            bundle.synthesize("abc", voice)
+            bundle.synthesize(phonemes="abc", voice=voice)
         except VoiceArrayError as error:
             result.append(str(error))
 """
@@ -120,7 +121,7 @@ def test_a_bundle_and_audio_are_shown_in_a_line(speaking_bundle: Path, closed: b
         f"""
         from runtime_min import Bundle
         bundle = Bundle.load(sys.argv[1])
-        audio = bundle.synthesize("abc")
+        audio = bundle.synthesize(phonemes="abc")
         {"bundle.close()" if closed else ""}
         result = [repr(bundle), repr(audio)]
         """,

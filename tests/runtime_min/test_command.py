@@ -44,15 +44,15 @@ class FakeBundle:
         self.lexicon = lexicon
         return f"upper ({language})", str.upper
 
-    def synthesize(self, spoken: Any, **manner: Any) -> Audio:
-        self.asked = ("synthesize", spoken, manner)
-        (piece,) = self._pieces(spoken, str.upper if manner.get("text") else None, whole=True)
+    def synthesize(self, text: Any, voice: str, *, phonemes: Any, **manner: Any) -> Audio:
+        self.asked = ("synthesize", text or phonemes, {"voice": voice, **manner})
+        (piece,) = self._pieces(text, phonemes, whole=True)
         return piece
 
     @contextmanager
-    def stream(self, spoken: Any, **manner: Any) -> Iterator[Any]:
-        self.asked = ("stream", spoken, manner)
-        pieces = list(self._pieces(spoken, str.upper if manner.get("text") else None))
+    def stream(self, text: Any, voice: str, *, phonemes: Any, **manner: Any) -> Iterator[Any]:
+        self.asked = ("stream", text or phonemes, {"voice": voice, **manner})
+        pieces = list(self._pieces(text, phonemes))
 
         class Pieces:
             phonemes = "".join(piece.phonemes for piece in pieces)
@@ -65,12 +65,13 @@ class FakeBundle:
 
         yield Pieces()
 
-    def _pieces(self, spoken: Any, g2p: Any, whole: bool = False) -> Iterator[Audio]:
-        parts = [each.phonemes for each in spoken] if isinstance(spoken, list) else [spoken]
-        phonemes = " ".join(g2p(part) if g2p else part for part in parts)
-        if not phonemes:
+    def _pieces(self, text: Any, phonemes: Any, whole: bool = False) -> Iterator[Audio]:
+        given = phonemes if text is None else text
+        parts = [each.content for each in given] if isinstance(given, list) else [given]
+        spoken = " ".join(parts) if text is None else " ".join(parts).upper()
+        if not spoken:
             raise EmptyInputError
-        for word in [phonemes] if whole else phonemes.split(" "):
+        for word in [spoken] if whole else spoken.split(" "):
             tokens = tuple(Timing(phoneme, 0.0, 0.5) for phoneme in word)
             yield Audio(
                 np.zeros(100 * len(word), np.float32), RATE, np.ones(1, np.int64), word, tokens, tokens
@@ -193,7 +194,7 @@ def test_the_language_of_a_text_is_the_voices_unless_it_is_said(
 ) -> None:
     assert run("--text", "ab", *options) == 0
     given = options[-1] if "--language" in options else None
-    how = {"text": True, "ssml": False, "skip_emoji": False, "language": given, "lexicon": None}
+    how = {"ssml": False, "skip_emoji": False, "language": given, "lexicon": None}
     assert bundle.asked[2].items() >= how.items()
     assert f"upper ({language})" in capsys.readouterr().err
 

@@ -37,10 +37,10 @@ time.sleep(float(sys.argv[2]))
 {end}
 """
 LISTEN = {
-    "stream": "for piece in bundle.stream('abc abc ' * 20): pass",
-    "with": "with bundle.stream('abc abc ' * 20) as stream: list(stream)",
-    "async": "asyncio.run(hear(bundle.stream('abc abc ' * 20)))",
-    "synthesize": "bundle.synthesize('abc abc')",
+    "stream": "for piece in bundle.stream(phonemes='abc abc ' * 20): pass",
+    "with": "with bundle.stream(phonemes='abc abc ' * 20) as stream: list(stream)",
+    "async": "asyncio.run(hear(bundle.stream(phonemes='abc abc ' * 20)))",
+    "synthesize": "bundle.synthesize(phonemes='abc abc')",
 }
 ENDS = {
     "returns": ("", 0),
@@ -96,7 +96,7 @@ import atexit, sys
 
 def late():
     try:
-        bundle.synthesize("abc")
+        bundle.synthesize(phonemes="abc")
     except ClosedBundleError:
         print("refused")
 
@@ -105,7 +105,7 @@ from runtime_min import Bundle
 from runtime_min.errors import ClosedBundleError
 
 bundle = Bundle.load(sys.argv[1])
-bundle.synthesize("abc")
+bundle.synthesize(phonemes="abc")
 """
     command = [sys.executable, "-c", program, str(speaking_bundle)]
     done = subprocess.run(command, env=environment(), cwd=ROOT, capture_output=True, text=True, timeout=60)

@@ -40,28 +40,28 @@ def bundle(speaking_bundle: Path) -> Path:
 
 
 REFUSALS = [
-    ("spoken.synthesize('')", EmptyInputError),
-    ("spoken.synthesize('abX')", UnknownPhonemesError),
+    ("spoken.synthesize(phonemes='')", EmptyInputError),
+    ("spoken.synthesize(phonemes='abX')", UnknownPhonemesError),
     ("spoken.trace('a' * 21)", TooManyPhonemesError),
-    ("spoken.synthesize('abc ' * 40 + 'X')", UnknownPhonemesError),
-    ("spoken.synthesize([Word('Abc', 'abX')])", UnknownPhonemesError),
+    ("spoken.synthesize(phonemes='abc ' * 40 + 'X')", UnknownPhonemesError),
+    ("spoken.synthesize(phonemes=[Word('Abc', 'abX')])", UnknownPhonemesError),
     ("spoken.synthesize('Text', g2p=lambda text: 'abX')", UnknownPhonemesError),
     ("spoken.synthesize('Text', g2p=lambda text: None)", SpokenTypeError),
-    ("spoken.synthesize(7)", SpokenTypeError),
-    ("spoken.synthesize([])", EmptyInputError),
-    ("spoken.synthesize([Segment('abc'), Segment('abc', speed=9)])", SpeedError),
-    ("spoken.synthesize([Segment('abc'), Segment('abc', voice='af_hart')])", UnknownVoiceError),
-    ("spoken.synthesize('abc', voice='af_heart*-1')", BlendError),
-    ("spoken.synthesize('abc', voice=np.zeros((1, 5)))", VoiceArrayError),
-    ("spoken.synthesize('abc', sentence_pause=-1)", PauseError),
-    ("spoken.synthesize('abc', clause_pause=float('nan'))", PauseError),
-    ("spoken.stream('abc', seed=-1)", SeedError),
-    ("spoken.stream('abX')", UnknownPhonemesError),
-    ("spoken.stream('')", EmptyInputError),
+    ("spoken.synthesize(phonemes=7)", SpokenTypeError),
+    ("spoken.synthesize(phonemes=[])", EmptyInputError),
+    ("spoken.synthesize(phonemes=[Segment('abc'), Segment('abc', speed=9)])", SpeedError),
+    ("spoken.synthesize(phonemes=[Segment('abc'), Segment('abc', voice='af_hart')])", UnknownVoiceError),
+    ("spoken.synthesize(phonemes='abc', voice='af_heart*-1')", BlendError),
+    ("spoken.synthesize(phonemes='abc', voice=np.zeros((1, 5)))", VoiceArrayError),
+    ("spoken.synthesize(phonemes='abc', sentence_pause=-1)", PauseError),
+    ("spoken.synthesize(phonemes='abc', clause_pause=float('nan'))", PauseError),
+    ("spoken.stream(phonemes='abc', seed=-1)", SeedError),
+    ("spoken.stream(phonemes='abX')", UnknownPhonemesError),
+    ("spoken.stream(phonemes='')", EmptyInputError),
     ("copy.deepcopy(spoken)", BundlePickleError),
     ("pickle.dumps(spoken)", BundlePickleError),
-    ("spoken.synthesize('abc', voice='af_hart')", UnknownVoiceError),
-    ("spoken.synthesize('abc', speed=float('nan'))", SpeedError),
+    ("spoken.synthesize(phonemes='abc', voice='af_hart')", UnknownVoiceError),
+    ("spoken.synthesize(phonemes='abc', speed=float('nan'))", SpeedError),
     ("spoken.trace('abc' * 6, speed=0.25)", UtteranceTooLongError),
     ("spoken.trace('abc', durations=np.array([1, 2, 3, 4]))", TensorInputError),
     ("spoken.trace('abc', durations=np.array([1, 2, 3, 4, 0]))", TensorInputError),
@@ -83,16 +83,16 @@ REFUSALS = [
     ("spoken.stage('bert').run({'token_ids': [[1, 2, 3]]})", TensorInputError),
     ("spoken.stage('bert').run({'token_ids': np.full((1, 5), 5)})", TensorInputError),
     ("spoken.stage('bert').run({'token_ids': np.full((1, 5), -(2**63))})", TensorInputError),
-    ("spoken.synthesize('abc', voice=np.full(4, 1e300))", VoiceArrayError),
-    ("spoken.synthesize('abc', speed=10**5000)", SpeedError),
-    ("spoken.synthesize('abc', seed=-(10**5000))", SeedError),
-    ("spoken.synthesize('abc', sentence_pause=10**5000)", PauseError),
+    ("spoken.synthesize(phonemes='abc', voice=np.full(4, 1e300))", VoiceArrayError),
+    ("spoken.synthesize(phonemes='abc', speed=10**5000)", SpeedError),
+    ("spoken.synthesize(phonemes='abc', seed=-(10**5000))", SeedError),
+    ("spoken.synthesize(phonemes='abc', sentence_pause=10**5000)", PauseError),
     ("Bundle.load(sys.argv[1], threads=10**5000)", ThreadsError),
     ("spoken.stage('vocoder')", MissingStagesError),
     ("Bundle.load(sys.argv[1], threads=0)", ThreadsError),
     ("Bundle.load(sys.argv[1], threads=2.0)", ThreadsError),
-    ("closed.synthesize('abc')", ClosedBundleError),
-    ("closed.stream('abc')", ClosedBundleError),
+    ("closed.synthesize(phonemes='abc')", ClosedBundleError),
+    ("closed.stream(phonemes='abc')", ClosedBundleError),
     ("list(closing_stream)", ClosedBundleError),
 ]
 
@@ -109,8 +109,8 @@ def refusals(bundle: Path) -> list[list[str]]:
 
         spoken = Bundle.load(sys.argv[1])
         with Bundle.load(sys.argv[1]) as closed:
-            before = closed.synthesize("abc").samples.tobytes()
-            closing_stream = closed.stream("abc " * 40)
+            before = closed.synthesize(phonemes="abc").samples.tobytes()
+            closing_stream = closed.stream(phonemes="abc " * 40)
             next(closing_stream)
         result = []
         for call in {[call for call, _ in REFUSALS]!r}:
@@ -119,7 +119,7 @@ def refusals(bundle: Path) -> list[list[str]]:
                 result.append(["accepted", ""])
             except KokoroError as error:
                 result.append([type(error).__name__, str(error)])
-        assert spoken.synthesize("abc").samples.tobytes() == before
+        assert spoken.synthesize(phonemes="abc").samples.tobytes() == before
         """,
     )
     return found
@@ -145,7 +145,7 @@ def test_a_refusal_in_a_worker_of_a_pool_reaches_its_parent(bundle: Path, pool: 
 
         def speak(phonemes):
             with Bundle.load(sys.argv[1]) as bundle:
-                return len(bundle.synthesize(phonemes).samples)
+                return len(bundle.synthesize(phonemes=phonemes).samples)
 
         multiprocessing.set_start_method("fork")
         result = []
@@ -176,7 +176,7 @@ def load_error(bundle: Path, **options: Any) -> list[str]:
         f"""
         from runtime_min import Bundle, KokoroError
         try:
-            Bundle.load(sys.argv[1], **{options!r}).synthesize("abc")
+            Bundle.load(sys.argv[1], **{options!r}).synthesize(phonemes="abc")
             result = ["spoke", ""]
         except KokoroError as error:
             result = [type(error).__name__, str(error)]
@@ -251,11 +251,11 @@ def test_a_runtime_of_another_version_in_the_process_is_refused_unless_it_is_the
         from runtime_min import Bundle, KokoroError
         first = Bundle.load({str(liar)!r})
         try:
-            Bundle.load(sys.argv[1]).synthesize("abc")
+            Bundle.load(sys.argv[1]).synthesize(phonemes="abc")
             result = "loaded"
         except KokoroError as error:
             result = type(error).__name__
-        assert len(first.synthesize("abc").samples)
+        assert len(first.synthesize(phonemes="abc").samples)
         """,
     )
     assert found == expected
@@ -274,7 +274,7 @@ def test_a_stages_library_that_is_another_build_of_the_runtime_is_not_loaded(
         from runtime_min import Bundle
         from runtime_min.errors import LibraryLoadError
         try:
-            Bundle.load(sys.argv[1]).synthesize("abc")
+            Bundle.load(sys.argv[1]).synthesize(phonemes="abc")
         except LibraryLoadError as error:
             result = str(error)
         """,
@@ -305,7 +305,7 @@ def test_a_level_is_chosen_at_load(libraries: dict[str, Path], runtime_library: 
     script = """
     from runtime_min import Bundle
     bundle = Bundle.load(sys.argv[1], level=LEVEL)
-    bundle.synthesize("abc")
+    bundle.synthesize(phonemes="abc")
     loaded = {line.split("/")[-2] for line in open("/proc/self/maps") if "bert-8" in line}
     result = [bundle.level.name, *loaded]
     """

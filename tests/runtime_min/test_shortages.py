@@ -25,7 +25,7 @@ def test_too_little_memory_is_an_error_and_the_bundle_goes_on(speaking_bundle: P
 import resource
 import numpy as np
 bundle = Bundle.load(PATH)
-before = bundle.synthesize("abc").samples.tobytes()
+before = bundle.synthesize(phonemes="abc").samples.tobytes()
 limits = resource.getrlimit(resource.RLIMIT_AS)
 quiet = np.zeros((1, 600 * 20_000), np.float32)
 kinds = {}
@@ -40,7 +40,7 @@ for noise in (None, quiet):
         finally:
             resource.setrlimit(resource.RLIMIT_AS, limits)
         kinds[kind] = kinds.get(kind, 0) + 1
-        assert bundle.synthesize("abc").samples.tobytes() == before
+        assert bundle.synthesize(phonemes="abc").samples.tobytes() == before
 result = kinds
 """,
     )
@@ -60,7 +60,7 @@ def limited(name, most):
     if (child := os.fork()) == 0:
         resource.setrlimit(name, (most, most))
         try:
-            Bundle.load(PATH, threads=4).synthesize("abc")
+            Bundle.load(PATH, threads=4).synthesize(phonemes="abc")
             os._exit(0)
         except BaseException as error:
             os._exit(getattr(error, "exit_code", 99))

@@ -26,7 +26,7 @@ def test_only_the_runtime_is_imported_and_torch_still_can_be(bundle: Path) -> No
         bundle,
         """
         from runtime_min import Bundle
-        Bundle.load(sys.argv[1]).synthesize("abc")
+        Bundle.load(sys.argv[1]).synthesize(phonemes="abc")
         forbidden = ("torch", "tvm", "msgpack", "kokoro", "exporter")
         imported = [name for name in forbidden if name in sys.modules]
         import torch
@@ -54,7 +54,7 @@ modules.remove("runtime_min.adapters.kokoro_model")  # It is for apps that have 
 for name in modules:
     importlib.import_module(name)
 bundle = runtime_min.Bundle.load(sys.argv[1], threads=2)
-audio = bundle.synthesize("abc abc", "am_adam", seed=3)
+audio = bundle.synthesize(phonemes="abc abc", voice="am_adam", seed=3)
 from_memory = any("memfd:" in line for line in open("/proc/self/maps"))
 result = [hashlib.sha256(audio.samples.tobytes()).hexdigest(), len(modules), from_memory]
 """
@@ -77,8 +77,8 @@ def test_a_warning_of_text_names_the_callers_line(bundle: Path) -> None:
         bundle = Bundle.load(sys.argv[1])
         with warnings.catch_warnings(record=True) as found:
             warnings.simplefilter("always")
-            bundle.synthesize("abc abc abc")
-            bundle.stream("abc abc abc").close()
+            bundle.synthesize(phonemes="abc abc abc")
+            bundle.stream(phonemes="abc abc abc").close()
         result = [[each.category.__name__, each.filename] for each in found]
         """
     assert run_alone(bundle, script) == [["TextAsPhonemesWarning", "<string>"]] * 2
@@ -99,7 +99,7 @@ def test_any_bucket_and_any_number_of_threads_give_the_same_bits(bundle: Path) -
                     buckets = dict.fromkeys(("bert", "duration", "text_encoder"), tokens)
                     buckets.update(f0n=frames, decoder=frames)
                     sounds.append(bundle.trace("abc", speed=2.0, buckets=buckets).audio.tobytes())
-            sounds.append(bundle.synthesize("abc", speed=2.0, stretch=False).samples.tobytes())
+            sounds.append(bundle.synthesize(phonemes="abc", speed=2.0, stretch=False).samples.tobytes())
         result = len(set(sounds))
         """,
         )
@@ -135,7 +135,7 @@ def test_all_cores_are_used_and_none_is_bound_unless_something_else_is_asked_for
     from runtime_min import Bundle
     cores = os.sched_getaffinity(0)
     bundle = Bundle.load(sys.argv[1], threads=THREADS)
-    bundle.synthesize("abc")
+    bundle.synthesize(phonemes="abc")
     import tvm_ffi
     pool = bundle._worker.call(tvm_ffi.get_global_func("runtime.NumThreads"))
     free = os.sched_getaffinity(0) == bundle._worker.call(os.sched_getaffinity, 0) == cores
@@ -157,7 +157,7 @@ def test_the_parameters_stay_in_the_page_cache(bundle: Path) -> None:
         """
         from runtime_min import Bundle
         bundle = Bundle.load(sys.argv[1])
-        bundle.synthesize("abc")
+        bundle.synthesize(phonemes="abc")
         result, inside = None, False
         for line in open("/proc/self/smaps"):
             inside = line.rstrip().endswith("parameters.bin") if "-" in line.split()[0] else inside
@@ -213,13 +213,13 @@ def test_long_input_is_spoken_in_pieces_to_the_bit_on_any_number_of_threads(bund
         for threads in (1, 2, 3):
             bundle = Bundle.load(sys.argv[1], threads=threads)
             options = dict(voice="af_heart+am_adam", speed=2.0, seed=5)
-            audio = bundle.synthesize(text, **options)
-            pieces = list(bundle.stream(text, trim=False, **options))
+            audio = bundle.synthesize(phonemes=text, **options)
+            pieces = list(bundle.stream(phonemes=text, trim=False, **options))
             sounds |= {audio.samples.tobytes(), Audio.join(pieces).samples.tobytes()}
             streams.add(tuple(len(piece.samples) for piece in pieces))
         # At a quarter of the speed a piece exceeds the largest frame bucket and is divided.
-        slow = bundle.synthesize(text, speed=0.25, stretch=False)
-        two = bundle.synthesize([Segment("abc", "am_adam", 2.0), Segment("abca")])
+        slow = bundle.synthesize(phonemes=text, speed=0.25, stretch=False)
+        two = bundle.synthesize(phonemes=[Segment("abc", "am_adam", 2.0), Segment("abca")])
         result = [len(sounds), len(streams), len(pieces) > 9,
             *("".join(token.text for token in each.tokens) == text for each in (audio, slow)),
             two.phonemes, len(two.durations)]
@@ -238,7 +238,8 @@ def test_a_single_piece_is_the_utterance_that_trace_computes(bundle: Path) -> No
         expected = bundle.trace("abc abc", "am_adam", 2.0, 3).audio[0].tobytes()
         voices = ["am_adam", "am_adam*2", ["am_adam"], table, table[:, None], table[6]]
         exact = dict(speed=2.0, seed=3, stretch=False)
-        sounds = {bundle.synthesize("abc abc", voice, **exact).samples.tobytes() for voice in voices}
+        spoken = [bundle.synthesize(phonemes="abc abc", voice=voice, **exact) for voice in voices]
+        sounds = {audio.samples.tobytes() for audio in spoken}
         exact["g2p"] = lambda text: "abc abc"
         given = bundle.synthesize("Text", "am_adam", **exact).samples.tobytes()
         result = [sounds == {expected}, given == expected, [voice.sex for voice in bundle.voices]]
@@ -258,12 +259,12 @@ def test_pieces_are_those_of_a_stream_and_are_computed_when_they_are_taken(bundl
             calls.append(threading.get_ident())
             return synthesise(*arguments)
         type(spoken._synthesiser()).synthesise = counted
-        pieces = spoken.pieces("abc abc abcab " * 9)
+        pieces = spoken.pieces(phonemes="abc abc abcab " * 9)
         before = len(calls)
         first = next(pieces)
         computed = [before, len(calls), calls == [threading.get_ident()]]
         rest = [first, *pieces]
-        same = zip(rest, spoken.stream("abc abc abcab " * 9), strict=True)
+        same = zip(rest, spoken.stream(phonemes="abc abc abcab " * 9), strict=True)
         result = computed, len(rest), [(a.samples == b.samples).all().item() for a, b in same]
         """,
     )
@@ -275,7 +276,7 @@ def test_a_program_that_leaves_a_stream_behind_ends(bundle: Path) -> None:
         bundle,
         """
         from runtime_min import Bundle
-        stream = Bundle.load(sys.argv[1]).stream("abc abca " * 300)
+        stream = Bundle.load(sys.argv[1]).stream(phonemes="abc abca " * 300)
         result = len(next(stream).samples) > 0
         """,
     )
@@ -288,7 +289,7 @@ def test_tvm_itself_may_be_in_the_process(bundle: Path) -> None:
             """
         import tvm
         from runtime_min import Bundle
-        result = len(Bundle.load(sys.argv[1]).synthesize("abc").samples) % 600
+        result = len(Bundle.load(sys.argv[1]).synthesize(phonemes="abc").samples) % 600
         """,
         )
         == 0

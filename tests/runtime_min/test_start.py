@@ -62,11 +62,8 @@ class Running:
         print("compared")
 bundle_files.running = Running
 
-def load(prepare, *arguments, **named):
-    def prepared():
-        found = prepare()
-        return lambda *made: print("loading") or found(*made)
-    return real(prepared, *arguments, **named)
+def load(make, *arguments, **named):
+    return real(lambda *opened: print("loading") or make(*opened), *arguments, **named)
 real, runtime_min.arguments.load_bundle = loading.load_bundle, load
 runtime_min.arguments.run([sys.argv[1], "--list-voices"])
 """
@@ -82,7 +79,7 @@ runtime_min.arguments.run([sys.argv[1], "--list-voices"])
 def test_what_speaks_is_made_only_of_files_that_were_compared(
     bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first file is compared while `prepare` still runs; a damaged one lets nothing be made."""
+    """The first file is compared while `meanwhile` still runs; a damaged one lets nothing be made."""
     compared, compare = threading.Event(), BundleFiles._compare_block
 
     def failing(files: BundleFiles, *block: object) -> None:
@@ -92,12 +89,12 @@ def test_what_speaks_is_made_only_of_files_that_were_compared(
 
     monkeypatch.setattr(BundleFiles, "_compare_block", failing)
 
-    def prepare() -> object:
-        assert compared.wait(60)
-        return lambda *made: pytest.fail("made of a damaged bundle")
+    def make(*opened: object) -> None:
+        pytest.fail("made of a damaged bundle")
 
     with pytest.raises(DamagedFileError, match="damaged"):
-        load_bundle(prepare, bundle, threads=1)  # type: ignore[arg-type]
+        load_bundle(make, bundle, threads=1, meanwhile=lambda: compared.wait(60))
+    assert compared.is_set()
 
 
 def test_parameters_are_compared_in_the_memory_that_is_used(

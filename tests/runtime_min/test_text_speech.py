@@ -21,8 +21,8 @@ BOOK = SENTENCE * 400
 READ_FIRST = 5_000
 """Characters that may be read before the first audio."""
 MANNERS: dict[str, tuple[Any, dict[str, bool]]] = {
-    "text": (BOOK, {"text": True}),
-    "segments": ([Segment(SENTENCE * 4)] * 100, {"text": True}),
+    "text": (BOOK, {}),
+    "segments": ([Segment(SENTENCE * 4)] * 100, {}),
     "SSML": (f"<speak><p>{SENTENCE * 200}</p><p>{SENTENCE * 200}</p></speak>", {"ssml": True}),
 }
 
@@ -98,7 +98,7 @@ def test_a_part_of_a_text_that_cannot_be_spoken_is_listed(
     bundle: TextBundle, speaker: str, name: str
 ) -> None:
     text, offset = SILENT[name]
-    audio = SPEAKERS[speaker](bundle, text, text=True)
+    audio = SPEAKERS[speaker](bundle, text)
     assert audio.unspoken == (Unspoken("世界", offset),) and audio.phonemes.endswith("jˈɛs.")
 
 
@@ -112,7 +112,7 @@ def test_every_word_is_spoken_or_listed(
     content = [Segment(part) for part in parts] if segments else "".join(parts)
     if not any("Yes" in part for part in parts):
         return
-    audio = SPEAKERS[speaker](open_text_bundle, content, text=True)
+    audio = SPEAKERS[speaker](open_text_bundle, content)
     written = "".join(parts)
     assert [word.text for word in audio.words].count("Yes") == written.count("Yes")
     assert "".join(word.text for word in audio.unspoken).count("世") == written.count("世")
@@ -124,7 +124,7 @@ def test_text_of_which_nothing_can_be_spoken_is_refused(bundle: TextBundle) -> N
     for text in ("", " \n", "世界", "* * *", "[pause:1s]", [Segment("世界"), Segment("")]):
         for speaker in SPEAKERS.values():
             with pytest.raises(EmptyInputError, match="text '世界'" if "世" in str(text) else "."):
-                speaker(bundle, text, text=True)
+                speaker(bundle, text)
 
 
 def test_what_a_g2p_has_no_phonemes_for_is_listed_whole(bundle: TextBundle) -> None:
@@ -175,15 +175,15 @@ EMOJI = "Hi 😀! 👍🏽 It is 🇺🇸 ① [Kokoro](/kˈOkəɹO/)❤️."
 def test_emoji_are_named_or_skipped(
     bundle: TextBundle, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named, skipped = (bundle.synthesize(EMOJI, text=True, skip_emoji=skip) for skip in (False, True))
+    named, skipped = (bundle.synthesize(EMOJI, skip_emoji=skip) for skip in (False, True))
     assert "ɡɹˈɪnɪŋ" in named.phonemes
     assert skipped.phonemes.split() == ["hˈI", "!", "ˌɪt", "ɪz", "wˈʌn", "kˈOkəɹO."]
     assert skipped.unspoken == ()
     assert [word.text for word in skipped.words] == ["Hi", "!", "It", "is", "①", "Kokoro", "."]
     segments = [Segment("😀"), Segment("Hi.")]
-    assert Audio.join(bundle.stream(segments, text=True, skip_emoji=True)).phonemes == "hˈI."
+    assert Audio.join(bundle.stream(segments, skip_emoji=True)).phonemes == "hˈI."
     with pytest.raises(EmptyInputError):
-        bundle.synthesize("😀", text=True, skip_emoji=True)
+        bundle.synthesize("😀", skip_emoji=True)
     monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
     assert arguments.run(["bundle", "--text", EMOJI, "--skip-emoji", "--print-phonemes"]) == 0
     assert capsys.readouterr().out.split() == skipped.phonemes.split()

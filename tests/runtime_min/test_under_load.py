@@ -24,11 +24,11 @@ FRAMES = [2, 1, 3, 4, 2, 5, 1]
 SOAK = """
 bundle = Bundle.load(PATH)
 texts = ["abc"[: 1 + i % 3] + " abcab"[: i % 6] for i in range(18)]
-expected = [bundle.synthesize(text, seed=1).samples.tobytes() for text in texts]
+expected = [bundle.synthesize(phonemes=text, seed=1).samples.tobytes() for text in texts]
 def speak(count):
     for i in range(count):
         k = i % len(texts)
-        assert bundle.synthesize(texts[k], seed=1).samples.tobytes() == expected[k]
+        assert bundle.synthesize(phonemes=texts[k], seed=1).samples.tobytes() == expected[k]
         if i % 10 == 0:
             for wrong in (dict(phonemes=""), dict(phonemes="abX"), dict(phonemes="a", voice="?")):
                 try:
@@ -59,8 +59,8 @@ def test_memory_handles_and_threads_stay_as_they_are_over_many_calls(
 LOADING = """
 def cycle():
     with Bundle.load(PATH, threads=2) as bundle:
-        bundle.synthesize("abc")
-        bundle.synthesize("abcabcabcabc")
+        bundle.synthesize(phonemes="abc")
+        bundle.synthesize(phonemes="abcabcabcabc")
 for _ in range(5):
     cycle()
 gc.collect()
@@ -88,7 +88,7 @@ def test_a_bundle_that_is_forgotten_is_freed_too(speaking_bundle: Path) -> None:
 Bundle.load(PATH).close()
 before = handles(), status("Threads"), mapped("parameters.bin")
 for _ in range(5):
-    Bundle.load(PATH).synthesize("abc")
+    Bundle.load(PATH).synthesize(phonemes="abc")
 gc.collect()
 result = (handles(), status("Threads"), mapped("parameters.bin")) == before
 """,
@@ -131,10 +131,10 @@ def test_many_bundles_speak_at_once_from_many_threads(speaking_bundle: Path) -> 
 from concurrent.futures import ThreadPoolExecutor
 bundles = [Bundle.load(PATH, threads=1 + i % 2) for i in range(12)]
 texts = ["a", "ab", "abc abc"]
-expected = {text: bundles[0].synthesize(text).samples.tobytes() for text in texts}
+expected = {text: bundles[0].synthesize(phonemes=text).samples.tobytes() for text in texts}
 def speak(i):
     text = texts[i % 3]
-    return bundles[i % 12].synthesize(text).samples.tobytes() == expected[text]
+    return bundles[i % 12].synthesize(phonemes=text).samples.tobytes() == expected[text]
 with ThreadPoolExecutor(16) as pool:
     together = all(pool.map(speak, range(240)))
 for bundle in bundles[::2]:
@@ -160,11 +160,11 @@ from random import Random
 import numpy as np
 row = np.zeros(4, np.float32)
 calls = [
-    lambda bundle: bundle.synthesize("abc").samples,
-    lambda bundle: bundle.synthesize("abc", "am_adam*0.5+af_bella").samples,
-    lambda bundle: bundle.synthesize("abc", row).samples,
+    lambda bundle: bundle.synthesize(phonemes="abc").samples,
+    lambda bundle: bundle.synthesize(phonemes="abc", voice="am_adam*0.5+af_bella").samples,
+    lambda bundle: bundle.synthesize(phonemes="abc", voice=row).samples,
     lambda bundle: bundle.trace("abc").audio,
-    lambda bundle: list(bundle.stream("abc abc abc abc abc")),
+    lambda bundle: list(bundle.stream(phonemes="abc abc abc abc abc")),
     lambda bundle: list(bundle.self_test()),
     lambda bundle: bundle.stage("bert").run(dict(token_ids=np.array([[0, 1, 0]]))),
     lambda bundle: [bundle.voice_tables[name] for name in bundle.voices],
@@ -212,7 +212,7 @@ outcomes = Counter()
 while not Path({str(stop)!r}).exists() or not outcomes:
     try:
         with Bundle.load({str(place)!r}, threads=1) as bundle:
-            outcomes[f"{{len(bundle.synthesize('abc').samples) > 0}} {{bundle.level.name}}"] += 1
+            outcomes[f"{{len(bundle.synthesize(phonemes='abc').samples) > 0}} {{bundle.level.name}}"] += 1
     except Exception as error:
         outcomes[repr(error)] += 1
 result = outcomes
@@ -235,20 +235,21 @@ def test_a_child_process_says_what_to_do_and_may_load_its_own(speaking_bundle: P
         """
 import json
 bundle = Bundle.load(PATH)
-before = bundle.synthesize("abc").samples.tobytes()
+before = bundle.synthesize(phonemes="abc").samples.tobytes()
 reader, writer = os.pipe()
 if (child := os.fork()) == 0:
     try:
-        bundle.synthesize("abc")
+        bundle.synthesize(phonemes="abc")
     except KokoroError as error:
         refused = [type(error).__name__, "start the child with multiprocessing's 'spawn'" in str(error)]
     bundle.close()
     with Bundle.load(PATH) as own:
-        refused.append(own.synthesize("abc").samples.tobytes() == before)
+        refused.append(own.synthesize(phonemes="abc").samples.tobytes() == before)
     os.write(writer, json.dumps(refused).encode())
     sys.exit(0)
 _, code = os.waitpid(child, 0)
-result = [json.loads(os.read(reader, 1000)), code, bundle.synthesize("abc").samples.tobytes() == before]
+same = bundle.synthesize(phonemes="abc").samples.tobytes() == before
+result = [json.loads(os.read(reader, 1000)), code, same]
 """,
     ) == [["ForkError", True, True], 0, True]
 
@@ -263,7 +264,7 @@ def test_a_bundle_that_is_replaced_on_disk_speaks_on(speaking_bundle: Path, tmp_
 import shutil
 reference = Bundle.load({str(speaking_bundle)!r})
 bundle = Bundle.load(PATH)
-bundle.synthesize("abc")
+bundle.synthesize(phonemes="abc")
 shutil.copytree(PATH, PATH + ".later")
 os.rename(PATH, PATH + ".earlier")
 if {how!r} == "exchanged":
@@ -272,10 +273,13 @@ elif {how!r} == "emptied":
     os.mkdir(PATH)
 shutil.rmtree(PATH + ".earlier")
 result = []
-for one in [("abc", "af_heart"), ("cba", "af_heart"), ("abcabcabcabc", "af_heart"), ("a", "af_bella")]:
+for phonemes, voice in [
+    ("abc", "af_heart"), ("cba", "af_heart"), ("abcabcabcabc", "af_heart"), ("a", "af_bella")
+]:
     try:
-        found = bundle.synthesize(*one).samples.tobytes()
-        result.append(found == reference.synthesize(*one).samples.tobytes())
+        found = bundle.synthesize(phonemes=phonemes, voice=voice).samples.tobytes()
+        expected = reference.synthesize(phonemes=phonemes, voice=voice)
+        result.append(found == expected.samples.tobytes())
     except KokoroError as error:
         result.append(type(error).__name__)
 """,
@@ -297,11 +301,11 @@ before = handles()
 bundle = Bundle.load(PATH, threads=1)
 result = [handles() - before]
 for voice in bundle.voices:
-    bundle.synthesize("abcabcabcabc", voice)
+    bundle.synthesize(phonemes="abcabcabcabc", voice=voice)
 result.append(handles() - before)
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 bundles = [bundle, *(Bundle.load(PATH, threads=1) for _ in range(49))]
-result += [handles() - before, len({each.synthesize("abc").samples.tobytes() for each in bundles})]
+result += [handles() - before, len({each.synthesize(phonemes="abc").samples.tobytes() for each in bundles})]
 """,
     ) == [1, 1, 50, 1]
 
@@ -316,7 +320,7 @@ def test_a_bundle_of_links_among_other_files_speaks(
     (place / "voices" / ".DS_Store").write_bytes(b"of the system")
     (place / "__pycache__").mkdir()
     os.mkfifo(place / "pipe")
-    script = "result = Bundle.load(PATH).synthesize('abc').samples.tolist()"
+    script = "result = Bundle.load(PATH).synthesize(phonemes='abc').samples.tolist()"
     assert run(place, script) == run(speaking_bundle, script)
     (tmp_path / "store" / "voices" / "af_heart.bin").write_bytes(b"through the other name")
     with pytest.raises(AssertionError, match=r"DamagedFileError.*af_heart\.bin should have"):
@@ -329,7 +333,7 @@ def test_cancelled_speech_leaves_the_bundle_usable(speaking_bundle: Path) -> Non
         """
 import signal, time
 bundle = Bundle.load(PATH)
-before = bundle.synthesize("abc").samples.tobytes()
+before = bundle.synthesize(phonemes="abc").samples.tobytes()
 cancelled = 0
 for i in range(200):
     signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -337,11 +341,11 @@ for i in range(200):
         # Again after a second: Python drops an interrupt that comes in the middle of a finalizer.
         signal.setitimer(signal.ITIMER_REAL, 0.0002 * (1 + i % 20), 1)
         while True:
-            bundle.synthesize("abc abc abc")
+            bundle.synthesize(phonemes="abc abc abc")
     except KeyboardInterrupt:
         signal.signal(signal.SIGALRM, signal.SIG_IGN)
         cancelled += 1
-result = [cancelled, bundle.synthesize("abc").samples.tobytes() == before]
+result = [cancelled, bundle.synthesize(phonemes="abc").samples.tobytes() == before]
 bundle.close()
 """,
     ) == [200, True]

@@ -49,8 +49,7 @@ struct Request : kokoro_request {
     Request(const char *unit, int repetitions, bool is_text = false) : kokoro_request{} {
         while (repetitions--) content += unit;
         size = sizeof(kokoro_request);
-        input = content.c_str();
-        text = is_text;
+        (is_text ? text : phonemes) = content.c_str();
         language = "es";
     }
     std::string content;

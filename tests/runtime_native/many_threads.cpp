@@ -71,8 +71,8 @@ void speak(kokoro_bundle *bundle, Random &random) {
     const std::string &text = texts[below(random, texts.size())];
     std::string phonemes;
     for (int count = below(random, 70) + 1; count--;) phonemes += "abc abcabc"[below(random, 10)];
-    request.text = below(random, 4) == 0;
-    request.input = request.text ? text.c_str() : phonemes.c_str();
+    const bool is_text = below(random, 4) == 0;
+    (is_text ? request.text : request.phonemes) = is_text ? text.c_str() : phonemes.c_str();
     request.voice = VOICES[below(random, 16) % (below(random, 2) ? 3 : 4)];
     request.seed = random();
     request.trim = below(random, 2);

@@ -27,7 +27,7 @@ def from_python(directory: Path) -> str:
         with Bundle.load(directory, threads=1) as bundle:
             for voice in list(bundle.voices)[:1]:
                 for phonemes in PHONEMES:
-                    digest.update(bundle.synthesize(phonemes, voice).samples.tobytes())
+                    digest.update(bundle.synthesize(phonemes=phonemes, voice=voice).samples.tobytes())
     except KokoroError as error:
         return type(error).__name__
     return digest.hexdigest()

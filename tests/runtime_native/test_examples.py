@@ -32,7 +32,7 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(speaking_bundle: Path) -> bytes:
-    with Bundle.load(speaking_bundle) as bundle, bundle.stream(PHONEMES) as stream:
+    with Bundle.load(speaking_bundle) as bundle, bundle.stream(phonemes=PHONEMES) as stream:
         return b"".join([encode(piece.samples) for piece in stream])
 
 

@@ -34,31 +34,31 @@ SSML = (
 SPOILED = re.compile("[\0\ud800-\udfff]")
 """A string of C has no zero byte, and UTF-8 no surrogate."""
 SPOKEN: tuple[dict[str, Any], ...] = (
-    {"phonemes": ENGLISH, "text": True},
-    {"phonemes": ENGLISH, "text": True, "voice": "bf_emma", "speed": 1.3, "seed": 2**64 - 1},
-    {"phonemes": ENGLISH, "text": True, "voice": "am_adam*0.4+af_heart", "language": "en-gb", "trim": True},
-    {"phonemes": SPANISH, "text": True, "voice": "ef_dora", "sentence_pause": 0.2, "clause_pause": 0.1},
-    {"phonemes": SPANISH, "text": True, "language": "es"},
-    {"phonemes": SPANISH, "text": True, "voice": "ef_dora", "language": ""},
-    {"phonemes": ITALIAN, "text": True, "voice": "if_sara", "clause_pause": 0.25},
-    {"phonemes": SSML, "ssml": True},
-    {"phonemes": "Hello", "text": True, "voice": "af_heart+ef_dora"},
-    {"phonemes": "It works 👍🏽 – e\u0301te\u0301!", "text": True},
-    {"phonemes": "It works 👍🏽 – e\u0301te\u0301!", "text": True, "skip_emoji": True},
+    {"text": ENGLISH},
+    {"text": ENGLISH, "voice": "bf_emma", "speed": 1.3, "seed": 2**64 - 1},
+    {"text": ENGLISH, "voice": "am_adam*0.4+af_heart", "language": "en-gb", "trim": True},
+    {"text": SPANISH, "voice": "ef_dora", "sentence_pause": 0.2, "clause_pause": 0.1},
+    {"text": SPANISH, "language": "es"},
+    {"text": SPANISH, "voice": "ef_dora", "language": ""},
+    {"text": ITALIAN, "voice": "if_sara", "clause_pause": 0.25},
+    {"text": SSML, "ssml": True},
+    {"text": "Hello", "voice": "af_heart+ef_dora"},
+    {"text": "It works 👍🏽 – e\u0301te\u0301!"},
+    {"text": "It works 👍🏽 – e\u0301te\u0301!", "skip_emoji": True},
 )
 REFUSED: tuple[dict[str, Any], ...] = (
-    {"phonemes": "", "text": True},
-    {"phonemes": " \n\t", "text": True},
-    {"phonemes": "👍", "text": True, "skip_emoji": True},
-    {"phonemes": "Hello", "text": True, "language": "xx"},
-    {"phonemes": "Hello", "text": True, "voice": "nobody"},
-    {"phonemes": "Hello", "text": True, "speed": 9.0},
-    {"phonemes": "[Hello](/ж/)", "text": True},
-    {"phonemes": "<speak>Hello", "ssml": True},
-    {"phonemes": "<speak><audio src='x'/></speak>", "ssml": True},
-    {"phonemes": "<speak><break time='1h'/>Hello</speak>", "ssml": True},
-    {"phonemes": "<speak><voice name='nobody'>Hello</voice></speak>", "ssml": True},
-    {"phonemes": "<!DOCTYPE x [<!ENTITY a 'b'>]><speak>&a;</speak>", "ssml": True},
+    {"text": ""},
+    {"text": " \n\t"},
+    {"text": "👍", "skip_emoji": True},
+    {"text": "Hello", "language": "xx"},
+    {"text": "Hello", "voice": "nobody"},
+    {"text": "Hello", "speed": 9.0},
+    {"text": "[Hello](/ж/)"},
+    {"text": "<speak>Hello", "ssml": True},
+    {"text": "<speak><audio src='x'/></speak>", "ssml": True},
+    {"text": "<speak><break time='1h'/>Hello</speak>", "ssml": True},
+    {"text": "<speak><voice name='nobody'>Hello</voice></speak>", "ssml": True},
+    {"text": "<!DOCTYPE x [<!ENTITY a 'b'>]><speak>&a;</speak>", "ssml": True},
 )
 
 
@@ -81,18 +81,16 @@ def both(directory: Path) -> Iterator[BothRuntimes]:
         yield loaded
 
 
-@pytest.mark.parametrize("spoken", SPOKEN, ids=lambda each: f"{each['phonemes'][:12]} {len(each)}")
+@pytest.mark.parametrize("spoken", SPOKEN, ids=lambda each: f"{each['text'][:12]} {len(each)}")
 def test_text_is_spoken_with_equal_samples_words_and_times(
     both: BothRuntimes, spoken: dict[str, Any]
 ) -> None:
-    options = dict(spoken)
-    text = options.pop("phonemes")
-    assert both.python.synthesize(text, **options).words
-    both.compare(text, options)
-    both.compare_streams(text, options)
+    assert both.python.synthesize(**spoken).words
+    both.compare(**spoken)
+    both.compare_streams(**spoken)
 
 
-@pytest.mark.parametrize("refused", REFUSED, ids=lambda each: f"{each['phonemes'][:30]} {len(each)}")
+@pytest.mark.parametrize("refused", REFUSED, ids=lambda each: f"{each['text'][:30]} {len(each)}")
 def test_text_is_refused_with_the_code_of_python_s_error(both: BothRuntimes, refused: dict[str, Any]) -> None:
     with pytest.raises(KokoroError) as expected:
         both.python.synthesize(**refused)
@@ -107,26 +105,27 @@ def test_hostile_text_is_spoken_or_refused_alike(both: BothRuntimes, kind: str) 
         each for each in UNITS if not SPOILED.search(each) and (kind == "text" or set("<&[") & set(each))
     ]
     for unit in units:
-        text = unit * 5 if kind == "text" else f"<speak>{unit * 5}</speak>"
+        ssml = kind == "ssml"
+        text = f"<speak>{unit * 5}</speak>" if ssml else unit * 5
         try:
-            expected = both.python.synthesize(text, **{kind: True})
+            expected = both.python.synthesize(text, ssml=ssml)
         except KokoroError as error:
             with pytest.raises(NativeError, match=f"^{type(error).__name__}: "):
-                both.library.synthesize(both.native, text, **{kind: True})
+                both.library.synthesize(both.native, text=text, ssml=ssml)
         else:
-            assert_equal(both.library.synthesize(both.native, text, **{kind: True}), expected)
+            assert_equal(both.library.synthesize(both.native, text=text, ssml=ssml), expected)
 
 
 def test_bytes_that_are_not_utf_8_are_refused(both: BothRuntimes) -> None:
     for text in (b"a\xff", b"\xc0\x80", b"\xed\xa0\x80", b"caf\xc3"):
         with pytest.raises(NativeError, match=r"^TextEncodingError: "):
-            both.library.synthesize(both.native, text, text=True)
+            both.library.synthesize(both.native, text=text)
 
 
 def test_a_field_that_is_not_utf_8_is_named(both: BothRuntimes, directory: Path) -> None:
     for field in ("voice", "language"):
         with pytest.raises(NativeError, match=f"^TextEncodingError: The field '{field}' .* byte 1,"):
-            both.library.synthesize(both.native, "Hola", text=True, **{field: b"e\xff"})
+            both.library.synthesize(both.native, text="Hola", **{field: b"e\xff"})
     for field in ("level", "manifest_sha256"):
         with pytest.raises(NativeError, match=f"^TextEncodingError: The field '{field}' .* byte 1,"):
             both.library.load(directory, **{field: b"e\xff"})

@@ -20,7 +20,7 @@ from runtime_min.errors import MarkupError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of
 from runtime_min.speech.request import Request
-from runtime_min.speech.words import Segment, Word
+from runtime_min.speech.words import Portion, Segment, Word
 from runtime_min.text.bundled import BundledText, accent_files, english_files
 from tests.support.english_text import rows
 from tests.support.hostile_text import UNITS, shapes
@@ -79,29 +79,26 @@ class Texts:
         self.answers([question])
         return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
-    def _read(self, question: Question) -> list[Request] | None:
+    def _read(self, question: Question) -> list[Portion] | None:
         """Returns what Python makes of a text, None if it refuses its markup."""
-        request = Request(
-            question.text, question.voice, 1.0, 0, None, 0.0, 0.0, False,
-            ssml=question.ssml, skip_emoji=question.skip_emoji,
-        )  # fmt: skip
+        request = Request(**question._asdict())
         try:
-            return list(self._python.parts(request, dict.fromkeys(VOICES, np.zeros((1, 2), np.float32))))
+            return list(self._python.portions(request, dict.fromkeys(VOICES, np.zeros((1, 2), np.float32))))
         except MarkupError:
             return None
 
     def _answer(self, question: Question) -> str:
-        parts = self._read(question)
-        return f"error {MARKUP_ERROR}" if parts is None else "".join(map(_shown, parts))
+        portions = self._read(question)
+        return f"error {MARKUP_ERROR}" if portions is None else "".join(map(_shown, portions))
 
 
-def _shown(part: Request) -> str:
-    (segment,) = part.phonemes
+def _shown(portion: Portion) -> str:
+    (segment,) = portion.content
     assert isinstance(segment, Segment)
-    assert not isinstance(segment.phonemes, str)
-    words = "".join(f" {_shown_word(word)}" for word in segment.phonemes)
+    assert not isinstance(segment.content, str)
+    words = "".join(f" {_shown_word(word)}" for word in segment.content)
     speed = 1.0 if segment.speed is None else segment.speed
-    return f"{segment.voice or '-'} {speed:.17g} {segment.pause:.17g} {int(part.ends_segment)}{words};"
+    return f"{segment.voice or '-'} {speed:.17g} {segment.pause:.17g} {int(portion.followed)}{words};"
 
 
 def _shown_word(word: Word) -> str:

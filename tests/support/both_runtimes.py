@@ -51,15 +51,15 @@ class BothRuntimes:
     native: c_void_p
     python: Bundle
 
-    def compare(self, phonemes: str, options: dict[str, Any]) -> None:
+    def compare(self, **spoken: Any) -> None:
         """Fails unless an utterance is the same from both."""
-        found = self.library.synthesize(self.native, phonemes, **options)
-        assert_equal(found, self.python.synthesize(phonemes, **options))
+        found = self.library.synthesize(self.native, **spoken)
+        assert_equal(found, self.python.synthesize(**spoken))
 
-    def compare_streams(self, phonemes: str, options: dict[str, Any]) -> None:
+    def compare_streams(self, **spoken: Any) -> None:
         """Fails unless a stream is the same from both."""
-        found = self.library.stream(self.native, phonemes, **options)
-        for piece, expected in zip(found, self.python.stream(phonemes, **options), strict=True):
+        found = self.library.stream(self.native, **spoken)
+        for piece, expected in zip(found, self.python.stream(**spoken), strict=True):
             assert_equal(piece, expected)
 
 

@@ -25,7 +25,8 @@ import kokoro_server.__main__
 from kokoro_server.app import Options
 from kokoro_server.serve import Settings, bound, configured
 from runtime_min import Audio, VoiceName, Word
-from runtime_min.speech.request import Capabilities, Request, plan_parts
+from runtime_min.speech.plan import plan_portions
+from runtime_min.speech.request import Capabilities, Request
 from runtime_min.speech.speak import speak
 from tests.support.fake_synthesis import LETTERS, VOCABULARY, VOICE, Fake
 
@@ -48,9 +49,10 @@ class FakeBundle:
         tables = {name: np.full_like(VOICE, number) for number, name in enumerate(VOICES)}
         self._capabilities = Capabilities(tables, VOCABULARY, 60)
 
-    def pieces(self, phonemes: str, voice: str, speed: float, **text: Any) -> Iterator[Audio]:
-        request = Request(phonemes, voice, speed, 0, fake_g2p, 0.0, 0.0, False)
-        for audio in speak(next(plan_parts(self._capabilities, [request], whole=False)), Fake()):
+    def pieces(self, text: str, voice: str, speed: float = 1.0, **options: Any) -> Iterator[Audio]:
+        request = Request(text=text, voice=voice, speed=speed, g2p=fake_g2p)
+        plans = plan_portions(self._capabilities, request, [request.whole], whole=False)
+        for audio in speak(next(plans), Fake()):
             self.gate.wait()
             time.sleep(self.seconds)
             self.computed.append(audio.phonemes)

@@ -9,7 +9,8 @@ import numpy as np
 from runtime_min.errors import UtteranceTooLongError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.synthesiser import Synthesiser, Utterance
-from runtime_min.speech.request import END_PAUSE, Capabilities, Request, SpeechPlan, plan_speech
+from runtime_min.speech.plan import SpeechPlan, plan_speech
+from runtime_min.speech.request import END_PAUSE, Capabilities, Request
 from runtime_min.speech.speak import speak
 from runtime_min.speech.timing import Audio
 
@@ -65,9 +66,17 @@ def plan(
     end_pause: float = END_PAUSE,
 ) -> SpeechPlan:
     """The plan of `Bundle.stream` or `Bundle.synthesize`."""
-    given = (phonemes, "voice", speed, seed, None, sentence, clause, trim)
-    request = Request(*given, end_pause=end_pause)  # type: ignore[arg-type]
-    return plan_speech(Capabilities({"voice": VOICE}, VOCABULARY, limit), request, whole=whole)
+    request = Request(
+        phonemes=phonemes,  # type: ignore[arg-type]
+        voice="voice",
+        speed=speed,
+        seed=seed,
+        sentence_pause=sentence,
+        clause_pause=clause,
+        trim=trim,
+        end_pause=end_pause,
+    )
+    return plan_speech(Capabilities({"voice": VOICE}, VOCABULARY, limit), request, request.whole, whole=whole)
 
 
 def pieces(planned: SpeechPlan, fake: Fake | None = None) -> Iterator[Audio]:

@@ -242,7 +242,7 @@ def speak_from_damaged(directory: Path, first: int, count: int) -> Counter[str]:
     outcomes: Counter[str] = Counter()
     sound = bytes_of(directory)
     with Bundle.load(directory, threads=1) as bundle:
-        bundle.synthesize("abc")
+        bundle.synthesize(phonemes="abc")
     with small():
         for seed in range(first, first + count):
             # If an input ends this process, its seed is known.
@@ -252,7 +252,7 @@ def speak_from_damaged(directory: Path, first: int, count: int) -> Counter[str]:
             try:
                 with quick(f"seed {seed}"), Bundle.load(directory, threads=1) as bundle:
                     for phonemes in ("a", "abc abc"):
-                        bundle.synthesize(phonemes, next(iter(bundle.voices), VOICE))
+                        bundle.synthesize(phonemes=phonemes, voice=next(iter(bundle.voices), VOICE))
             except KokoroError as error:
                 outcomes[type(error).__name__] += 1
             else:
@@ -293,7 +293,7 @@ def _speak_in_child(directory: Path, seed: int) -> str:
         try:
             with quick(f"seed {seed}"), Bundle.load(directory, threads=1) as bundle:
                 for phonemes in ("a", "abc abc"):
-                    bundle.synthesize(phonemes, next(iter(bundle.voices), VOICE))
+                    bundle.synthesize(phonemes=phonemes, voice=next(iter(bundle.voices), VOICE))
                 list(bundle.self_test())
             outcome = "spoken"
         except KokoroError as error:

@@ -49,11 +49,11 @@ def loading(bundle: Path) -> Callable[[], object]:
 
 def opening(bundle: Path) -> Callable[[], Stream]:
     loaded = Bundle.load(bundle)
-    return lambda: loaded.stream("abc abc")
+    return lambda: loaded.stream(phonemes="abc abc")
 
 
 def streaming(bundle: Path) -> Callable[[], object]:
-    stream = Bundle.load(bundle).stream("abc abc " * 20)
+    stream = Bundle.load(bundle).stream(phonemes="abc abc " * 20)
     return lambda: list(stream)
 
 

@@ -49,21 +49,22 @@ class Options(ctypes.Structure):
 class Request(ctypes.Structure):
     _fields_ = [
         ("size", c_size_t),
-        ("input", c_char_p),
+        ("text", c_char_p),
+        ("phonemes", c_char_p),
         ("voice", c_char_p),
         ("speed", c_double),
         ("seed", c_uint64),
-        ("text", c_int),
         ("ssml", c_int),
         ("skip_emoji", c_int),
         ("trim", c_int),
+        ("steady", c_int),
         ("language", c_char_p),
         ("sentence_pause", c_double),
         ("clause_pause", c_double),
         ("end_pause", c_double),
         ("loudness", c_double),
-        ("steady", c_int),
         ("no_stretch", c_int),
+        ("reserved", c_int),
     ]
 
 
@@ -118,9 +119,9 @@ def _copied(audio: _Audio) -> Spoken:
     )
 
 
-def request(phonemes: str | bytes, **fields: Any) -> Request:
+def request(phonemes: str | bytes | None = None, **fields: Any) -> Request:
     """A request with the defaults of the fields that are not given."""
-    given = {"input": phonemes, **fields}
+    given = {"phonemes": phonemes, **fields}
     # Zero is the default of the function.
     given |= {name: -1 for name in ("trim", "end_pause") if given.get(name) == 0}
     values = {name: value.encode() if isinstance(value, str) else value for name, value in given.items()}
@@ -160,7 +161,7 @@ class NativeLibrary:
         finally:
             self.functions.kokoro_free(bundle)
 
-    def synthesize(self, bundle: c_void_p, phonemes: str | bytes, **fields: Any) -> Spoken:
+    def synthesize(self, bundle: c_void_p, phonemes: str | bytes | None = None, **fields: Any) -> Spoken:
         audio = POINTER(_Audio)()
         self.call("kokoro_synthesize", bundle, byref(request(phonemes, **fields)), byref(audio))
         try:
@@ -171,7 +172,7 @@ class NativeLibrary:
     def stream(
         self,
         bundle: c_void_p,
-        phonemes: str | bytes,
+        phonemes: str | bytes | None = None,
         take: Callable[[Spoken], bool] = lambda piece: True,
         **fields: Any,
     ) -> list[Spoken]:

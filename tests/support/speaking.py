@@ -95,8 +95,8 @@ def assert_speaks_as_the_format_specifies(bundle: Path) -> None:
         from runtime_min import Bundle
         spoken = Bundle.load(sys.argv[1])
         result = []
-        for utterance in {UTTERANCES!r}:
-            audio = spoken.synthesize(*utterance, stretch=False)
+        for phonemes, voice, speed, seed in {UTTERANCES!r}:
+            audio = spoken.synthesize(phonemes=phonemes, voice=voice, speed=speed, seed=seed, stretch=False)
             assert audio.samples.dtype == "float32" and audio.durations.dtype == "int64"
             result.append((audio.sample_rate, audio.durations.tolist(), audio.samples.tolist()))
         """,

@@ -23,7 +23,8 @@ from runtime_min.model.synthesiser import Synthesiser, Utterance
 from runtime_min.model.voices import style_row
 from runtime_min.output.wav import encode, wav_header
 from runtime_min.speech.join import HALF_FADE, LARGEST_SHIFT, best_shift, crossfade, quietest
-from runtime_min.speech.request import Capabilities, Request, piece_seed, plan_parts
+from runtime_min.speech.plan import piece_seed, plan_portions
+from runtime_min.speech.request import Capabilities, Request
 from runtime_min.speech.sentences import find_sentences
 from runtime_min.speech.silence import find_speech, levels
 from runtime_min.speech.speak import speak
@@ -356,14 +357,15 @@ def _speech(case: Mapping[str, Any]) -> dict[str, Any]:
         "whole": whole,
         "limit": limit,
         "capacity": capacity,
-        "expected": _expected(Request(case["segments"], g2p=None, **request), whole, limit, capacity),
+        "expected": _expected(Request(phonemes=case["segments"], **request), whole, limit, capacity),
     }
 
 
 def _stored(segment: Segment) -> dict[str, Any]:
-    if isinstance(segment.phonemes, str):
-        return asdict(segment)
-    words = [[word.text, word.phonemes, word.whitespace] for word in segment.phonemes]
+    if isinstance(segment.content, str):
+        stored = asdict(segment)
+        return {"phonemes": stored.pop("content"), **stored}
+    words = [[word.text, word.phonemes, word.whitespace] for word in segment.content]
     return {"words": words, "voice": segment.voice, "speed": segment.speed, "pause": segment.pause}
 
 
@@ -371,7 +373,7 @@ def _expected(request: Request, whole: bool, limit: int, capacity: int) -> str |
     """Returns the name of an error, or for each piece its phonemes, number of samples and digest."""
     try:
         capabilities = Capabilities(tables(), VOCABULARY, limit, lambda: MEASURED)
-        plans = plan_parts(capabilities, [request], whole=whole)
+        plans = plan_portions(capabilities, request, [request.whole], whole=whole)
         pieces = list(speak(next(plans), Model(capacity), plans))
     except KokoroError as error:
         return type(error).__name__

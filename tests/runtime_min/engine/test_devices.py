@@ -103,7 +103,7 @@ def test_every_bucket_and_number_of_threads_gives_the_same_bits_from_several_thr
                     sounds.append(bundle.trace("abc", speed=2.0, buckets=buckets).audio.tobytes())
                 with ThreadPoolExecutor(4) as pool:
                     how = dict(speed=2.0, stretch=False)
-                    spoken = pool.map(lambda _: bundle.synthesize("abc", **how), range(8))
+                    spoken = pool.map(lambda _: bundle.synthesize(phonemes="abc", **how), range(8))
                     sounds.extend(audio.samples.tobytes() for audio in spoken)
         result = len(set(sounds))
         """,

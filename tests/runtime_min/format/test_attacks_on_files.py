@@ -246,7 +246,7 @@ def test_stray_libraries_in_a_bundle_are_not_loaded(
         import os
         from runtime_min import Bundle
         os.chdir(sys.argv[1])
-        result = len(Bundle.load(".").synthesize("abcabcabcabc").samples) > 0
+        result = len(Bundle.load(".").synthesize(phonemes="abcabcabcabc").samples) > 0
         """,
     )
 

@@ -34,11 +34,11 @@ def test_parameters_changed_under_the_map_are_noticed_before_they_are_touched(
         import os
         from runtime_min import Bundle, KokoroError
         bundle = Bundle.load(sys.argv[1])
-        bundle.synthesize("abc")
+        bundle.synthesize(phonemes="abc")
         PATH = sys.argv[1] + "/parameters.bin"
         {CHANGES[name]}
         try:
-            bundle.synthesize("abc")
+            bundle.synthesize(phonemes="abc")
             result = ["spoke"]
         except KokoroError as error:
             result = [type(error).__name__, "written to while the bundle was open" in str(error)]
@@ -58,16 +58,16 @@ def test_parameters_whose_time_alone_changes_are_used_further(speaking_bundle: P
         from runtime_min.errors import ChangedFileError
         bundle = Bundle.load(sys.argv[1])
         path = sys.argv[1] + "/parameters.bin"
-        before = bundle.synthesize("abc").samples.tobytes()
+        before = bundle.synthesize(phonemes="abc").samples.tobytes()
         result = []
         for time in (1, 2):
             os.utime(path, (time, time))
-            result.append(bundle.synthesize("abc").samples.tobytes() == before)
+            result.append(bundle.synthesize(phonemes="abc").samples.tobytes() == before)
         with open(path, "r+b") as file:
             file.write(bytes(64))
         for _ in range(2):
             try:
-                bundle.synthesize("abc")
+                bundle.synthesize(phonemes="abc")
             except ChangedFileError:
                 result.append("changed")
         """,
@@ -83,13 +83,13 @@ def test_libraries_and_voices_do_not_change_once_they_are_used(speaking_bundle: 
         from pathlib import Path
         from runtime_min import Bundle, KokoroError
         bundle = Bundle.load(sys.argv[1])
-        before = bundle.synthesize("abc").samples.tobytes()
+        before = bundle.synthesize(phonemes="abc").samples.tobytes()
         for path in [*Path(sys.argv[1]).glob("lib/*/*.so"), *Path(sys.argv[1]).glob("voices/*")]:
             os.truncate(path, 0)
-        result = [bundle.synthesize("abc").samples.tobytes() == before]
-        bundle.synthesize("abcabcabcabc")
+        result = [bundle.synthesize(phonemes="abc").samples.tobytes() == before]
+        bundle.synthesize(phonemes="abcabcabcabc")
         try:
-            bundle.synthesize("abc", "am_adam")
+            bundle.synthesize(phonemes="abc", voice="am_adam")
         except KokoroError as error:
             result.append(type(error).__name__)
         """,

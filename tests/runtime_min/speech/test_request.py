@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -18,25 +18,32 @@ from runtime_min.errors import (
     SpeedError,
     TooManyPhonemesError,
     UnknownPhonemesError,
+    UsageError,
 )
+from runtime_min.speech.plan import SpeechPlan, piece_seed, plan_portions, plan_speech
 from runtime_min.speech.request import (
     Capabilities,
     Request,
+    SpeechOptions,
     check_pause,
     check_phonemes,
     check_seed,
     check_speed,
     check_utterance,
-    piece_seed,
-    plan_parts,
-    plan_speech,
+    read_request,
 )
 from runtime_min.speech.split import Break
-from runtime_min.speech.words import Segment, Unspoken, Word, read_input
+from runtime_min.speech.words import PhonemeInput, Portion, Segment, Unspoken, Word, read_input
 
 VOCABULARY = {phoneme: 1 + index for index, phoneme in enumerate("abcˈʊᵻ ,.")}
 CAPABILITIES = Capabilities({"af_heart": np.zeros((510, 4), np.float32)}, VOCABULARY, 510)
-REQUEST = Request("abc", "af_heart", 1.0, 0, None, 0.0, 0.0, False)
+
+
+def plan(phonemes: PhonemeInput = "abc", **options: Any) -> SpeechPlan:
+    """Plans an input to be spoken whole."""
+    request = Request(phonemes=phonemes, **options)
+    return plan_speech(CAPABILITIES, request, request.whole, whole=True)
+
 
 WRONG_NUMBERS: list[Any] = [float("nan"), float("inf"), -1, "1", None, True, 1j, 10**400]
 
@@ -45,23 +52,24 @@ WRONG_NUMBERS: list[Any] = [float("nan"), float("inf"), -1, "1", None, True, 1j,
 def test_a_speed_out_of_range_is_refused(speed: Any) -> None:
     with pytest.raises(SpeedError, match=r"from 0\.25 to 4"):
         check_speed(speed)
-    for request in (replace(REQUEST, speed=speed), replace(REQUEST, phonemes=[Segment("a", None, speed)])):
-        if speed is not None or request.speed is None:
-            with pytest.raises(SpeedError):
-                plan_speech(CAPABILITIES, request, whole=True)
+    with pytest.raises(SpeedError):
+        plan(speed=speed)
+    if speed is not None:
+        with pytest.raises(SpeedError):
+            plan([Segment("a", None, speed)])
 
 
 @pytest.mark.parametrize("pause", [*WRONG_NUMBERS, -0.1, 61], ids=repr)
 def test_a_pause_out_of_range_is_refused(pause: Any) -> None:
-    for request in (replace(REQUEST, sentence_pause=pause), replace(REQUEST, clause_pause=pause)):
+    for name in ("sentence_pause", "clause_pause", "end_pause"):
         with pytest.raises(PauseError, match="from 0 to 60, found"):
-            plan_speech(CAPABILITIES, request, whole=True)
+            plan(**{name: pause})
 
 
 @pytest.mark.parametrize("seed", [*WRONG_NUMBERS, 1 << 64, 1.0], ids=repr)
 def test_a_seed_out_of_range_is_refused(seed: Any) -> None:
     with pytest.raises(SeedError, match="from 0 to"):
-        plan_speech(CAPABILITIES, replace(REQUEST, seed=seed), whole=True)
+        plan(seed=seed)
 
 
 @pytest.mark.parametrize("number", [0.25, 1, 4, np.float32(1.5), np.int64(2)])
@@ -137,8 +145,7 @@ SENTENCES = {
 @pytest.mark.parametrize("name", SENTENCES)
 def test_sentences_are_those_of_the_written_text(name: str) -> None:
     text, words_before = SENTENCES[name]
-    request = replace(REQUEST, phonemes=written(text), sentence_pause=1.0)
-    (section,) = plan_speech(CAPABILITIES, request, whole=True).sections
+    (section,) = plan(written(text), sentence_pause=1.0).sections
     length = len(section.passage.phonemes)
     expected = (
         section.passage.words[words_before].first if words_before < len(section.passage.words) else None
@@ -149,33 +156,33 @@ def test_sentences_are_those_of_the_written_text(name: str) -> None:
 
 def test_headings_and_paragraphs_without_punctuation_are_sentences() -> None:
     words = [*written("Title", "\n"), *written("It is so")]
-    (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words), whole=True).sections
+    (section,) = plan(words).sections
     assert section.breaks[section.passage.words[1].first] is Break.SENTENCE
     # The first part of a long text.
-    (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words[:1]), whole=True).sections
+    (section,) = plan(words[:1]).sections
     assert section.breaks[len(section.passage.phonemes)] is Break.SENTENCE
     segments = [*(Segment(part) for part in ("ab", "ab,", "ab.")), Segment("ab", pause=0.1), Segment("ab")]
-    sections = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=segments), whole=True).sections
+    sections = plan(segments).sections
     kinds = [section.breaks[len(section.passage.phonemes)] for section in sections]
     assert kinds == [Break.SENTENCE, Break.CLAUSE, Break.SENTENCE, Break.WORD, Break.WORD]
 
 
 def test_a_word_that_ends_one_sentence_and_begins_another_is_not_divided() -> None:
     words = [Word("So.", "b.", " "), Word("It is. They are", "bb", " "), Word("here", "b")]
-    (section,) = plan_speech(CAPABILITIES, replace(REQUEST, phonemes=words), whole=True).sections
+    (section,) = plan(words).sections
     assert [at for at, kind in section.breaks.items() if kind is Break.SENTENCE] == [3]
 
 
 def test_parts_are_planned_when_they_are_taken_and_follow_each_other() -> None:
     taken: list[int] = []
 
-    def requests() -> Iterator[Request]:
+    def portions() -> Iterator[Portion]:
         silent, parts = [Word("世", None)], [[Word("ab", "ab", " "), Word("界", None)], [Word("c", "c")]]
         for number, words in enumerate([silent, *parts]):
             taken.append(number)
-            yield replace(REQUEST, phonemes=words, seed=7)
+            yield Portion(words)
 
-    plans = plan_parts(CAPABILITIES, requests(), whole=False)
+    plans = plan_portions(CAPABILITIES, Request(text="", seed=7), portions(), whole=False)
     first = next(plans)
     assert taken == [0, 1] and first.phonemes == "ab"
     (second,) = plans
@@ -188,4 +195,21 @@ def test_parts_are_planned_when_they_are_taken_and_follow_each_other() -> None:
 
 def test_parts_without_any_phonemes_are_refused() -> None:
     with pytest.raises(EmptyInputError):
-        list(plan_parts(CAPABILITIES, [replace(REQUEST, phonemes=[Word("世", None)])] * 2, whole=True))
+        silent = [Portion([Word("世", None)])] * 2
+        list(plan_portions(CAPABILITIES, Request(text="世世"), silent, whole=True))
+
+
+def test_a_request_has_either_text_or_phonemes_and_options_that_are_known() -> None:
+    for text, phonemes in ((None, None), ("Yes.", "jˈɛs.")):
+        with pytest.raises(UsageError, match="either text or phonemes"):
+            read_request(text, phonemes, "af_heart", {})
+    for option in ({"ssml": True}, {"g2p": str}):
+        with pytest.raises(UsageError, match=f"{next(iter(option))} is for text"):
+            read_request(None, "abc", "af_heart", option)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"no option sped: expected .*speed"):
+        read_request("Yes.", None, "af_heart", {"sped": 1})  # type: ignore[typeddict-unknown-key]
+
+
+def test_every_option_is_a_field_of_the_request() -> None:
+    names = {field.name for field in fields(Request)}
+    assert names == {"text", "phonemes", "voice", *SpeechOptions.__annotations__}

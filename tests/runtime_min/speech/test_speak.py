@@ -156,7 +156,7 @@ def test_segments_have_speeds_of_their_own_and_pauses_between_them() -> None:
     parts = [Segment("abc."), Segment("abc.", speed=0.5), Segment("abc.")]
     audio = spoken(plan(parts, sentence=0.25))
     assert audio.phonemes == "abc." * 3 and len(audio.durations) == 18
-    one, slow = (len(spoken(plan(part.phonemes, speed=part.speed or 1)).samples) for part in parts[:2])
+    one, slow = (len(spoken(plan(part.content, speed=part.speed or 1)).samples) for part in parts[:2])
     assert len(audio.samples) == 2 * one + slow + 2 * RATE // 4
     letters = [timing for timing in audio.tokens if timing.text == "b"]
     assert letters[1].end - letters[1].start == pytest.approx(2 * (letters[0].end - letters[0].start))

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime_min.errors import TextAsPhonemesWarning, UnknownPhonemesError
-from runtime_min.speech.request import Capabilities, Request, check_phonemes, plan_speech
+from runtime_min.speech.plan import plan_speech
+from runtime_min.speech.request import Capabilities, Request, check_phonemes
 from runtime_min.speech.text_as_phonemes import looks_like_text
-from runtime_min.speech.words import G2P, Segment, SpeechInput, Word
+from runtime_min.speech.words import G2P, PhonemeInput, Portion, Segment, Word
 from tests.support.fake_synthesis import VOICE
 from tests.support.paths import SHARED
 from tests.support.utterances import HELLO, phonemes_of
@@ -80,15 +81,15 @@ def test_a_million_letters_take_no_longer_than_their_number_asks() -> None:
     assert looks_like_text("ja" * 500_000 + "x")
 
 
-def plan(phonemes: SpeechInput, g2p: G2P | None = None) -> None:
+def plan(given: PhonemeInput, g2p: G2P | None = None) -> None:
     letters = "".join(map(chr, range(32, 127)))
     capabilities = Capabilities({"af_heart": VOICE}, dict.fromkeys(letters + "əˈ", 1), 510)
-    plan_speech(capabilities, Request(phonemes, "af_heart", 1.0, 0, g2p, 0.0, 0.0, False), whole=True)
+    plan_speech(capabilities, Request(phonemes=given, g2p=g2p), Portion(given), whole=True)
 
 
 @pytest.mark.parametrize("given", ["hello world", [Segment("həlˈO"), Segment("hello world")]])
-def test_text_in_place_of_phonemes_is_warned_of_with_what_to_do(given: SpeechInput) -> None:
-    with pytest.warns(TextAsPhonemesWarning, match=r"text: 'hello world'.* text=True, .* g2p= .* --text"):
+def test_text_in_place_of_phonemes_is_warned_of_with_what_to_do(given: PhonemeInput) -> None:
+    with pytest.warns(TextAsPhonemesWarning, match=r"text: 'hello world'.* pass it as text .* --text"):
         plan(given)
 
 
@@ -101,5 +102,5 @@ def test_what_a_g2p_or_words_say_is_not_warned_of() -> None:
 
 
 def test_digits_are_refused_with_the_same_advice() -> None:
-    with pytest.raises(UnknownPhonemesError, match=r"'2' .* pass text=True, .* g2p= .* --text"):
+    with pytest.raises(UnknownPhonemesError, match=r"'2' .* pass it as text .* --text"):
         check_phonemes("at 2", dict.fromkeys("at ", 1))

@@ -21,10 +21,9 @@ from runtime_min.errors import (
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of, read_manifest, verify_files
 from runtime_min.speech.request import Request
-from runtime_min.speech.words import Segment, Word
+from runtime_min.speech.words import OwnWords, Segment, Word
 from runtime_min.text import bundled
 from runtime_min.text.bundled import BundledText
-from runtime_min.text.lexicon import Words
 from tests.support.paths import ROOT
 from tests.support.tiny_bundle import dummy_contents, with_entries
 
@@ -43,14 +42,14 @@ def text_of(bundle: Path) -> BundledText:
 
 def parts(text: BundledText, content: Any, voice: Any = "af_heart", **options: Any) -> list[Segment]:
     """Returns the segments of words."""
-    request = Request(content, voice, 1.0, 0, None, 0.0, 0.0, False, **options)
-    found = text.parts(request, dict.fromkeys(VOICES, np.zeros((1, 2), np.float32)))
-    return [segment for part in found for segment in part.phonemes]  # type: ignore[misc]
+    request = Request(text=content, voice=voice, **options)
+    found = text.portions(request, dict.fromkeys(VOICES, np.zeros((1, 2), np.float32)))
+    return [segment for portion in found for segment in portion.content]  # type: ignore[misc]
 
 
-def spoken(bundle: Path, text: str, voice: str = "af_heart", lexicon: Words | None = None) -> str:
+def spoken(bundle: Path, text: str, voice: str = "af_heart", lexicon: OwnWords | None = None) -> str:
     (segment,) = parts(text_of(bundle), text, voice, lexicon=lexicon)
-    return "".join((word.phonemes or "") + word.whitespace for word in segment.phonemes)  # type: ignore[union-attr]
+    return "".join((word.phonemes or "") + word.whitespace for word in segment.content)  # type: ignore[union-attr]
 
 
 def test_text_is_spoken_in_the_dialect_of_the_voice(bundle: Path) -> None:
@@ -70,7 +69,7 @@ def test_text_is_spoken_in_the_dialect_of_the_voice(bundle: Path) -> None:
 def test_a_long_text_comes_in_parts_that_end_with_sentences(bundle: Path) -> None:
     text = " ".join(f"Sentence {number} is here." for number in range(1000)) + " " + "endless " * 1000
     found = parts(text_of(bundle), text)
-    texts = ["".join(word.text + word.whitespace for word in part.phonemes) for part in found]  # type: ignore[union-attr]
+    texts = ["".join(word.text + word.whitespace for word in part.content) for part in found]  # type: ignore[union-attr]
     assert "".join(texts) == text
     assert 300 <= len(texts[0]) < 400
     assert all(1000 <= len(part) <= 3000 for part in texts[1:-1])
@@ -91,7 +90,7 @@ def test_words_that_no_lexicon_has_and_homographs_are_spoken(bundle: Path) -> No
         ({"lead": {"DEFAULT": "lˈid", "NOUN": "lˈɛd"}}, "lead", "lˈɛd"),
     ],
 )
-def test_an_apps_own_words_come_first(bundle: Path, lexicon: Words, text: str, phonemes: str) -> None:
+def test_an_apps_own_words_come_first(bundle: Path, lexicon: OwnWords, text: str, phonemes: str) -> None:
     assert spoken(bundle, text, lexicon=lexicon) == phonemes
 
 

@@ -73,7 +73,7 @@ def test_a_bundle_speaks_italian(
     bundle = TextBundle(text_bundle)
     text = "L'8 maggio c'è il sole. [pause:0.5s] E tu?"
     for options in ({"voice": "if_sara"}, {"voice": "af_heart", "language": "it"}):
-        audio = bundle.synthesize(text, text=True, **options)  # type: ignore[arg-type]
+        audio = bundle.synthesize(text, **options)  # type: ignore[arg-type]
         assert audio.phonemes == "lˈɔtːo mˈaʤːo ʧe il sˈole.e tˈu?"
         assert [word.text for word in audio.words][:3] == ["L'8", "maggio", "c'è"]
     monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)

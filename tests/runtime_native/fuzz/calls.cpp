@@ -53,8 +53,7 @@ void act(FuzzedDataProvider &bytes, bool in_callback) {
     for (size_t count = bytes.ConsumeIntegralInRange<size_t>(1, MOST_REPETITIONS); count--;) phonemes += "abc ab ";
     kokoro_request request = {};
     request.size = sizeof request;
-    request.input = phonemes.c_str();
-    request.text = bytes.ConsumeIntegralInRange(0, 3) == 3;
+    (bytes.ConsumeIntegralInRange(0, 3) == 3 ? request.text : request.phonemes) = phonemes.c_str();
     request.language = "es";
     kokoro_audio *audio = nullptr;
     // A stream within a stream's callback is one call deep at most.

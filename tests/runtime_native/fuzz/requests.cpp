@@ -59,14 +59,14 @@ kokoro_request make_request(FuzzedDataProvider &bytes, Strings &strings) {
     kokoro_request request = {};
     request.size = sizeof request;
     auto inputs = {"abc abc", "On May 3 he read it.", "<speak>a<break time='1s'/>b</speak>"};
-    request.input = strings.next(inputs, MOST_CHARACTERS);
+    const char *input = strings.next(inputs, MOST_CHARACTERS);
     request.voice = strings.next({"am_adam", "bf_emma", "af_heart*0.3+am_adam*2"}, 40);
     request.language = strings.next({"", "en-GB", "es", "it"}, 10);
     request.speed = number(bytes);
     request.sentence_pause = number(bytes);
     request.clause_pause = number(bytes);
     request.seed = bytes.ConsumeIntegral<uint64_t>();
-    request.text = bytes.ConsumeBool();
+    (bytes.ConsumeBool() ? request.text : request.phonemes) = input;
     request.ssml = bytes.ConsumeIntegralInRange(0, 3) == 0;
     request.skip_emoji = bytes.ConsumeBool();
     request.trim = bytes.ConsumeBool();
