@@ -127,7 +127,7 @@ def plan_speech(
         InputError: the request cannot be synthesised.
     """
     request = _checked(request)
-    passages = read_input(portion.content, request.g2p)
+    passages = read_input(portion.content, request.g2p, portion.sentences)
     sections: list[Section] = []
     for number, passage in enumerate(passages, 1):
         check_phonemes(passage.phonemes, capabilities.vocabulary, passage.words)
@@ -204,12 +204,15 @@ def _moved(passage: Passage, text_before: int) -> Passage:
 
 def _sentence_starts(passage: Passage) -> list[int]:
     """Returns the phonemes at which sentences of the passage begin after others, as its text shows."""
-    # Whoever gives phonemes need not wait for its import.
-    from .sentences import find_sentences
+    sentences = passage.sentences
+    if sentences is None:
+        # Whoever gives phonemes need not wait for its import.
+        from .sentences import find_sentences
 
+        sentences = [first for first, _ in find_sentences(passage.text)[1:]]
     starts, words = [], iter(passage.words)
     word = next(words, None)
-    for first, _ in find_sentences(passage.text)[1:]:
+    for first in sentences:
         before = None
         while word and word.text_offset < first:
             before, word = word, next(words, None)

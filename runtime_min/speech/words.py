@@ -86,6 +86,8 @@ class Passage:
     voice: VoiceLike | None
     speed: float | None
     pause: float
+    sentences: Sequence[int] | None = None
+    """Offsets in the text at which sentences begin after others; None if nobody has looked for them."""
 
 
 @dataclass(frozen=True)
@@ -94,16 +96,21 @@ class Portion:
 
     content: TextInput | PhonemeInput
     """Phonemes, words or segments of them; text where the request has a `g2p`."""
+    sentences: Sequence[int] | None = None
+    """Offsets in the text of its words at which sentences begin after others, if they were found already."""
     followed: bool = False
     """The next portion is another segment."""
 
 
-def read_input(content: TextInput | PhonemeInput, g2p: G2P | None) -> tuple[Passage, ...]:
+def read_input(
+    content: TextInput | PhonemeInput, g2p: G2P | None, sentences: Sequence[int] | None = None
+) -> tuple[Passage, ...]:
     """Returns the input in one form.
 
     Args:
         content: phonemes, words or segments; with `g2p`, text or segments of text.
         g2p: makes phonemes or words of a text.
+        sentences: those of `Portion`, of a single segment.
 
     Raises:
         EmptyInputError: the input or a segment is empty.
@@ -113,10 +120,10 @@ def read_input(content: TextInput | PhonemeInput, g2p: G2P | None) -> tuple[Pass
     if not _is_list(content) or not all(isinstance(item, Segment) for item in content):
         segments = [Segment(content)]  # type: ignore[arg-type]
     # Of lists, here and below: see `TensorSignature.concrete`.
-    return tuple([_read_segment(segment, g2p) for segment in segments])
+    return tuple([_read_segment(segment, g2p, sentences) for segment in segments])
 
 
-def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
+def _read_segment(segment: Segment, g2p: G2P | None, sentences: Sequence[int] | None) -> Passage:
     content: Any = segment.content
     if g2p is not None:
         if not isinstance(content, str):
@@ -139,7 +146,8 @@ def _read_segment(segment: Segment, g2p: G2P | None) -> Passage:
         expected = "phonemes as str, a sequence of words (text, phonemes, whitespace)"
         source = " from the g2p" if g2p else " or a sequence of segments"
         raise SpokenTypeError(expected + source, content)
-    return Passage(phonemes, words, text, unspoken, segment.voice, segment.speed, segment.pause)
+    own = (segment.voice, segment.speed, segment.pause)
+    return Passage(phonemes, words, text, unspoken, *own, sentences)
 
 
 def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...], tuple[Unspoken, ...]]:

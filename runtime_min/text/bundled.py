@@ -21,7 +21,6 @@ from ..model.voices import voice_language
 from ..speech.request import Request, check_segment
 from ..speech.sentences import each_sentence
 from ..speech.words import OwnWords, Portion, Segment, Word
-from .controls import silence_emoji
 from .english import English
 from .homographs import Homographs
 from .installed_g2p import find_g2p, language_code
@@ -80,12 +79,10 @@ class BundledText:
             if code not in self._found:
                 self._found[code] = self._find(code)
         name, found = self._found[code]
+        if isinstance(found, English) and (lexicon or skip_emoji):
+            return name, found.adapted(lexicon or {}, skip_emoji=skip_emoji)
         if lexicon:
-            if not isinstance(found, English):
-                raise NoTextError(code, english_files(self._manifest))
-            found = found.with_words(lexicon)
-        if skip_emoji and isinstance(found, English):
-            return name, lambda text: found(silence_emoji(text))
+            raise NoTextError(code, english_files(self._manifest))
         return name, found
 
     def _find(self, language: str) -> tuple[str, Callable[[str], Any]]:
@@ -159,16 +156,16 @@ class BundledText:
             for each in set(languages)
         }
         for number, (segment, own) in enumerate(zip(segments, languages, strict=True), 1):
-            for spoken, last in _spoken(segment, g2ps[own]):
-                yield Portion([spoken], followed=last and number < len(segments))
+            yield from _portions(segment, g2ps[own], followed=number < len(segments))
 
 
-def _spoken(segment: Segment, g2p: Callable[[str], Any]) -> Iterator[tuple[Segment, bool]]:
-    """Yields a segment with words in place of its text, in several if it is long, and True with the last."""
+def _portions(segment: Segment, g2p: Callable[[str], Any], *, followed: bool) -> Iterator[Portion]:
+    """Yields a segment with words in place of its text, in several if it is long."""
     for text, after in pairwise(chain(_divided(str(segment.content)), [None])):
         assert text is not None
-        words = g2p(text) or [Word(text, None)]
-        yield replace(segment, content=words, pause=0.0 if after else segment.pause), after is None
+        words, sentences = g2p.read(text) if isinstance(g2p, English) else (g2p(text), None)
+        spoken = replace(segment, content=words or [Word(text, None)], pause=0.0 if after else segment.pause)
+        yield Portion([spoken], sentences, followed and not after)
 
 
 def english_files(manifest: Manifest) -> Mapping[str, EnglishFiles]:

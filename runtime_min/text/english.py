@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 
 from ..speech.sentences import find_sentences
 from ..speech.words import OwnWords, Word
 from .compounds import Part, compound, following, is_silent, joined, parts_of
-from .controls import Control, read_controls
+from .controls import Control, read_controls, silence_emoji
 from .lexicon import Lexicon
 from .pronunciation import Context, Pronunciation
 from .stress import restressed
@@ -54,7 +54,14 @@ class English:
     """A G2P for one dialect, for ``g2p=``."""
 
     def __init__(
-        self, lexicon: Lexicon, british: bool, tag: Tag, choose: Choose, spell_out: Callable[[str], str]
+        self,
+        lexicon: Lexicon,
+        british: bool,
+        tag: Tag,
+        choose: Choose,
+        spell_out: Callable[[str], str],
+        *,
+        skip_emoji: bool = False,
     ) -> None:
         """Takes the parts.
 
@@ -65,6 +72,7 @@ class English:
             choose: returns which pronunciation of a homograph is meant, from the tokens of a sentence, their
                 tags and its place: a key of its entry, or phonemes; None for any other word.
             spell_out: returns the phonemes of a word that the lexicon lacks.
+            skip_emoji: leave emoji out, instead of saying their names.
         """
         self._lexicon = lexicon
         self._british = british
@@ -72,17 +80,19 @@ class English:
         self._tag = tag
         self._choose = choose
         self._spell_out = spell_out
+        self._skip_emoji = skip_emoji
         # Bounded, for texts of ever new numbers and signs.
         self._kept = lru_cache(4_096)(self._alone)
 
-    def with_words(self, words: OwnWords) -> English:
+    def adapted(self, words: OwnWords, *, skip_emoji: bool) -> English:
         """Returns the same G2P with words of an app; a word in lower case is meant in any case.
 
         Raises:
             SpokenTypeError: a word or its phonemes are no text.
         """
         lexicon = self._lexicon.with_words(words)
-        return English(lexicon, self._british, self._tag, self._choose, self._spell_out)
+        parts = (lexicon, self._british, self._tag, self._choose, self._spell_out)
+        return English(*parts, skip_emoji=skip_emoji)
 
     def __call__(self, text: str) -> list[Word]:
         """Returns the words of a text.
@@ -90,7 +100,12 @@ class English:
         The words and the white space after each make up the text without its controls. The phonemes of a
         word that cannot be spoken are None.
         """
-        shown, controls = read_controls(text)
+        return self.read(text)[0]
+
+    def read(self, text: str) -> tuple[list[Word], list[int]]:
+        """Returns the words of a text, and where in it, without its controls, sentences follow on others."""
+        shown, controls = read_controls(silence_emoji(text) if self._skip_emoji else text)
+        spans = find_sentences(shown)
         plain = shown.translate(_PLAIN)
         given = [_controlled(plain, control) for control in controls if control.phonemes is not None]
         at = {place: control for control in controls for place in range(control.start, control.end)}
@@ -100,14 +115,14 @@ class English:
             in_run[run.start() : run.end()] = bytes([True]) * len(run[0])
         words: list[Word] = []
         end = len(shown)
-        sentences = list(_sentences(plain, tokenise(plain, known)))
+        sentences = list(_divided(tokenise(plain, known), spans))
         for sentence, tags in zip(reversed(sentences), reversed(self._tags(sentences)), strict=True):
             for first, last, phonemes in self._sentence(self._tagged(sentence, tags), at, in_run):
                 words.append(Word(shown[first:last], phonemes, shown[last:end]))
                 end = first
         if end:
             words.append(Word("", "", shown[:end]))
-        return words[::-1]
+        return words[::-1], [start for start, _ in spans[1:]]
 
     def _sentence(
         self, tokens: Sequence[Token], controls: Mapping[int, Control], in_run: bytearray
@@ -249,10 +264,10 @@ def _apart(first: Sequence[Token], others: Sequence[Token]) -> list[Token]:
     return sorted([*first, *free], key=lambda token: token.start)
 
 
-def _sentences(text: str, tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+def _divided(tokens: Sequence[Token], sentences: Iterable[tuple[int, int]]) -> Iterator[Sequence[Token]]:
     """Yields the tokens of each sentence."""
     first, starts = 0, [token.start for token in tokens]
-    for _, end in find_sentences(text):
+    for _, end in sentences:
         last = bisect_left(starts, end, first)
         if last > first:
             yield tokens[first:last]

@@ -101,7 +101,7 @@ std::vector<Word> English::words(View text) {
                   run.begin() + static_cast<long>(found.end()), true);
     });
     Tokens tokens = tokenise(plain, known_tokens(plain, british_, controls, places.controls));
-    std::vector<Tokens> sentences = sentences_of(plain, tokens);
+    std::vector<Tokens> sentences = sentences_of(shown, tokens);
     std::vector<Word> words;
     size_t end = shown.size();
     for (size_t number = sentences.size(); number--;)

@@ -38,7 +38,7 @@ def test_no_more_words_are_wrong_than_of_pytorch(bundle: Bundle, recogniser: Rec
     for first, voice in enumerate(VOICES):
         for index in range(first, len(SENTENCES), step):
             text = SENTENCES[index]
-            heard = recogniser.words(bundle.synthesize(text, text=True, voice=voice).samples)
+            heard = recogniser.words(bundle.synthesize(text, voice=voice).samples)
             wrong["bundle"] += words_wrong(normalised(text), heard)
             wrong["PyTorch"] += LISTENED["PyTorch"][voice][index]
             words += len(normalised(text))
@@ -49,7 +49,7 @@ def test_no_more_words_are_wrong_than_of_pytorch(bundle: Bundle, recogniser: Rec
 
 def test_the_recogniser_hears_the_difference(bundle: Bundle, recogniser: Recogniser) -> None:
     text = SENTENCES[0]
-    samples = bundle.synthesize(text, text=True).samples
+    samples = bundle.synthesize(text).samples
     noise = np.random.default_rng(0).normal(0, 0.2, samples.shape).astype(np.float32)
     assert words_wrong(normalised(text), recogniser.words(samples + noise)) > 3
 
@@ -59,5 +59,5 @@ def test_written_forms_are_spoken_as_they_are_meant(
     bundle: Bundle, recogniser: Recogniser, form: tuple[str, list[str]]
 ) -> None:
     text, words = form
-    spoken = (bundle.synthesize(text, text=True, voice=voice).samples for voice in VOICES)
+    spoken = (bundle.synthesize(text, voice=voice).samples for voice in VOICES)
     assert any(in_order(words, recogniser.words(samples)) for samples in spoken)
