@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from exporter.bench.profile import RUNTIME, family_of
 from exporter.bench.results import Tensors
-from exporter.compiler.kernels import conv1d_winograd
+from exporter.compiler.kernels import winograd_in_call
 from exporter.compiler.kernels.convolution import Convolution
-from exporter.compiler.kernels.toom_cook import SCHEMES
+from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from runtime_min.format.signatures import HARMONICS
 
 Shape = tuple[int, ...]
@@ -75,7 +75,7 @@ def _conv1d(name: str, shapes: Sequence[Shape]) -> tuple[float, float]:
     outputs = blocks * channels
     steps = math.prod(shapes[-1]) // outputs
     flop, multiplications = _products(math.prod(shapes[1]) * steps)
-    if conv1d_winograd.suits(Convolution(outputs, inputs, taps)) and steps >= conv1d_winograd.FEWEST:
+    if winograd_in_call.suits(Convolution(outputs, inputs, taps)) and steps >= winograd_in_call.FEWEST:
         scheme = SCHEMES[taps]
         multiplications = float(inputs * outputs * scheme.products * math.ceil(steps / scheme.outputs))
     return flop, multiplications

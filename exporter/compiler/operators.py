@@ -20,7 +20,7 @@ from exporter.compiler.kernels.int8_weights import summed_together
 from exporter.compiler.kernels.lstm import UNITS
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK
 from exporter.compiler.kernels.winograd import BLOCK
-from exporter.compiler.toom_cook_convolution import toom_cook_convolution
+from exporter.compiler.winograd_reference import winograd_convolution
 from runtime_min.format.signatures import SAMPLE_RATE, SPECTRUM_CHANNELS
 
 NAMESPACE = "kokoro_export"
@@ -134,7 +134,7 @@ def winograd_conv1d(
     """See `kernels.winograd.convolution`; x has the channels last. `in_place` is for the kernel alone."""
     factors = weight.permute(1, 0, 3, 2).flatten(1, 2)
     activated = _activate(x.transpose(1, 2), affine, alpha, slope)
-    y = toom_cook_convolution(activated, factors, taps, padding, dilation).float() + bias[:, None]
+    y = winograd_convolution(activated, factors, taps, padding, dilation).float() + bias[:, None]
     if writes_channels_last:
         y = y.mT.contiguous()
     for addend in (residual, other):

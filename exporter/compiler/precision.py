@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from exporter.compiler.kernels.int8_weights import expand, quantise
 from exporter.compiler.kokoro_model import make_weights_plain
-from exporter.compiler.toom_cook_convolution import ToomCookConv1d, ToomCookConvTranspose1d
+from exporter.compiler.winograd_reference import TransformedConv1d, TransformedConvTranspose1d
 from exporter.errors import ExportError
 
 PRECISIONS = ("float32", "float16", "int8")
@@ -109,9 +109,9 @@ def _replace_transformed(generator: Any, precision: str) -> None:
     blocks = [*generator.noise_res, *generator.resblocks]
     for convs in (convs for block in blocks for convs in (block.convs1, block.convs2)):
         for index, conv in enumerate(convs):
-            convs[index] = ToomCookConv1d(conv, as_stored)
+            convs[index] = TransformedConv1d(conv, as_stored)
     for index in range(1, len(generator.ups)):
-        generator.ups[index] = ToomCookConvTranspose1d(generator.ups[index], as_stored)
+        generator.ups[index] = TransformedConvTranspose1d(generator.ups[index], as_stored)
 
 
 def _large_weights(name: str, module: nn.Module) -> list[str]:

@@ -61,8 +61,8 @@ _COMPILER = Path(exporter.compiler.__file__).parent
 _ROUNDING = [
     _COMPILER / name
     for name in (
-        *("precision.py", "toom_cook_convolution.py"),
-        *("kernels/int8_weights.py", "kernels/toom_cook.py"),
+        *("precision.py", "winograd_reference.py"),
+        *("kernels/int8_weights.py", "kernels/winograd_schemes.py"),
     )
 ]
 """Modules that round weights; their package needs TVM."""

@@ -14,7 +14,7 @@ from exporter.bench.results import Tensors
 from exporter.compiler import operators
 from exporter.compiler.converters import OPERATORS
 from exporter.compiler.kernels import conv1d, lstm, winograd
-from exporter.compiler.kernels.toom_cook import SCHEMES
+from exporter.compiler.kernels.winograd_schemes import SCHEMES
 
 TIME = 24
 

@@ -17,7 +17,6 @@ from tests.exporter.compiler.kernels import (
     test_adain,
     test_attention,
     test_conv1d,
-    test_conv1d_winograd,
     test_embedding,
     test_harmonic_source,
     test_layer_norm,
@@ -26,6 +25,7 @@ from tests.exporter.compiler.kernels import (
     test_spectrum,
     test_vector_math,
     test_winograd,
+    test_winograd_in_call,
 )
 from tests.support import guarded, kernel_testing
 from tests.support.emulated_kernels import EmulatedLevel
@@ -43,7 +43,7 @@ CHECKS: tuple[Callable[..., None], ...] = (
     test_conv1d.test_result_is_that_of_torch_at_every_boundary,
     test_conv1d.test_the_order_of_axes_changes_no_bit,
     test_conv1d.test_nothing_is_left_in_workspaces,
-    test_conv1d_winograd.test_result_is_that_of_torch_at_every_boundary,
+    test_winograd_in_call.test_result_is_that_of_torch_at_every_boundary,
     test_embedding.test_columns_are_the_tokens_rows_plus_those_of_their_positions,
     test_harmonic_source.test_sines_differ_from_kokoro_by_the_last_bit_at_most,
     test_harmonic_source.test_an_utterance_begins_as_its_beginning_alone_does,

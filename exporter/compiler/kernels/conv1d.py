@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
-from exporter.compiler.kernels import conv1d_winograd
+from exporter.compiler.kernels import winograd_in_call
 from exporter.compiler.kernels.activated_input import COPY, rows_of_channels, rows_of_time
 from exporter.compiler.kernels.convolution import (
     Buffers,
@@ -199,11 +199,11 @@ def _direct(spec: Convolution, tiles: Tiles) -> Any:
 
 def _by_length(spec: Convolution, tiles: Tiles) -> Any:
     """Returns a TIR macro that computes short outputs directly and the others by transforms."""
-    direct, transforming = _direct(spec, tiles), conv1d_winograd.body(spec, tiles)
+    direct, transforming = _direct(spec, tiles), winograd_in_call.body(spec, tiles)
 
     @T.inline
     def convolve(buffers: Any, n: Any) -> None:
-        if n + spec.growth < conv1d_winograd.FEWEST:
+        if n + spec.growth < winograd_in_call.FEWEST:
             direct(buffers, n)
         else:
             transforming(buffers, n)
@@ -216,7 +216,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
 
     A weight of int8 has scales [out/32, groups, 32]; see `int8_weights`.
     """
-    body = (_by_length if conv1d_winograd.suits(spec) else _direct)(spec, tiles)
+    body = (_by_length if winograd_in_call.suits(spec) else _direct)(spec, tiles)
     blocks = spec.out_channels // CHANNEL_BLOCK
     weight = blocks, spec.in_channels, spec.taps, CHANNEL_BLOCK
     scales = blocks, -(-spec.in_channels // summed_together(spec.taps)), CHANNEL_BLOCK

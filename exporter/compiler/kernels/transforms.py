@@ -1,4 +1,4 @@
-"""Code of Toom-Cook transforms: a fixed matrix times vectors of channels, in additions and few products."""
+"""Code of Winograd transforms: a fixed matrix times vectors of channels, in additions and few products."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tvm.script import tirx as T
 
-from exporter.compiler.kernels.toom_cook import Matrix, opposites
+from exporter.compiler.kernels.winograd_schemes import Matrix, opposites
 
 Sample = Callable[[int], Any]
 

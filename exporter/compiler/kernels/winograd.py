@@ -1,4 +1,4 @@
-"""One-dimensional convolution by Toom-Cook transforms: `conv1d` with fewer multiplications.
+"""One-dimensional convolution by Winograd transforms: `conv1d` with fewer multiplications.
 
 Activations have the channels last, [1, time, channels], so that a transform is vector arithmetic over
 channels that moves no sample, and a dilation is only a stride. A *column* is one transform: `Scheme.outputs`
@@ -24,8 +24,8 @@ from exporter.compiler.kernels.convolution import (
 )
 from exporter.compiler.kernels.register_tile import RegisterTile
 from exporter.compiler.kernels.tiles import Sizes, Tiles
-from exporter.compiler.kernels.toom_cook import SCHEMES, Scheme, opposites, transform_weight
 from exporter.compiler.kernels.transforms import analyse, combine, entries, synthesise
+from exporter.compiler.kernels.winograd_schemes import SCHEMES, Scheme, opposites, transform_weight
 
 BLOCK = 32
 """Output channels that lie together in packed weights; one packing serves every CPU level."""

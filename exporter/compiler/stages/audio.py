@@ -15,7 +15,7 @@ from exporter.compiler.stages.layers import (
     effective_weight,
     parameter,
 )
-from exporter.compiler.toom_cook_convolution import phases_of
+from exporter.compiler.winograd_reference import phases_of
 
 
 class F0N(nn.Module):

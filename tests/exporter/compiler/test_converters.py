@@ -88,5 +88,5 @@ def test_kernels_compute_what_operators_do_where_channels_are_last(later: bool) 
         found = tiny_stage.run(executable, "small", *inputs, *parameters)
         for value, wanted in zip(found, expected, strict=True):
             assert value.shape == wanted.shape
-            # Toom-Cook's rounding: measured are 127 dB.
+            # Winograd's rounding: measured are 127 dB.
             assert snr(value, wanted.numpy()) >= 120

@@ -11,7 +11,7 @@ from torch import nn
 
 from exporter.compiler.kernels import winograd
 from exporter.compiler.kernels.int8_weights import expand, quantise, summed_together
-from exporter.compiler.kernels.toom_cook import SCHEMES
+from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from exporter.compiler.kokoro_model import build_model, model_without_weights
 from exporter.compiler.operators import unpacked
 from exporter.compiler.precision import (
@@ -25,11 +25,11 @@ from exporter.compiler.precision import (
 from exporter.compiler.stages import make_stage
 from exporter.compiler.stages.audio import Upsampler
 from exporter.compiler.stages.layers import Conv, WinogradConv, effective_weight, is_large
-from exporter.compiler.toom_cook_convolution import (
-    ToomCookConv1d,
-    ToomCookConvTranspose1d,
+from exporter.compiler.winograd_reference import (
+    TransformedConv1d,
+    TransformedConvTranspose1d,
     stored_factors,
-    toom_cook_convolution,
+    winograd_convolution,
 )
 from exporter.model.config import OFFICIAL_CONFIG
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
@@ -43,7 +43,7 @@ def half(value: torch.Tensor) -> torch.Tensor:
 
 CONFIG = small_config()
 CONFIG["istftnet"]["upsample_initial_channel"] = 128
-"""A model of few layers, with as few channels as Toom-Cook's kernels compute."""
+"""A model of few layers, with as few channels as Winograd's kernels compute."""
 
 
 @pytest.fixture(scope="module")
@@ -133,7 +133,7 @@ def test_transformed_weights_are_those_of_kokoros_replaced_modules(model: Any) -
     computed = [
         module.factors
         for module in reference.modules()
-        if isinstance(module, ToomCookConv1d | ToomCookConvTranspose1d)
+        if isinstance(module, TransformedConv1d | TransformedConvTranspose1d)
     ]
     assert len(stored) == len(computed) > 0
     last, exact = stage.generator.last, model.decoder.generator.conv_post
@@ -190,7 +190,7 @@ def test_exact_factors_compute_torchs_convolution(taps: int, dilation: int, leng
     random = torch.Generator().manual_seed(seed)
     conv = nn.Conv1d(3, 5, taps, padding=dilation * (taps - 1) // 2, dilation=dilation)
     x = torch.randn(1, 3, length, generator=random)
-    found = ToomCookConv1d(conv, lambda value: value)(x)
+    found = TransformedConv1d(conv, lambda value: value)(x)
     # The factors are rounded to float32.
     torch.testing.assert_close(found, conv(x).detach(), rtol=0, atol=3e-5)
 
@@ -201,7 +201,7 @@ def test_more_transforms_than_are_computed_together_join_without_a_gap(taps: int
     conv = nn.Conv1d(2, 2, taps, padding=dilation * (taps - 1) // 2, dilation=dilation)
     # More than 500 transforms with any number of taps.
     x = torch.randn(1, 2, 8_000, generator=torch.Generator().manual_seed(taps))
-    found = ToomCookConv1d(conv, lambda value: value)(x)
+    found = TransformedConv1d(conv, lambda value: value)(x)
     torch.testing.assert_close(found, conv(x).detach(), rtol=0, atol=3e-5)
 
 
@@ -210,7 +210,7 @@ def test_more_transforms_than_are_computed_together_join_without_a_gap(taps: int
 def test_exact_phases_compute_torchs_transposed_convolution(stride: int, length: int) -> None:
     conv = nn.ConvTranspose1d(4, 3, 2 * stride, stride=stride, padding=stride // 2)
     x = torch.randn(1, 4, length, generator=torch.Generator().manual_seed(length))
-    found = ToomCookConvTranspose1d(conv, lambda value: value)(x)
+    found = TransformedConvTranspose1d(conv, lambda value: value)(x)
     torch.testing.assert_close(found, conv(x).detach(), rtol=0, atol=1e-5)
 
 
@@ -221,7 +221,7 @@ def test_half_precision_factors_keep_the_digits_of_float16(taps: int) -> None:
     weight = torch.from_numpy(random.standard_normal((32, 16, taps)) * 0.01).float()
     x = torch.from_numpy(random.standard_normal((1, 16, 500)))
     exact, found = (
-        toom_cook_convolution(x, stored_factors(weight, how), taps, 0, 1) for how in (lambda each: each, half)
+        winograd_convolution(x, stored_factors(weight, how), taps, 0, 1) for how in (lambda each: each, half)
     )
     assert snr(found.numpy(), exact.numpy()) >= 40
 
@@ -234,7 +234,7 @@ def test_kokoros_replaced_modules_compute_what_the_layers_of_a_stage_do() -> Non
         module.weight.data = module.weight.data.half()
     x = torch.randn(1, 32, 100, generator=torch.Generator().manual_seed(0))
     found = layer(x.mT).mT
-    torch.testing.assert_close(found, ToomCookConv1d(conv, half)(x).detach(), rtol=0, atol=1e-6)
+    torch.testing.assert_close(found, TransformedConv1d(conv, half)(x).detach(), rtol=0, atol=1e-6)
     found = upsampler(x.mT, torch.zeros(1, 200, 32), 1.0).mT
-    torch.testing.assert_close(found, ToomCookConvTranspose1d(up, half)(x).detach(), rtol=0, atol=1e-6)
+    torch.testing.assert_close(found, TransformedConvTranspose1d(up, half)(x).detach(), rtol=0, atol=1e-6)
     assert layer.weight.shape == winograd.pack_weight(conv.weight.detach().numpy()).shape

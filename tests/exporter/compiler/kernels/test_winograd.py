@@ -1,4 +1,4 @@
-"""The Toom-Cook convolution kernel against torch's in float64, on each CPU level of this machine."""
+"""The Winograd kernel against torch's in float64, on each CPU level of this machine."""
 
 import math
 from dataclasses import replace
@@ -18,8 +18,8 @@ from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.function import kernel_function
 from exporter.compiler.kernels.function import length as symbolic_length
 from exporter.compiler.kernels.tiles import Tiles
-from exporter.compiler.kernels.toom_cook import SCHEMES
-from exporter.compiler.toom_cook_convolution import stored_factors, toom_cook_convolution
+from exporter.compiler.kernels.winograd_schemes import SCHEMES
+from exporter.compiler.winograd_reference import stored_factors, winograd_convolution
 from tests.exporter.compiler.kernels import test_conv1d
 from tests.exporter.compiler.kernels.test_conv1d import random_arguments, torch_convolution
 from tests.support.kernel_testing import (
@@ -111,7 +111,7 @@ def test_result_of_float16_factors_is_that_of_the_same_factors_in_float64(
     arguments = random_arguments(spec, length)
     x, weight, bias = (torch.from_numpy(value.astype(np.float32)) for value in arguments[:3])
     factors = stored_factors(weight, lambda value: value.half())
-    expected = toom_cook_convolution(x, factors, taps, padding, dilation) + bias[:, None]
+    expected = winograd_convolution(x, factors, taps, padding, dilation) + bias[:, None]
     assert relative_error(run(spec, *arguments), expected.numpy()) <= LIMITS[taps]
 
 

@@ -1,4 +1,4 @@
-"""A convolution of two or three taps by Toom-Cook transforms, of weights as `conv1d` stores them.
+"""A convolution of two or three taps by Winograd transforms, of weights as `conv1d` stores them.
 
 Stored transformed, the weights would be 8/3 as large, and float16 would round the transformed ones. So a job
 transforms them: a block of 32 output channels and a chunk of input channels at a time, which stay in its
@@ -20,8 +20,8 @@ from exporter.compiler.kernels.convolution import Buffers, Convolution, store_ou
 from exporter.compiler.kernels.int8_weights import summed_together
 from exporter.compiler.kernels.register_tile import RegisterTile
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK, Tiles
-from exporter.compiler.kernels.toom_cook import SCHEMES, Matrix, Scheme, opposites
 from exporter.compiler.kernels.transforms import analyse, synthesise
+from exporter.compiler.kernels.winograd_schemes import SCHEMES, Matrix, Scheme, opposites
 
 CHUNK = 64
 """Input channels whose products are summed in registers, and whose weights a job transforms at once."""

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from exporter.compiler.kernels.toom_cook import SCHEMES, transform_weight
+from exporter.compiler.kernels.winograd_schemes import SCHEMES, transform_weight
 
 Round = Callable[[Tensor], Tensor]
 _COLUMNS = 256
@@ -25,7 +25,7 @@ def stored_factors(weight: Tensor, rounded: Round) -> Tensor:
     return rounded(factors).permute(2, 0, 1).double().contiguous()
 
 
-def toom_cook_convolution(x: Tensor, factors: Tensor, taps: int, padding: int, dilation: int) -> Tensor:
+def winograd_convolution(x: Tensor, factors: Tensor, taps: int, padding: int, dilation: int) -> Tensor:
     """Returns the convolution of x [1, in, n] by factors [products, out, in], in float64.
 
     It has `kernels.winograd`'s blocks of time, and n + 2 * padding - dilation * (taps - 1) steps.
@@ -51,7 +51,7 @@ def toom_cook_convolution(x: Tensor, factors: Tensor, taps: int, padding: int, d
     return steps.flatten(1)[None, :, :length]
 
 
-class ToomCookConv1d(nn.Module):
+class TransformedConv1d(nn.Module):
     """kokoro's `Conv1d` with a bias and without a stride, of weights that are rounded after the transform."""
 
     def __init__(self, conv: nn.Conv1d, rounded: Round) -> None:
@@ -62,11 +62,11 @@ class ToomCookConv1d(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps [1, in, n] to [1, out, n + growth]."""
-        y = toom_cook_convolution(x, self.factors, self.taps, self.padding, self.dilation)
+        y = winograd_convolution(x, self.factors, self.taps, self.padding, self.dilation)
         return (y + self.bias[:, None]).to(x.dtype)
 
 
-class ToomCookConvTranspose1d(nn.Module):
+class TransformedConvTranspose1d(nn.Module):
     """kokoro's `ConvTranspose1d` whose kernel is twice its stride, of phases that are rounded likewise."""
 
     def __init__(self, conv: nn.ConvTranspose1d, rounded: Round) -> None:
@@ -77,7 +77,7 @@ class ToomCookConvTranspose1d(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps [1, in, n] to [1, out, stride * n]."""
-        phases = toom_cook_convolution(x, self.factors, 2, 1, 1)
+        phases = winograd_convolution(x, self.factors, 2, 1, 1)
         signal = phases.reshape(self.stride, -1, x.shape[2] + 1).permute(1, 2, 0).flatten(1)
         y = signal[None, :, self.padding : self.padding + self.stride * x.shape[2]] + self.bias[:, None]
         return y.to(x.dtype)

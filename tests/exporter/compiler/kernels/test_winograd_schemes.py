@@ -1,4 +1,4 @@
-"""The Toom-Cook transforms in float64: those that the kernels use, and any others of a few points."""
+"""The Winograd transforms in float64: those that the kernels use, and any others of a few points."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from exporter.compiler.kernels.toom_cook import SCHEMES, Matrix, Scheme, opposites
+from exporter.compiler.kernels.winograd_schemes import SCHEMES, Matrix, Scheme, opposites
 
 REAL, TURNS = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5), (1 / 10, 1 / 6, 1 / 4, 2 / 5)
 every_scheme = pytest.mark.parametrize("scheme", SCHEMES.values(), ids=[f"{taps} taps" for taps in SCHEMES])

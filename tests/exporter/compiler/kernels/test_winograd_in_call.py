@@ -4,11 +4,11 @@ from functools import partial
 
 import pytest
 
-from exporter.compiler.kernels import conv1d_winograd
-from exporter.compiler.kernels.conv1d_winograd import COLUMNS, FEWEST
+from exporter.compiler.kernels import winograd_in_call
 from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.tiles import AVX512, Tiles
-from exporter.compiler.kernels.toom_cook import SCHEMES
+from exporter.compiler.kernels.winograd_in_call import COLUMNS, FEWEST
+from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from tests.exporter.compiler.kernels.test_conv1d import assert_is_that_of_torch, random_arguments, run
 from tests.support.kernel_testing import (
     TILES,
@@ -34,7 +34,7 @@ every_spec = pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 
 @every_spec
 def test_result_is_that_of_torch_at_every_boundary(spec: Convolution) -> None:
-    assert conv1d_winograd.suits(spec)
+    assert winograd_in_call.suits(spec)
     outputs = SCHEMES[spec.taps].outputs
     edges = {FEWEST, *(tiles.steps * outputs for tiles in TILES.values()), COLUMNS * outputs}
     for length in sorted(edge + step - spec.growth for edge in edges for step in (-1, 0, 1)):
@@ -55,6 +55,6 @@ def test_number_of_threads_changes_no_bit(spec: Convolution) -> None:
 @pytest.mark.parametrize("other", [{"dilation": 2}, {"reads_channels_last": True}])
 def test_a_dilation_and_channels_last_are_refused(other: dict[str, int], tiles: Tiles = AVX512) -> None:
     spec = Convolution(544, 256, 3, padding=1, **other)
-    assert not conv1d_winograd.suits(spec)
+    assert not winograd_in_call.suits(spec)
     with pytest.raises(ValueError, match="without dilation of channels first"):
-        conv1d_winograd.body(spec, tiles)
+        winograd_in_call.body(spec, tiles)

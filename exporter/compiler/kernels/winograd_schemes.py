@@ -1,4 +1,4 @@
-"""Toom-Cook (Winograd) transforms F(m, r): m outputs of an r-tap filter with few multiplications.
+"""Winograd (Toom-Cook) transforms F(m, r): m outputs of an r-tap filter with few multiplications.
 
 After Winograd, "Arithmetic complexity of computations" (1980), in the form of Lavin and Gray (2015). A
 filter and m + r - 1 samples are evaluated at that many points, multiplied there, and interpolated. A real
