@@ -56,7 +56,8 @@ _READERS = [
     Path(exporter.model.__file__).parent / name
     for name in ("checkpoint.py", "onnx_file.py", "onnx_weights.py")
 ]
-"""Modules that read the weights of an ONNX file, as kokoro's own loader does not; they need torch."""
+"""Modules that read the files that kokoro's own loader does not read; they need torch."""
+_READ_HERE = (".onnx", ".safetensors")
 _COMPILER = Path(exporter.compiler.__file__).parent
 _ROUNDING = [
     _COMPILER / name
@@ -262,7 +263,7 @@ class Kokoro:
         """All that decides kokoro's answers but the request."""
         return {
             "files": [sha256_of(path) for path in self.files],
-            "readers": [*map(sha256_of, _READERS)] if self.files[0].suffix.lower() == ".onnx" else [],
+            "readers": [*map(sha256_of, _READERS)] if self.files[0].suffix.lower() in _READ_HERE else [],
             "stored": [*astuple(self.stored), *map(sha256_of, _ROUNDING)]
             if self.stored.precision != "float32"
             else [],
