@@ -93,7 +93,8 @@ def bundle(
     loudness: Annotated[
         bool,
         typer.Option(
-            help="Measure how loud the voices are, half a second for each: apps can then ask for a loudness."
+            help="Store how loud each voice is, so that apps can ask for a loudness; half a second for "
+            "each that is not official."
         ),
     ] = True,
     dump_ir: Annotated[

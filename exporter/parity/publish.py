@@ -7,7 +7,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from exporter.bundle.loudness import PHONEMES, loudness, measure_loudness
+from exporter.bundle.loudness import PHONEMES, loudness, measure_loudness, official_loudness
 from exporter.bundle.write import not_validated
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
@@ -64,7 +64,8 @@ def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
 def measure_voices(plan: Plan, progress: Progress, bundle: Path) -> Mapping[str, int]:
     """Returns the loudness of the voices in hundredths of LUFS, by name.
 
-    Where the bundle cannot run here, kokoro speaks with the same weights.
+    That of official voices with official weights is known. Others are measured; where the bundle cannot
+    run here, kokoro speaks with the same weights.
 
     Args:
         plan: the plan of the finished export.
@@ -77,6 +78,8 @@ def measure_voices(plan: Plan, progress: Progress, bundle: Path) -> Mapping[str,
     vocabulary = plan.checkpoint.vocabulary
     if not plan.is_whole or not plan.voices or not vocabulary.keys() >= set(PHONEMES):
         return {}
+    if plan.checkpoint.source in ("hub", "packages") and plan.options.voices in (None, "official", "hub"):
+        return official_loudness()
     progress.step(f"measure the loudness of {len(plan.voices)} voices")
     if _cannot_be_validated(plan) is None:
         found = measure_loudness(bundle, sorted(plan.voices))

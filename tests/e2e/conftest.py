@@ -63,7 +63,7 @@ def export_arguments() -> ExportArguments:
     def arguments(output: Path, *more: str) -> list[str]:
         return [
             *("bundle", "--checkpoint", "packages", "--cpu-level", "host", "--no-validate", "--no-native"),
-            *("--precision", "float32", "--no-loudness"),
+            *("--precision", "float32"),
             *("--text-buckets", ",".join(map(str, TEXT_BUCKETS))),
             *("--frame-buckets", ",".join(map(str, FRAME_BUCKETS))),
             *("--cache-dir", cache, "-o", str(output), *more),
@@ -80,9 +80,9 @@ def export(export_arguments: ExportArguments) -> Export:
 
 @pytest.fixture(scope="session")
 def directory(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle with the real weights and voices, whose loudness is known, on the disk."""
+    """A bundle with the real weights and voices, on the disk."""
     output = tmp_path_factory.mktemp("exported") / "bundle"
-    done = export(output, "--loudness")
+    done = export(output)
     assert done.returncode == 0, done.stderr
     return output
 

@@ -16,6 +16,7 @@ from exporter.bundle.loudness import PHONEMES
 from exporter.bundle.write import not_validated
 from exporter.compiler.targets import TARGETS
 from exporter.errors import ReferenceProcessError, ValidationFailedError
+from exporter.model.voice_packs import official_voices
 from exporter.parity import publish as measure
 from exporter.parity.figures import Comparison
 from exporter.parity.publish import measure_bundle, measure_voices, numbers_of
@@ -77,7 +78,10 @@ class TestPublishing:
             target=self.TARGET,
             levels=self.TARGET.levels,
             checkpoint=SimpleNamespace(
-                path=tmp_path / "my.pth", config_path=tmp_path / "my.json", vocabulary={"ə": 1}
+                path=tmp_path / "my.pth",
+                config_path=tmp_path / "my.json",
+                vocabulary={"ə": 1},
+                source="file",
             ),
         )
 
@@ -196,6 +200,13 @@ class TestPublishing:
         assert measure_voices(plan, progress, Path("staged")) == expected
         plan.checkpoint.vocabulary = {"a": 1}
         assert measure_voices(plan, progress, Path("staged")) == {}
+
+    def test_the_loudness_of_official_voices_is_known(self, plan: Any) -> None:
+        plan.voices, plan.checkpoint.source, plan.options.voices = official_voices(), "packages", None
+        plan.checkpoint.vocabulary = dict.fromkeys(PHONEMES, 1)
+        found = measure_voices(plan, Any, Path("staged"))  # type: ignore[arg-type]
+        assert found.keys() == plan.voices.keys()
+        assert all(-3_000 < value < -1_500 for value in found.values())
 
     def test_a_process_that_fails_is_an_error_with_its_last_words(self, plan: Any, tmp_path: Path) -> None:
         progress: Any = Progress()
