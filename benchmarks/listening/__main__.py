@@ -38,7 +38,7 @@ Samples = NDArray[np.float32]
 Speak = Callable[[str, str], Samples]
 """Takes phonemes and the name of a voice."""
 Wrong = Mapping[str, Sequence[int]]
-"""By voice, the words of each sentence that were not recognised."""
+"""Numbers of words of each sentence that were not recognised, by voice."""
 
 
 def main(

@@ -35,7 +35,7 @@ Rounded = Mapping[str, int]
 """Number of weights that a file has in each type of 8 bits, ``int8`` or ``uint8``."""
 
 _SAFETENSORS = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
-"""Its names of the types that a checkpoint may have."""
+"""safetensors' names of the types that a checkpoint may have."""
 _FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 _MOST_BYTES_OUTSIDE_TENSORS = 16 << 20
 

@@ -12,7 +12,7 @@ from runtime_min.format.verify import sha256_of
 
 @dataclass(frozen=True)
 class StoredWeights:
-    """How a bundle stores the weights that kokoro computes with."""
+    """The precision of a bundle's weights, and the shape of its decoder."""
 
     precision: str = "float32"
     """One of `exporter.compiler.precision.PRECISIONS`."""
