@@ -1,4 +1,7 @@
-"""The stages along frames: `f0n`, and `decoder` with the harmonic source and the generator."""
+"""The stages along frames: `f0n`, and `decoder` with the harmonic source and the generator.
+
+In shapes, m is the number of frames and n that of time steps where a layer stands.
+"""
 
 from typing import Any
 
@@ -107,7 +110,7 @@ class Upsampler(nn.Module):
             self.conv = Conv(dense, bias, padding=1, **axes)
 
     def forward(self, x: Tensor, source: Tensor, slope: float) -> Tensor:
-        """Maps [1, in, n] or [1, n, in], and source [1, stride * n (+ 1), out], to the latter's shape."""
+        """Maps [1, in, n] or [1, n, in], and source [1, stride * n (+ 1), out], to the shape of `source`."""
         return operators.interleave(
             self.conv(x, slope=slope), source, self.stride, self.padding, self.reflect
         )
@@ -215,7 +218,7 @@ class HarmonicSource(nn.Module):
 
 
 class Decoder(nn.Module):
-    """asr [1, 512, m], F0 and N [1, 2 * m], style [1, 128], noise [1, 600 * m] to audio [1, 600 * m]."""
+    """Maps asr [1, 512, m], F0, N [1, 2 * m], style [1, 128], noise [1, 600 * m] to audio [1, 600 * m]."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()

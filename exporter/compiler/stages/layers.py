@@ -1,4 +1,7 @@
-"""Building blocks of the stages: kokoro's layers with their weights in the kernels' layouts."""
+"""Building blocks of the stages: kokoro's layers with their weights in the kernels' layouts.
+
+In shapes, n is the number of time steps.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -124,7 +127,7 @@ class Conv(nn.Module):
         scale: float = 1.0,
         repeats_residual: bool = False,
     ) -> Tensor:
-        """Maps [1, in, n] to [1, out rounded up, n + growth]; each with the channels last where they are."""
+        """Maps [1, in, n] to [1, out rounded up, n + growth], or both with the channels last."""
         return operators.fused_conv1d(
             x, self.weight, self.bias, self.padding, self.dilation,
             affine, alpha, slope, gelu, residual, other, scale, self.weight_scales,

@@ -1,4 +1,4 @@
-"""The stages along tokens: `bert`, `duration` and `text_encoder`."""
+"""The stages along tokens: `bert`, `duration` and `text_encoder`. In shapes, n is the number of tokens."""
 
 from typing import Any
 
