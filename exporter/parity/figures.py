@@ -82,7 +82,7 @@ def compare(
         bundle: a bundle with all stages.
         kokoro: answers for the bundle's checkpoint.
         utterance: one that the bundle can speak.
-        durations: frames of each token, [n], in place of the predicted ones.
+        durations: frames of each token, [tokens], in place of the predicted ones.
         stages: judge each stage on kokoro's inputs too, and not only the final waveform.
 
     Raises:
@@ -162,7 +162,7 @@ def duration_figures(
 
 
 def near_a_half(durations: Array, speed: float) -> NDArray[np.bool_]:
-    """Returns True for each of kokoro's unrounded durations, [1, n], that may be rounded either way, [n]."""
+    """Returns [tokens], True for unrounded durations [1, tokens] that may be rounded either way."""
     exact = durations[0] / np.float32(speed)
     near: NDArray[np.bool_] = np.abs(exact - np.floor(exact) - 0.5) < thresholds.NEAR_A_HALF
     return near

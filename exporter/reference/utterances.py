@@ -60,7 +60,7 @@ def make_request(
         utterance: phonemes of the vocabulary, and how to say them.
         vocabulary: token id by phoneme.
         pack: the voice's rows by number of phonemes, [510, 256].
-        durations: frames of each token, [n], in place of the predicted ones.
+        durations: frames of each token, [tokens], in place of the predicted ones.
     """
     token_ids = np.array([0, *(vocabulary[phoneme] for phoneme in utterance.phonemes), 0], np.int64)
     row = pack[len(utterance.phonemes) - 1 : len(utterance.phonemes)].astype(np.float32)

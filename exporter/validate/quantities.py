@@ -71,7 +71,7 @@ def of_decoder(trace: DecoderTrace, f0: Array) -> Values:
 
 
 def of_kokoro(request: Request, trace: ReferenceTrace, logits: Array) -> Values:
-    """Returns the quantities of a run of kokoro's; `logits` [1, n or more, bins] as its tap gives them."""
+    """Returns the quantities of a run of kokoro's; `logits` are [1, tokens or more, bins]."""
     return {
         "tokens": request.token_ids[None],
         "style": request.row,
@@ -98,7 +98,7 @@ def _runtime(bundle_trace: Trace) -> Values:
 
 
 def _rounded(durations: Array, speed: float) -> NDArray[np.int64]:
-    """Returns frames [1, n], zeros where the durations are no numbers."""
+    """Returns frames [1, tokens], zeros if the durations are no numbers."""
     if not np.isfinite(durations).all():
         return np.zeros(durations.shape, np.int64)
     return alignment.round_durations(durations, speed)[None]

@@ -51,10 +51,10 @@ class UtteranceRuns:
     bundle_trace: Trace
     """The bundle's chain, with pt.dynamic's durations."""
     predicted: NDArray[np.int64]
-    """The bundle's own durations, [n]; zeros where they are not numbers."""
+    """The bundle's own durations, [tokens]; zeros if they are not numbers."""
     dynamic: ReferenceTrace
     logits: Array
-    """Logits of pt.dynamic, [1, n, bins]."""
+    """Logits of pt.dynamic, [1, tokens, bins]."""
 
     @property
     def frames(self) -> int:
