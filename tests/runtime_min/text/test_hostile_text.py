@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runtime_min.text.bundled import _parts
+from runtime_min.text.bundled import _divided
 from runtime_min.text.english import English
 from runtime_min.text.italian_rules import italian
 from runtime_min.text.spanish_rules import spanish
@@ -127,7 +127,7 @@ def test_any_text_is_spoken_in_kokoros_alphabet_or_reported(text: str, language:
 def test_a_long_text_in_parts_is_spoken_as_at_once(seed: int) -> None:
     text = "".join(Random(seed).choices(SENTENCES, k=250))
     g2p = whole_english()
-    parts = list(_parts(text))
+    parts = list(_divided(text))
     assert len(parts) > 1
     assert [word for part in parts for word in g2p(part)] == g2p(text)
 
@@ -137,6 +137,6 @@ def test_a_long_text_in_parts_is_spoken_as_at_once(seed: int) -> None:
 def test_no_part_ends_within_a_control(control: str, filler: str) -> None:
     for length in range(2_980, 3_010, 2):
         text = (filler * 3_000)[:length] + control + filler * 500
-        parts = list(_parts(text))
+        parts = list(_divided(text))
         assert "".join(parts) == text
         assert any(control in part for part in parts)
