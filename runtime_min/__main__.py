@@ -7,7 +7,7 @@ from runtime_min.process import run_command
 
 def main() -> int:
     """Speaks and returns the exit code."""
-    return run_command("runtime_min.arguments")
+    return run_command("runtime_min.speak_arguments")
 
 
 if __name__ == "__main__":

@@ -304,7 +304,7 @@ class Bundle:
         """
         from .model.self_test import run_self_test
 
-        stages = self._require(stage_names(self.manifest.source_apart))
+        stages = self._require(stage_names(self.manifest.separate_source))
         return run_self_test(self.manifest, self._files, stages)
 
     def close(self) -> None:
@@ -340,7 +340,7 @@ class Bundle:
         return Capabilities(self.voice_tables, self.manifest.vocabulary, self.max_phonemes, loudness)
 
     def _synthesiser(self) -> Synthesiser:
-        stages = self._require(stage_names(self.manifest.source_apart))
+        stages = self._require(stage_names(self.manifest.separate_source))
         return Synthesiser(stages, self.manifest.vocabulary)
 
     def _require(self, names: Sequence[str]) -> Mapping[str, StageRunner]:

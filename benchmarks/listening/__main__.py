@@ -28,7 +28,7 @@ from benchmarks.listening.recogniser import (
 from exporter.model.checkpoint import file_format
 from exporter.reference.files import reference_files
 from exporter.reference.process import Reference
-from exporter.reference.traces import Request
+from exporter.reference.traces import ModelInput
 from exporter.reference.utterances import Utterance, make_request
 from runtime_min import Bundle
 from runtime_min.engine.machine import processor_name
@@ -69,7 +69,7 @@ def _phonemes(bundle: Bundle, text: str, voice: str) -> str:
     return bundle.synthesize(text, voice).phonemes
 
 
-def _request(bundle: Bundle, phonemes: str, voice: str) -> Request:
+def _request(bundle: Bundle, phonemes: str, voice: str) -> ModelInput:
     return make_request(Utterance(phonemes, voice), bundle.manifest.vocabulary, bundle.voice_tables[voice])
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from exporter.cli.terminal import BundleOrArchive, reported_errors
-from runtime_min.receiver import commands
+from runtime_min.bundle_command import commands
 
 
 def inspect(

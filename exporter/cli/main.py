@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from exporter.cli import bench, bundle, doctor, inspect, shipped, targets, tune, validate
+from exporter.cli import bench, bundle, doctor, finished_bundles, inspect, targets, tune, validate
 from exporter.cli.terminal import EPILOG, CheckedOutput
 from exporter.compiler.targets import UnknownCpuLevelError, UnknownTargetError
 from runtime_min import __version__
@@ -82,7 +82,13 @@ def _options(
 
 _COMMANDS: tuple[Callable[..., None], ...] = (
     *(bundle.bundle, inspect.inspect),
-    *(shipped.verify, shipped.sign, shipped.pack, shipped.unpack, shipped.add_voices),
+    *(
+        finished_bundles.verify,
+        finished_bundles.sign,
+        finished_bundles.pack,
+        finished_bundles.unpack,
+        finished_bundles.add_voices,
+    ),
     *(bench.bench, doctor.doctor, tune.tune, targets.targets, version),
 )
 for _command in _COMMANDS:

@@ -52,7 +52,7 @@ def _rows(target: Target, is_host: bool) -> Iterator[tuple[str, str]]:
 
 def _devices(target: Target) -> str:
     """Returns the device of each stage, such as ``decoder on metal, the others on the cpu``."""
-    stages = stage_names(target.source_apart)
+    stages = stage_names(target.separate_source)
     moved = [stage for stage in stages if target.device_of(stage) != "cpu"]
     if not moved:
         return "every stage on the cpu"

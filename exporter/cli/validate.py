@@ -123,9 +123,9 @@ def steps(
     no_cache: NoCacheOption = False,
 ) -> None:
     """Compare every step of one or many utterances: PyTorch, PyTorch padded, and the bundle."""
-    from exporter.validate.steps import Wanted
+    from exporter.validate.steps import Extras
 
-    wanted = Wanted(cross, prefix_f0n, _tails(tails), sweep_buckets, _stages(probe or ()), rounding)
+    extras = Extras(cross, prefix_f0n, _tails(tails), sweep_buckets, _stages(probe or ()), rounding)
     if (
         utterances is not None
         and not phonemes
@@ -147,7 +147,7 @@ def steps(
             check_replaceable(save_dir)
         options = StepsOptions(
             path, utterances, cpu_level, checkpoint, config, threads, _answers(no_cache),
-            tuple(phonemes or ()), text, voice, speed, seed, static_text_len, static_frames, wanted,
+            tuple(phonemes or ()), text, voice, speed, seed, static_text_len, static_frames, extras,
         )  # fmt: skip
         with ConsoleProgress() as progress:
             report = compare_steps(options, progress.doing)

@@ -45,7 +45,7 @@ def compile_stage(job: Job, path: Path, dump: Path | None = None) -> CompiledLib
     check_device(job.precision, job.device)
     started = time.perf_counter()
     model = model_without_weights(job.config)
-    module = make_stage(job.stage, model, job.target.source_apart, job.precision)
+    module = make_stage(job.stage, model, job.target.separate_source, job.precision)
     tiles = tiles_of(job.level) if job.device == "cpu" else None
     parameters = tuple((name, layout_of(value)) for name, value in module.named_parameters())
     # TVM's importer wants parameters that have memory; nothing is written to it, so it takes no place.

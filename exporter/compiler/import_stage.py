@@ -8,18 +8,9 @@ from tvm.relax.frontend.torch import from_exported_program
 
 from exporter.compiler.converters import converters
 from exporter.compiler.kernels.tiles import Tiles
-from exporter.compiler.library import Weight
-from exporter.compiler.stages.layers import layout_of
 from runtime_min.format.signatures import StageSignature, TensorSignature, offset_of
 
 _EXAMPLE_LENGTH = 24
-
-
-def stage_weights(module: nn.Module) -> list[Weight]:
-    """Returns the parameters of a stage in the order in which its compiled function takes them."""
-    return [
-        Weight(name, value.detach().numpy(), layout_of(value)) for name, value in module.named_parameters()
-    ]
 
 
 def import_stage(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.compiler.targets import CpuLevel, Target
+from runtime_min.format.manifest import Manifest
 from runtime_min.format.signatures import StageSignature
 
 
@@ -50,6 +51,25 @@ class CompiledLibrary:
     """Name and layout of each tensor that a call takes after the inputs, in that order."""
     seconds: float = 0.0
     """Time that it took to compile."""
+
+
+@dataclass(frozen=True)
+class StoredWeights:
+    """How a bundle stores the weights that kokoro computes with."""
+
+    precision: str = "float32"
+    """One of `exporter.compiler.precision.PRECISIONS`."""
+    separate_source: bool = False
+    """True for a bundle whose decoder is one for a GPU, which transforms no weights."""
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> StoredWeights:
+        """Returns how a bundle stores them."""
+        return cls(manifest.precision, manifest.separate_source)
+
+
+ORIGINAL = StoredWeights()
+"""The checkpoint's own weights."""
 
 
 @dataclass(frozen=True)

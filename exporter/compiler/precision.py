@@ -3,7 +3,7 @@
 The large weights are stored in the bundle's precision: those of convolutions, linear layers and LSTMs.
 Biases, norms, embeddings, the harmonic source and, for a CPU, the generator's last convolution stay float32.
 The stages mark their large parameters (`stages.layers`). Of these, int8 is only for the ones that bear it
-(`bear_int8`), and the others are float16.
+(`int8_convolutions`), and the others are float16.
 `round_as_stored` rounds the same weights in kokoro's own modules, so that a reference computes with the
 numbers that a bundle has. Nothing here imports TVM.
 """
@@ -61,7 +61,7 @@ def rounded(value: Tensor, precision: str, name: str) -> Tensor:
     return stored
 
 
-def round_as_stored(model: Any, precision: str, source_apart: bool = False) -> None:
+def round_as_stored(model: Any, precision: str, separate_source: bool = False) -> None:
     """Replaces the weights of a `kokoro.KModel` by those of a bundle of this precision.
 
     Most are rounded one by one, and kokoro's modules stay as they are. Where a bundle rounds transformed
@@ -70,7 +70,7 @@ def round_as_stored(model: Any, precision: str, source_apart: bool = False) -> N
     Args:
         model: the model, which is changed.
         precision: one of `PRECISIONS`.
-        source_apart: the bundle's decoder is one for a GPU, which transforms no weights.
+        separate_source: the bundle's decoder is one for a GPU, which transforms no weights.
 
     Raises:
         PrecisionError: a number is too large for the type.
@@ -78,11 +78,11 @@ def round_as_stored(model: Any, precision: str, source_apart: bool = False) -> N
     if precision == "float32":
         return
     make_weights_plain(model)
-    if not source_apart:
+    if not separate_source:
         _replace_transformed(model.decoder.generator, precision)
-    apart = bear_int8(model) if precision == "int8" else []
+    apart = int8_convolutions(model) if precision == "int8" else []
     # The generator's last convolution has few weights, and the decoder for a CPU keeps their transform exact.
-    exact = None if source_apart else model.decoder.generator.conv_post
+    exact = None if separate_source else model.decoder.generator.conv_post
     for name, module in model.named_modules():
         if module is exact:
             continue
@@ -94,7 +94,7 @@ def round_as_stored(model: Any, precision: str, source_apart: bool = False) -> N
             value.data = stored
 
 
-def bear_int8(model: Any) -> list[nn.Conv1d]:
+def int8_convolutions(model: Any) -> list[nn.Conv1d]:
     """Returns the convolutions of kokoro that are stored in int8 where that is the precision.
 
     Each of them adds about as much noise; those of the block before, `decoder.encode`, add four times that.

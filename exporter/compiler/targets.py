@@ -96,7 +96,7 @@ class Target:
         return tuple(file for file in (self.runtime, self.device_runtime) if file is not None)
 
     @property
-    def source_apart(self) -> bool:
+    def separate_source(self) -> bool:
         """True if the harmonic source is a stage of its own, on the CPU, whose phase rounds as PyTorch's."""
         return self.device != "cpu"
 

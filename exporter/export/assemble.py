@@ -11,17 +11,15 @@ from pathlib import Path
 import tvm
 
 from exporter.bundle.write import PARAMETER_FILE, BundleContents
-from exporter.compiler.import_stage import stage_weights
-from exporter.compiler.library import CompiledLibrary, Weight
+from exporter.compiler.library import CompiledLibrary, StoredWeights, Weight
 from exporter.compiler.link import minimum_os
-from exporter.compiler.stages import make_stage
+from exporter.compiler.stages import make_stage, stage_weights
 from exporter.compiler.targets import RuntimeFile
 from exporter.errors import ExportError
 from exporter.export.bill_of_materials import materials
 from exporter.export.jobs import StageError
 from exporter.export.plan import Plan, positions
 from exporter.model.checkpoint import Checkpoint, file_format
-from exporter.reference.files import StoredWeights
 from runtime_min import __version__
 from runtime_min.format import manifest
 from runtime_min.format.weights_source import EXTENSION as WEIGHTS
@@ -58,7 +56,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         tensors.extend(parameters)
         copies |= {library_path(library): library.path for library in own}
     contents = manifest.Manifest(
-        requires=(manifest.DEVICES_REQUIRED,) if plan.target.source_apart else (),
+        requires=(manifest.DEVICES_REQUIRED,) if plan.target.separate_source else (),
         model=_model(plan.checkpoint),
         versions=versions(),
         materials=materials(plan.target, plan.native),
@@ -78,7 +76,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
 
 def stage_parameters(checkpoint: Checkpoint, stage: str, stored: StoredWeights) -> list[Weight]:
     """Returns the parameters of a stage in call order; its name before theirs keeps them apart."""
-    weights = stage_weights(make_stage(stage, checkpoint.model, stored.source_apart, stored.precision))
+    weights = stage_weights(make_stage(stage, checkpoint.model, stored.separate_source, stored.precision))
     return [replace(weight, name=f"{stage}.{weight.name}") for weight in weights]
 
 

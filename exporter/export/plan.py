@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.compiler import cuda
-from exporter.compiler.library import Job
+from exporter.compiler.library import Job, StoredWeights
 from exporter.compiler.link import LinkerMissingError, find_linker
 from exporter.compiler.targets import CpuLevel, Target, choose_levels, find_target
 from exporter.directories import refuse_shared
@@ -17,7 +17,6 @@ from exporter.errors import ExportError
 from exporter.export.runtime_wheel import runtime_libraries
 from exporter.native.build import require_compiler
 from exporter.progress import Progress
-from exporter.reference.files import StoredWeights
 from exporter.text.files import LANGUAGES
 from runtime_min.engine.machine import this_machine
 from runtime_min.format.manifest import CPU
@@ -107,7 +106,7 @@ class Plan:
         """Names of the stages to export, as they run one after another; the source comes with the decoder."""
         chosen = set(self.options.stages)
         chosen |= {SOURCE} if "decoder" in chosen else set()
-        return tuple(name for name in stage_names(self.target.source_apart) if name in chosen)
+        return tuple(name for name in stage_names(self.target.separate_source) if name in chosen)
 
     @property
     def frame_buckets(self) -> tuple[int, ...]:
@@ -125,7 +124,7 @@ class Plan:
     def signatures(self) -> dict[str, StageSignature]:
         """Returns inputs, outputs and length axis of every stage of the model."""
         config = self.checkpoint.config
-        return signatures(config["hidden_dim"], config["style_dim"], self.target.source_apart)
+        return signatures(config["hidden_dim"], config["style_dim"], self.target.separate_source)
 
     @property
     def jobs(self) -> list[Job]:
@@ -144,12 +143,12 @@ class Plan:
     @property
     def stored(self) -> StoredWeights:
         """Returns how the bundle stores the weights."""
-        return StoredWeights(self.precision, self.target.source_apart)
+        return StoredWeights(self.precision, self.target.separate_source)
 
     @property
     def is_whole(self) -> bool:
         """True if the bundle has all stages, so that it can synthesise."""
-        return self.stages == stage_names(self.target.source_apart)
+        return self.stages == stage_names(self.target.separate_source)
 
     def device_of(self, stage: str) -> str:
         """Returns the device of a stage."""

@@ -24,6 +24,7 @@ import numpy as np
 import exporter.compiler
 import exporter.model
 from exporter import directories
+from exporter.compiler.library import ORIGINAL, StoredWeights
 from exporter.errors import CacheError
 from exporter.parity import expected as expected_answers
 from exporter.parity import rounding as rounding_answers
@@ -38,10 +39,9 @@ from exporter.parity.expected import (
 )
 from exporter.parity.rounding import Rounding, rounding
 from exporter.reference import padded, process, recording
-from exporter.reference.files import ORIGINAL, StoredWeights
 from exporter.reference.process import Reference
 from exporter.reference.recording import Arithmetic
-from exporter.reference.traces import Array, Request, TextTrace
+from exporter.reference.traces import Array, ModelInput, TextTrace
 from runtime_min.engine.machine import processor_name, this_machine
 from runtime_min.errors import OutputError
 from runtime_min.format.verify import sha256_of
@@ -118,7 +118,7 @@ def as_arrays(expected: Expected) -> Arrays:
     return {**plain, **exact, "changes": changes}
 
 
-def from_arrays(arrays: Arrays, request: Request) -> Expected:
+def from_arrays(arrays: Arrays, request: ModelInput) -> Expected:
     """Returns the answer that `as_arrays` took apart.
 
     Raises:
@@ -172,7 +172,7 @@ class Kokoro:
         """Kokoro in float32 with the checkpoint's own weights, in a process of its own."""
         return self._process("float32", ORIGINAL)
 
-    def expected(self, request: Request) -> Expected:
+    def expected(self, request: ModelInput) -> Expected:
         """Returns kokoro's answer.
 
         Raises:
@@ -209,7 +209,7 @@ class Kokoro:
         *_, whole = self.spreads(expected)
         return whole
 
-    def rounding(self, request: Request) -> Rounding:
+    def rounding(self, request: ModelInput) -> Rounding:
         """Returns what rounding the weights changes in an utterance.
 
         Raises:
@@ -246,7 +246,7 @@ class Kokoro:
         if self._store is not None:
             self._store.save(self._key(expected.request), as_arrays(expected))
 
-    def _key(self, request: Request, answer: str = "") -> str:
+    def _key(self, request: ModelInput, answer: str = "") -> str:
         forced = request.durations
         utterance = {
             "token_ids": request.token_ids.tolist(),

@@ -1,8 +1,8 @@
 """Kokoro's answer for an utterance, and how far kokoro is from itself there.
 
-A `Request` is what kokoro's model takes. `Expected` is its answer, which can be stored. `Spread` is the scale
-of the whole chain: the distances between kokoro and itself under eleven changes that mean nothing. Each of
-them takes as long as the answer itself, so they are made one by one, and only while the verdict is open.
+A `ModelInput` is what kokoro's model takes. `Expected` is its answer, which can be stored. `Spread` is the
+scale of the whole chain: the distances between kokoro and itself under eleven changes that mean nothing. Each
+of them takes as long as the answer itself, so they are made one by one, and only while the verdict is open.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from exporter.parity.source_spectrum import exact_spectra
 from exporter.reference.process import Reference, perturb
-from exporter.reference.traces import Array, DecoderTrace, Request, TextTrace
+from exporter.reference.traces import Array, DecoderTrace, ModelInput, TextTrace
 from runtime_min.format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from runtime_min.model.distances import level_difference, log_mel_distance, relative_rms
 from runtime_min.model.noise import gaussian_noise
@@ -67,7 +67,7 @@ def distances(audio: Array, reference: Array) -> Distances:
 class Expected(TextTrace):
     """Kokoro's answer to a request, and its tensors in float64 by which figures are judged."""
 
-    request: Request
+    request: ModelInput
     frames: NDArray[np.int64]
     """Frames of each token, [tokens]."""
     f0: Array
@@ -172,7 +172,7 @@ class Spread:
         return max([*values[:1], *values[_SOURCES], typical])
 
 
-def answer(reference: Reference, precise: Reference, request: Request) -> Expected:
+def answer(reference: Reference, precise: Reference, request: ModelInput) -> Expected:
     """Lets kokoro answer a request.
 
     Args:

@@ -20,7 +20,7 @@ from exporter.parity.expected import (
     Spread,
     distances,
 )
-from exporter.reference.traces import Array, Request
+from exporter.reference.traces import Array, ModelInput
 from exporter.reference.utterances import Utterance, make_request
 from runtime_min import Bundle
 from runtime_min.errors import ModelOutputError
@@ -135,7 +135,9 @@ def judge(
     return found, made
 
 
-def request_for(bundle: Bundle, utterance: Utterance, durations: NDArray[np.int64] | None = None) -> Request:
+def request_for(
+    bundle: Bundle, utterance: Utterance, durations: NDArray[np.int64] | None = None
+) -> ModelInput:
     """Looks an utterance up in the vocabulary and the voice file of a bundle that can speak it."""
     (voice,) = (each for each in bundle.manifest.voices if each.name == utterance.voice)
     rank = bundle.manifest.voice_ranks.get(voice.name, 0)
@@ -253,5 +255,5 @@ def _decode(bundle: Bundle, inputs: dict[str, Array]) -> Array:
         return list(bundle.stage(name).run(given).values())
 
     curves = {name: values for name, values in inputs.items() if name != "noise"}
-    audio, _ = decode(run, curves, inputs["noise"], source_apart=bundle.manifest.source_apart)
+    audio, _ = decode(run, curves, inputs["noise"], separate_source=bundle.manifest.separate_source)
     return audio

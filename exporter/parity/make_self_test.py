@@ -79,17 +79,17 @@ def _suits(plan: Plan, expected: Expected) -> bool:
 
 
 def _self_test(plan: Plan, utterance: Utterance, expected: Expected, kokoro: Kokoro) -> ExtensionFiles:
-    source_apart = plan.target.source_apart
+    separate_source = plan.target.separate_source
     tensors = _tensors(expected)
-    if source_apart:
+    if separate_source:
         source = kokoro.reference.source(expected.f0, expected.noise)
         audio = tensors.pop("audio")
         tensors |= {"spectrum": np.concatenate([source.magnitude, source.phase], axis=1), "audio": audio}
     checks = (
         *_text_checks(expected),
         *_f0n_checks(expected),
-        *(_source_checks() if source_apart else ()),
-        *_audio_checks(kokoro.spread(expected), source_apart),
+        *(_source_checks() if separate_source else ()),
+        *_audio_checks(kokoro.spread(expected), separate_source),
     )
     frames = tuple(map(int, expected.frames))
     test = SelfTest(utterance.phonemes, utterance.voice, utterance.seed, frames, FILE, tuple(tensors), checks)
@@ -132,9 +132,9 @@ def _source_checks() -> Iterator[Check]:
     yield Check(("decoder",), "audio", "audio", "decibels", thresholds.GENERATOR_DECIBELS)
 
 
-def _audio_checks(spread: Spread, source_apart: bool) -> Iterator[Check]:
+def _audio_checks(spread: Spread, separate_source: bool) -> Iterator[Check]:
     """Yields the checks of the decoder with its source, and of the whole chain."""
-    decoder = ("source", "decoder") if source_apart else ("decoder",)
+    decoder = ("source", "decoder") if separate_source else ("decoder",)
     yield Check(decoder, "audio", "audio", "decibels", thresholds.decoder_limit(spread))
     yield Check(WHOLE_CHAIN, "audio", "audio", "decibels", thresholds.chain_limit(spread))
     yield Check(WHOLE_CHAIN, "audio", "audio", "log-mel", thresholds.mel_limit(spread) * spread.other_seed)

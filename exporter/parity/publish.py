@@ -9,6 +9,7 @@ from pathlib import Path
 
 from exporter.bundle.loudness import PHONEMES, loudness, measure_loudness, official_loudness
 from exporter.bundle.write import not_validated
+from exporter.compiler.library import StoredWeights
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
 from exporter.parity.answers import Kokoro
@@ -17,7 +18,6 @@ from exporter.parity.rounding import rounding_figures
 from exporter.parity.waveforms import compare_waveforms, expectation, levels_here, loaded_levels, verdict
 from exporter.processes import Process
 from exporter.progress import Progress
-from exporter.reference.files import StoredWeights
 from exporter.reference.utterances import BUILT_IN, Utterance, adapted, built_in, make_request
 from runtime_min import Bundle
 from runtime_min.engine.machine import levels_that_run, this_machine

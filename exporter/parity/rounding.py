@@ -14,7 +14,7 @@ import numpy as np
 from exporter.parity import thresholds
 from exporter.parity.expected import OTHER_SEED, decoder_inputs, distances
 from exporter.reference.process import Reference
-from exporter.reference.traces import Array, Request
+from exporter.reference.traces import Array, ModelInput
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.distances import Figure, log_mel_distance
 from runtime_min.model.noise import gaussian_noise
@@ -39,7 +39,7 @@ class Rounding:
     """Log-mel distance of the decoder, as a share of that between two seeds of the original's noise."""
 
 
-def rounding(original: Reference, rounded: Reference, request: Request) -> Rounding:
+def rounding(original: Reference, rounded: Reference, request: ModelInput) -> Rounding:
     """Measures the effect of rounding in one utterance.
 
     Args:

@@ -1,32 +1,12 @@
-"""The checkpoint and the configuration that a bundle was made from, and how it stores the weights."""
+"""The checkpoint and the configuration that a bundle was made from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from exporter.errors import CheckpointError
 from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import sha256_of
-
-
-@dataclass(frozen=True)
-class StoredWeights:
-    """The precision of a bundle's weights, and the shape of its decoder."""
-
-    precision: str = "float32"
-    """One of `exporter.compiler.precision.PRECISIONS`."""
-    source_apart: bool = False
-    """True for a bundle whose decoder is one for a GPU, which transforms no weights."""
-
-    @classmethod
-    def of(cls, manifest: Manifest) -> StoredWeights:
-        """Returns how a bundle stores them."""
-        return cls(manifest.precision, manifest.source_apart)
-
-
-ORIGINAL = StoredWeights()
-"""The checkpoint's own weights."""
 
 
 def reference_files(

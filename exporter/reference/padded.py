@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from exporter.reference.recording import Arrays, RecordingModel
-from exporter.reference.traces import Array, Request
+from exporter.reference.traces import Array, ModelInput
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.noise import gaussian_noise
 
@@ -48,7 +48,7 @@ def padded(values: Array, length: int, tail: Tail = "zeros") -> Array:
 
 def static(
     recorded: RecordingModel,
-    request: Request,
+    request: ModelInput,
     text_length: int,
     frame_length: int,
     packing: bool,

@@ -1,7 +1,7 @@
 """pt.dynamic: kokoro's own model in a process of its own, which everything is compared with.
 
 with Reference(checkpoint.path, checkpoint.config_path, threads=2) as reference:
-trace = reference.speak(Request(token_ids, row))
+trace = reference.speak(ModelInput(token_ids, row))
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from exporter.compiler.library import ORIGINAL, StoredWeights
 from exporter.processes import Failure, Process
-from exporter.reference.files import ORIGINAL, StoredWeights
 from exporter.reference.padded import Tail, static, static_decode
 from exporter.reference.recording import Arithmetic, Arrays, RecordingModel
 from exporter.reference.rounded_layers import rounded_layers
-from exporter.reference.traces import Array, DecoderTrace, ReferenceTrace, Request, SourceTrace, TextTrace
+from exporter.reference.traces import Array, DecoderTrace, ModelInput, ReferenceTrace, SourceTrace, TextTrace
 
 _OPERATIONS = {
     operation.__name__: operation
@@ -79,11 +79,11 @@ class Reference:
         finally:
             self._tapped = before
 
-    def speak(self, request: Request) -> ReferenceTrace:
+    def speak(self, request: ModelInput) -> ReferenceTrace:
         """Runs the whole chain."""
         return ReferenceTrace(**self._run("speak", request=request))
 
-    def text(self, request: Request) -> TextTrace:
+    def text(self, request: ModelInput) -> TextTrace:
         """Runs the stages along tokens."""
         return TextTrace(**self._run("text", request=request))
 
@@ -107,7 +107,7 @@ class Reference:
         """Runs the harmonic source alone, on F0 [1, 2 * frames] and 600 * frames numbers of noise."""
         return SourceTrace(**self._run("source", f0=f0, noise=noise))
 
-    def rounded_layers(self, request: Request, stored: StoredWeights) -> dict[str, float]:
+    def rounded_layers(self, request: ModelInput, stored: StoredWeights) -> dict[str, float]:
         """Rounds the weights of each layer alone.
 
         Returns:
@@ -118,7 +118,7 @@ class Reference:
 
     def static(
         self,
-        request: Request,
+        request: ModelInput,
         text_length: int = 512,
         frame_length: int = 5120,
         packing: bool = True,

@@ -14,9 +14,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from exporter.compiler.library import StoredWeights
 from exporter.model.hub import REPOSITORY
-from exporter.reference.files import StoredWeights
-from exporter.reference.traces import Array, Request, SourceTrace, TextTrace
+from exporter.reference.traces import Array, ModelInput, SourceTrace, TextTrace
 from runtime_min.format.signatures import HARMONICS
 from runtime_min.model.noise import gaussian_noise
 
@@ -42,7 +42,7 @@ def load_model(checkpoint: Path, config: Path, stored: StoredWeights) -> Any:
         # It needs TVM, which takes seconds to import.
         from exporter.compiler.precision import round_as_stored
 
-        round_as_stored(model, stored.precision, stored.source_apart)
+        round_as_stored(model, stored.precision, stored.separate_source)
     return model.eval()
 
 
@@ -186,7 +186,7 @@ class RecordingModel:
 
     # The operations, which `Reference` describes.
 
-    def speak(self, request: Request) -> Arrays:
+    def speak(self, request: ModelInput) -> Arrays:
         """Runs the whole chain."""
         self._durations = request.durations
         tokens, row = self.torch.from_numpy(request.token_ids)[None], self.tensor(request.row)
@@ -195,7 +195,7 @@ class RecordingModel:
             audio, frames = self.model.forward_with_tokens(tokens, row, speed)
         return self.record | {"audio": audio.numpy()[None], "frames": np.atleast_1d(frames.numpy())}
 
-    def text(self, request: Request) -> Arrays:
+    def text(self, request: ModelInput) -> Arrays:
         """Runs the stages along tokens: kokoro runs the text encoder last, after F0 and N."""
         self._stop_after = "text"
         with suppress(_Recorded):

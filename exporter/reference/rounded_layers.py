@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from exporter.reference.files import StoredWeights
+from exporter.compiler.library import StoredWeights
 from exporter.reference.recording import Arrays, RecordingModel, load_model
-from exporter.reference.traces import Request
+from exporter.reference.traces import ModelInput
 
 
-def rounded_layers(recorded: RecordingModel, request: Request, stored: StoredWeights) -> Arrays:
+def rounded_layers(recorded: RecordingModel, request: ModelInput, stored: StoredWeights) -> Arrays:
     """Runs an utterance, and in it every layer a second time with rounded weights on the same input.
 
     Returns:

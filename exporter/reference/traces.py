@@ -17,7 +17,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Request:
+class ModelInput:
     """An utterance as kokoro's model takes it; the runtime under test has no part in it."""
 
     token_ids: NDArray[np.int64]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.reference.traces import Request
+from exporter.reference.traces import ModelInput
 from runtime_min import Bundle
 from runtime_min.errors import (
     KokoroError,
@@ -53,7 +53,7 @@ def make_request(
     vocabulary: Mapping[str, int],
     pack: NDArray[np.float32],
     durations: NDArray[np.int64] | None = None,
-) -> Request:
+) -> ModelInput:
     """Looks an utterance up as kokoro's users do.
 
     Args:
@@ -64,7 +64,7 @@ def make_request(
     """
     token_ids = np.array([0, *(vocabulary[phoneme] for phoneme in utterance.phonemes), 0], np.int64)
     row = pack[len(utterance.phonemes) - 1 : len(utterance.phonemes)].astype(np.float32)
-    return Request(token_ids, row, utterance.speed, utterance.seed, durations)
+    return ModelInput(token_ids, row, utterance.speed, utterance.seed, durations)
 
 
 def default_voice(voices: Sequence[str]) -> str:

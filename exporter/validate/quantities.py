@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.parity.expected import decoder_inputs
-from exporter.reference.traces import Array, DecoderTrace, ReferenceTrace, Request
+from exporter.reference.traces import Array, DecoderTrace, ModelInput, ReferenceTrace
 from exporter.validate.kernel_order import KERNEL, StageCalls
 from exporter.validate.observe import observe
 from exporter.validate.results import Quantity
@@ -70,7 +70,7 @@ def of_decoder(trace: DecoderTrace, f0: Array) -> Values:
     }
 
 
-def of_kokoro(request: Request, trace: ReferenceTrace, logits: Array) -> Values:
+def of_kokoro(request: ModelInput, trace: ReferenceTrace, logits: Array) -> Values:
     """Returns the quantities of a run of kokoro's; `logits` are [1, tokens or more, bins]."""
     return {
         "tokens": request.token_ids[None],
@@ -124,7 +124,7 @@ class BundleSteps:
         }
 
     def on_equal_inputs(
-        self, bundle_trace: Trace, request: Request, trace: ReferenceTrace, speed: float
+        self, bundle_trace: Trace, request: ModelInput, trace: ReferenceTrace, speed: float
     ) -> Values:
         """Returns each quantity computed by the bundle from pt.dynamic's quantities before it."""
         style = request.style

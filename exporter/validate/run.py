@@ -6,17 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from exporter.compiler.library import StoredWeights
 from exporter.export.plan import OptionError
 from exporter.parity.answers import Kokoro
 from exporter.parity.figures import Comparison
 from exporter.parity.waveforms import Progress, compare_waveforms, levels_here, loaded_levels
-from exporter.reference.files import StoredWeights, reference_files
+from exporter.reference.files import reference_files
 from exporter.reference.phonemes import phonemes_of_text
 from exporter.reference.utterance_file import UtterancesError, read_utterances
 from exporter.reference.utterances import Utterance, built_in, check_utterances, default_voice
 from exporter.validate.kernel_order import stage_calls
 from exporter.validate.results import Report, SpokenSteps
-from exporter.validate.steps import Wanted, trace_steps
+from exporter.validate.steps import Extras, trace_steps
 from exporter.validate.utterance_runs import Executions
 from runtime_min import Bundle
 from runtime_min.format.manifest import Manifest
@@ -54,7 +55,7 @@ class StepsOptions(Options):
     seed: int | None = None
     static_tokens: int = 512
     static_frames: int = 5120
-    wanted: Wanted = field(default_factory=Wanted)
+    extras: Extras = field(default_factory=Extras)
 
 
 def compare_end_to_end(options: Options, progress: Progress) -> tuple[Comparison, ...]:
@@ -86,7 +87,7 @@ def compare_steps(options: StepsOptions, progress: Progress) -> Report:
         KokoroError: something that the options name cannot be used.
     """
     manifest = read_manifest(options.bundle)
-    if options.wanted.rounding and manifest.precision == "float32":
+    if options.extras.rounding and manifest.precision == "float32":
         raise OptionError("--rounding: expected a bundle with rounded weights, found one in float32.")
     utterances = tuple(_utterances(options, manifest))
     with Bundle.load(options.bundle, level=options.cpu_level, threads=options.threads) as bundle:
@@ -96,7 +97,7 @@ def compare_steps(options: StepsOptions, progress: Progress) -> Report:
             progress("the kernels of the stages")
             lengths = options.static_tokens, options.static_frames
             executions = Executions(bundle, kokoro, stage_calls(files[1], manifest.precision), *lengths)
-            found = tuple(_traced(executions, utterances, options.wanted, progress))
+            found = tuple(_traced(executions, utterances, options.extras, progress))
         return Report(str(bundle.directory), _facts(bundle, executions), found)
 
 
@@ -115,14 +116,14 @@ def _utterances(options: StepsOptions, manifest: Manifest) -> Iterator[Utterance
 
 
 def _traced(
-    executions: Executions, utterances: Sequence[Utterance], wanted: Wanted, progress: Progress
+    executions: Executions, utterances: Sequence[Utterance], extras: Extras, progress: Progress
 ) -> Iterator[SpokenSteps]:
     for number, utterance in enumerate(utterances, start=1):
 
         def doing(what: str, number: int = number) -> None:
             progress(f"utterance {number} of {len(utterances)}: {what}")
 
-        yield trace_steps(replace(executions, progress=doing), utterance, wanted)
+        yield trace_steps(replace(executions, progress=doing), utterance, extras)
 
 
 def _check_static_lengths(

@@ -30,7 +30,7 @@ _TURNED = 0.1
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Extras:
     """The experiments and probes that are run besides the steps."""
 
     cross: bool = False
@@ -47,7 +47,7 @@ class Wanted:
     """The layers that suffer most from rounded weights."""
 
 
-def trace_steps(executions: Executions, utterance: Utterance, wanted: Wanted) -> SpokenSteps:
+def trace_steps(executions: Executions, utterance: Utterance, extras: Extras) -> SpokenSteps:
     """Compares an utterance step by step, and runs the requested experiments.
 
     Raises:
@@ -59,22 +59,22 @@ def trace_steps(executions: Executions, utterance: Utterance, wanted: Wanted) ->
     expected = executions.kokoro.expected(runs.request)
     spread = executions.kokoro.spread(expected)
     steps = spoken_steps(runs, expected, spread)
-    return replace(steps, tables=tuple(_tables(runs, spread, wanted)))
+    return replace(steps, tables=tuple(_tables(runs, spread, extras)))
 
 
-def _tables(runs: UtteranceRuns, spread: Spread, wanted: Wanted) -> Iterator[Table]:
-    for stage in wanted.probes:
+def _tables(runs: UtteranceRuns, spread: Spread, extras: Extras) -> Iterator[Table]:
+    for stage in extras.probes:
         runs.executions.progress(f"the blocks of {stage}")
         yield probe(runs, stage)
-    if wanted.rounding:
+    if extras.rounding:
         yield rounding_table(runs)
-    if wanted.cross:
+    if extras.cross:
         yield experiments.crossed_decoders(runs, thresholds.decoder_limit(spread))
-    if wanted.prefix_f0n:
+    if extras.prefix_f0n:
         yield experiments.prefix_f0n(runs)
-    if wanted.tails:
-        yield experiments.tails(runs, wanted.tails)
-    if wanted.sweep_buckets:
+    if extras.tails:
+        yield experiments.tails(runs, extras.tails)
+    if extras.sweep_buckets:
         yield experiments.sweep_buckets(runs)
 
 

@@ -13,7 +13,7 @@ from exporter.parity.answers import Kokoro
 from exporter.parity.expected import decoder_inputs
 from exporter.parity.figures import request_for
 from exporter.parity.waveforms import Progress
-from exporter.reference.traces import Array, ReferenceTrace, Request
+from exporter.reference.traces import Array, ModelInput, ReferenceTrace
 from exporter.reference.utterances import Utterance
 from exporter.validate.kernel_order import StageCalls
 from exporter.validate.results import STATIC
@@ -46,7 +46,7 @@ class UtteranceRuns:
 
     executions: Executions
     utterance: Utterance
-    request: Request
+    request: ModelInput
     """The utterance as kokoro takes it."""
     bundle_trace: Trace
     """The bundle's chain, with pt.dynamic's durations."""

@@ -33,7 +33,7 @@ from ..errors import (
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import ALIGNMENT, SCALES, Manifest, Parameters
 from ..threads import check_threads, leave_thread, take_thread, usable_cores
-from .native import library_file
+from .sealed_library import library_file
 from .tvm_ffi_package import import_tvm_ffi
 
 CPU_TYPE = 1

@@ -83,7 +83,7 @@ def _check_runtimes(manifest: Manifest, sizes: Mapping[str, int]) -> None:
     for device, path in manifest.device_libraries.items():
         _expect(device in DEVICES, "device_libraries", f"some of {', '.join(DEVICES)}", device)
         _check_listed(sizes, f"device_libraries[{device!r}]", path)
-    if manifest.runtime_library or not manifest.source_apart:
+    if manifest.runtime_library or not manifest.separate_source:
         _check_listed(sizes, "runtime_library", manifest.runtime_library)
     else:
         expected = "a path beside those of device_libraries"
@@ -101,10 +101,10 @@ def _check_devices(manifest: Manifest) -> None:
 
 def _check_stages(manifest: Manifest, sizes: Mapping[str, int]) -> None:
     names = [stage.name for stage in manifest.stages]
-    known = stage_names(manifest.source_apart)
+    known = stage_names(manifest.separate_source)
     expected = f"stages once each, in the order {', '.join(known)}"
     _expect(names == [name for name in known if name in names], "stages", expected, names)
-    expected_signatures = signatures(manifest.model.hidden, manifest.model.style, manifest.source_apart)
+    expected_signatures = signatures(manifest.model.hidden, manifest.model.style, manifest.separate_source)
     tensors = {tensor.name: tensor for tensor in manifest.parameters.tensors}
     levels = [level.name for level in manifest.target.levels]
     for index, stage in enumerate(manifest.stages):

@@ -176,7 +176,7 @@ class Library(NamedTuple):
 class Stage(NamedTuple):
     """A stage of the model and the libraries that compute it."""
 
-    name: Annotated[str, one_of(stage_names(source_apart=True))]
+    name: Annotated[str, one_of(stage_names(separate_source=True))]
     device: Annotated[str, one_of((CPU, *DEVICES))]
     axis: Annotated[str, one_of(AXES)]
     minimum: Length
@@ -271,7 +271,7 @@ class Manifest(NamedTuple):
         return sum(entry.bytes for entry in self.files)
 
     @property
-    def source_apart(self) -> bool:
+    def separate_source(self) -> bool:
         """True if the harmonic source is a stage of its own."""
         return DEVICES_REQUIRED in self.requires
 

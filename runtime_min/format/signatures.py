@@ -77,22 +77,22 @@ def offset_of(dim: GrowingDim) -> int:
     return dim[2] if len(dim) == 3 else 0
 
 
-def stage_names(source_apart: bool = False) -> tuple[str, ...]:
+def stage_names(separate_source: bool = False) -> tuple[str, ...]:
     """Returns the names of the stages in the order in which they run.
 
     Args:
-        source_apart: the harmonic source is a stage of its own.
+        separate_source: the harmonic source is a stage of its own.
     """
-    return (*STAGE_NAMES[:-1], SOURCE, STAGE_NAMES[-1]) if source_apart else STAGE_NAMES
+    return (*STAGE_NAMES[:-1], SOURCE, STAGE_NAMES[-1]) if separate_source else STAGE_NAMES
 
 
-def signatures(hidden: int, style: int, source_apart: bool = False) -> dict[str, StageSignature]:
+def signatures(hidden: int, style: int, separate_source: bool = False) -> dict[str, StageSignature]:
     """Returns the signature of every stage, in the order in which they run.
 
     Args:
         hidden: channels of the text features (``hidden_dim`` of the model's configuration, 512).
         style: channels of each half of a voice's style row (``style_dim``, 128).
-        source_apart: the harmonic source is a stage of its own, and the decoder takes its spectrum.
+        separate_source: the harmonic source is a stage of its own, and the decoder takes its spectrum.
     """
     tokens: Dim = (1, "tokens")
     frames: Dim = (1, "frames")
@@ -130,13 +130,13 @@ def signatures(hidden: int, style: int, source_apart: bool = False) -> dict[str,
                     f0,
                     energy,
                     _activation("decoder_style", style),
-                    spectrum if source_apart else noise,
+                    spectrum if separate_source else noise,
                 ),
                 (_activation("audio", samples),),
             ),
         )
     }
-    return {name: stages[name] for name in stage_names(source_apart)}
+    return {name: stages[name] for name in stage_names(separate_source)}
 
 
 def _activation(name: str, *shape: Dim) -> TensorSignature:

@@ -109,7 +109,7 @@ def run_chain(
     if noise is None:
         noise = gaussian_noise(seed, SAMPLES_PER_FRAME * frames)[None]
     curves = {"asr": asr, "f0": f0, "energy": energy, "decoder_style": style.decoder}
-    audio, spectrum = decode(run, curves, noise, source_apart=SOURCE in stages)
+    audio, spectrum = decode(run, curves, noise, separate_source=SOURCE in stages)
     return Trace(
         token_ids,
         style,
@@ -128,7 +128,7 @@ def run_chain(
 
 
 def decode(
-    run: Run, curves: Mapping[str, Floats], noise: Floats, *, source_apart: bool
+    run: Run, curves: Mapping[str, Floats], noise: Floats, *, separate_source: bool
 ) -> tuple[Floats, Floats | None]:
     """Returns the samples of the decoder, and the spectrum of its source where that is a stage of its own.
 
@@ -136,9 +136,9 @@ def decode(
         run: runs a stage.
         curves: the decoder's inputs but for the noise or the spectrum.
         noise: noise of the harmonic source, ``[1, 600 * frames]``.
-        source_apart: the harmonic source is a stage of its own.
+        separate_source: the harmonic source is a stage of its own.
     """
-    if not source_apart:
+    if not separate_source:
         (audio,) = run("decoder", **curves, noise=noise)
         return audio, None
     (spectrum,) = run(SOURCE, f0=curves["f0"], noise=noise)

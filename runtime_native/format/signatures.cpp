@@ -19,7 +19,7 @@ TensorSignature activation(const std::string &name, std::vector<Dim> shape) {
 
 }  // namespace
 
-std::vector<StageSignature> signatures(int64_t hidden, int64_t style, bool source_apart) {
+std::vector<StageSignature> signatures(int64_t hidden, int64_t style, bool separate_source) {
     const Dim tokens{1, "tokens", 0}, frames{1, "frames", 0};
     const TensorSignature token_ids{"token_ids", "int64", {fixed(1), tokens}};
     const TensorSignature prosody = activation("prosody_style", {fixed(style)});
@@ -41,9 +41,9 @@ std::vector<StageSignature> signatures(int64_t hidden, int64_t style, bool sourc
         {"text_encoder", "tokens", MINIMUM_LENGTH, {token_ids}, {text}},
         {"f0n", "frames", MINIMUM_LENGTH, {aligned, prosody}, {f0, energy}},
     };
-    if (source_apart) stages.push_back({"source", "frames", MINIMUM_LENGTH, {f0, noise}, {spectrum}});
+    if (separate_source) stages.push_back({"source", "frames", MINIMUM_LENGTH, {f0, noise}, {spectrum}});
     stages.push_back({"decoder", "frames", MINIMUM_LENGTH,
-                      {asr, f0, energy, decoder_style, source_apart ? spectrum : noise}, {audio}});
+                      {asr, f0, energy, decoder_style, separate_source ? spectrum : noise}, {audio}});
     return stages;
 }
 

@@ -49,8 +49,8 @@ struct StageSignature {
     }
 };
 
-// Returns the signature of every stage, in the order in which they run. With `source_apart` the harmonic source
+// Returns the signature of every stage, in the order in which they run. With `separate_source` the harmonic source
 // is a stage of its own.
-std::vector<StageSignature> signatures(int64_t hidden, int64_t style, bool source_apart);
+std::vector<StageSignature> signatures(int64_t hidden, int64_t style, bool separate_source);
 
 }  // namespace kokoro

@@ -15,11 +15,11 @@ import pytest
 
 from exporter import directories
 from exporter.bundle.write import ExtensionFiles
+from exporter.compiler.library import StoredWeights
 from exporter.compiler.targets import Target
 from exporter.model.config import OFFICIAL_CONFIG
 from exporter.model.weight_packages import joined_file
 from exporter.parity.answers import Kokoro
-from exporter.reference.files import StoredWeights
 from exporter.reference.process import Reference
 from runtime_min import Bundle
 from tests.support.exported_self_test import ANSWERS, self_test

@@ -77,7 +77,7 @@ def test_a_text_from_standard_input_is_spoken_with_subtitles(
 def test_english_text_needs_nothing_but_the_bundle(directory: Path, tmp_path: Path) -> None:
     packages = ("misaki", "spacy", "phonemizer", "espeakng_loader", "torch", "kokoro")
     script = "import sys; sys.modules.update(dict.fromkeys(sys.argv.pop(1).split())); " + (
-        "from runtime_min.arguments import run; sys.exit(run(sys.argv[1:]))"
+        "from runtime_min.speak_arguments import run; sys.exit(run(sys.argv[1:]))"
     )
     text = "On 3 May 2025 [Kokoro](/kˈOkəɹO/) read $4.50. 世界 isn’t."
     output = ("-o", str(tmp_path / "x.wav"), "--timings", str(tmp_path / "x.json"))

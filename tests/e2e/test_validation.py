@@ -24,7 +24,7 @@ from exporter.validate.kernel_order import StageCalls, stage_calls
 from exporter.validate.probe import probe
 from exporter.validate.quantities import STEPS, BundleSteps, of_kokoro
 from exporter.validate.results import STATIC, SpokenSteps
-from exporter.validate.steps import Wanted, judged, trace_steps
+from exporter.validate.steps import Extras, judged, trace_steps
 from exporter.validate.utterance_runs import Executions, UtteranceRuns, run_utterance
 from runtime_min import Bundle
 from runtime_min.format.signatures import STAGE_NAMES
@@ -59,8 +59,8 @@ def make_executions(calls: dict[str, StageCalls], kokoro: Kokoro) -> MakeExecuti
 
 @pytest.fixture(scope="module")
 def good(bundle: Bundle, make_executions: MakeExecutions) -> SpokenSteps:
-    wanted = Wanted(True, True, ("zeros", "repeat", "noise", "nan"), True, STAGE_NAMES)
-    return trace_steps(make_executions(bundle), Utterance(HELLO, "af_heart"), wanted)
+    extras = Extras(True, True, ("zeros", "repeat", "noise", "nan"), True, STAGE_NAMES)
+    return trace_steps(make_executions(bundle), Utterance(HELLO, "af_heart"), extras)
 
 
 def test_every_step_of_a_good_bundle_is_within_its_threshold(good: SpokenSteps) -> None:
@@ -247,7 +247,7 @@ def test_pt_static_is_right_in_its_text_and_wrong_in_its_audio(
 ) -> None:
     executions = Executions(bundle, kokoro, calls)
     said = Utterance(phonemes_of(12), "af_heart")
-    found = trace_steps(executions, said, Wanted(prefix_f0n=True, sweep_buckets=True))
+    found = trace_steps(executions, said, Extras(prefix_f0n=True, sweep_buckets=True))
     experiment, sweep = found.tables
     assert "collapses" in experiment.conclusion
     assert sweep.plot is not None

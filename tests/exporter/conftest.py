@@ -12,13 +12,13 @@ from exporter.model import checkpoint
 from exporter.model.checkpoint import Checkpoint
 from exporter.model.voice_packs import synthetic_voice
 from exporter.reference.process import Reference
-from exporter.reference.traces import ReferenceTrace, Request
+from exporter.reference.traces import ModelInput, ReferenceTrace
 from runtime_min.model.noise import gaussian_noise
 
 TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])
 STYLE = synthetic_voice("af_heart")[len(TOKENS) - 3][None]
 NOISE = partial(gaussian_noise, 5)
-REQUEST = Request(TOKENS, STYLE, seed=5)
+REQUEST = ModelInput(TOKENS, STYLE, seed=5)
 
 
 @pytest.fixture(scope="session")

@@ -18,13 +18,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.write import encode_manifest
 from runtime_min import Segment
+from runtime_min.bundle_command.unpack import unpack_archive
 from runtime_min.errors import BundleError, Ed25519KeyError, InputError, TextEncodingError
 from runtime_min.format import ed25519
 from runtime_min.format.archive import verify_archive
 from runtime_min.format.msgpack import unpack
 from runtime_min.format.origin import decode_key
 from runtime_min.format.parse import parse_manifest
-from runtime_min.receiver.unpack import unpack_archive
 from runtime_min.text.pauses import read_pauses
 from runtime_min.text.ssml import read_ssml
 from tests.support.english_text import assert_spoken, rows, whole_english

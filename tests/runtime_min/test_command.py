@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from runtime_min import arguments
+from runtime_min import speak_arguments
 from runtime_min.errors import EmptyInputError, ModelOutputError
 from runtime_min.model.voices import VoiceName
 from runtime_min.speech.timing import Audio, Timing
@@ -81,14 +81,14 @@ class FakeBundle:
 @pytest.fixture
 def bundle(monkeypatch: pytest.MonkeyPatch) -> FakeBundle:
     fake = FakeBundle()
-    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: fake)
+    monkeypatch.setattr(speak_arguments, "load_bundle", lambda *_, **__: fake)
     return fake
 
 
 @pytest.fixture
 def run(bundle: FakeBundle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     monkeypatch.chdir(tmp_path)
-    return lambda *options: arguments.run(["bundle", *options])
+    return lambda *options: speak_arguments.run(["bundle", *options])
 
 
 # The help, and what is wrong usage.
@@ -99,14 +99,14 @@ def test_the_help_fits_on_a_screen_and_its_examples_are_valid(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["runtime_min/__main__.py"])
     with pytest.raises(SystemExit, match="0"):
-        arguments.run(["--help"])
+        speak_arguments.run(["--help"])
     shown = capsys.readouterr().out
     assert len(shown.splitlines()) <= 40
     assert max(map(len, shown.splitlines())) <= 100
     examples = re.findall(r"^  .*python -m runtime_min (.*?)(?: \|.*)?$", shown, re.MULTILINE)
     assert len(examples) == 3
     for example in examples:
-        assert arguments.parse(shlex.split(example)).bundle == Path("bundles/kokoro")
+        assert speak_arguments.parse(shlex.split(example)).bundle == Path("bundles/kokoro")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_the_help_fits_on_a_screen_and_its_examples_are_valid(
     ],
 )
 def test_wrong_usage_is_refused(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert arguments.run(options) == 2
+    assert speak_arguments.run(options) == 2
     told = capsys.readouterr()
     assert re.fullmatch("error: [^\n]*\n", told.err) and re.search(message, told.err)
     assert told.out == ""

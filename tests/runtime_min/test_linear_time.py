@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime_min.command import paragraphs, written_paragraphs
+from runtime_min.speak_command import paragraphs, written_paragraphs
 from runtime_min.speech.sentences import find_sentences
 from runtime_min.speech.split import find_breaks, split
 from runtime_min.speech.subtitles import cues

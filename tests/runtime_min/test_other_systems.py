@@ -1,4 +1,4 @@
-"""All that a receiver runs needs nothing that only Linux has, and does the same to the last bit."""
+"""All that runs beside a bundle needs nothing that only Linux has, and does the same to the last bit."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ COMMANDS = {
     "speak": "runtime_min .../bundle --phonemes abca --voice am_adam --seed 3 -q -o speech.wav",
     "list voices": "runtime_min .../bundle --list-voices",
     "self-test": "runtime_min .../bundle --self-test",
-    "verify": "runtime_min.receiver verify .../bundle --strict",
-    "verify a packed one": "runtime_min.receiver verify .../bundle.tar",
-    "inspect": "runtime_min.receiver inspect .../bundle",
-    "inspect a packed one": "runtime_min.receiver inspect .../bundle.tar --json",
-    "unpack": "runtime_min.receiver unpack .../bundle.tar -o unpacked",
-    "wrong key": "runtime_min.receiver verify .../bundle.tar --key .../stranger.public.pem",
+    "verify": "runtime_min.bundle_command verify .../bundle --strict",
+    "verify a packed one": "runtime_min.bundle_command verify .../bundle.tar",
+    "inspect": "runtime_min.bundle_command inspect .../bundle",
+    "inspect a packed one": "runtime_min.bundle_command inspect .../bundle.tar --json",
+    "unpack": "runtime_min.bundle_command unpack .../bundle.tar -o unpacked",
+    "wrong key": "runtime_min.bundle_command verify .../bundle.tar --key .../stranger.public.pem",
     "missing bundle": "runtime_min .../nothing --list-voices",
 }
 
@@ -99,9 +99,9 @@ def test_a_console_of_any_encoding_shows_paths_and_phonemes(
         ("runtime_min", "bundle", "--phonemes", "abˈ日", "-o", "ə.wav"),
         ("runtime_min", "bundle", "--phonemes", "abc", "-o", "ə.wav"),
         ("runtime_min", "bundle", "--help"),
-        ("runtime_min.receiver", "verify", str(place / "bundle.tar")),
-        ("runtime_min.receiver", "unpack", str(place / "bundle.tar"), "-o", str(place / "entpackt ə")),
-        ("runtime_min.receiver", "inspect", str(place / "no bundle ə")),
+        ("runtime_min.bundle_command", "verify", str(place / "bundle.tar")),
+        ("runtime_min.bundle_command", "unpack", str(place / "bundle.tar"), "-o", str(place / "entpackt ə")),
+        ("runtime_min.bundle_command", "inspect", str(place / "no bundle ə")),
     ]
     codes = []
     for command in commands:

@@ -165,7 +165,13 @@ def test_nohup_is_respected(bundle: Path, tmp_path: Path) -> None:
 
 
 def test_an_old_python_can_read_what_tells_it_that_it_is_old(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("__init__.py", "__main__.py", "process.py", "receiver/__init__.py", "receiver/__main__.py"):
+    for name in (
+        "__init__.py",
+        "__main__.py",
+        "process.py",
+        "bundle_command/__init__.py",
+        "bundle_command/__main__.py",
+    ):
         source = (Path(runtime_min.__file__).parent / name).read_text(encoding="utf-8")
         ast.parse(source, feature_version=(3, 8))
     monkeypatch.setattr(sys, "version_info", (3, 8, 18, "final", 0))
@@ -202,7 +208,7 @@ def test_what_the_command_cannot_do_without_is_told_in_a_line(
 def test_the_help_names_the_command_as_it_was_called(
     name: str, called: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from runtime_min.arguments import run
+    from runtime_min.speak_arguments import run
 
     monkeypatch.setattr(sys, "argv", [name])
     with pytest.raises(SystemExit, match="0"):

@@ -42,7 +42,7 @@ import sys
 import runtime_min.threads
 from runtime_min.format import bundle_files
 
-import runtime_min.arguments
+import runtime_min.speak_arguments
 import runtime_min.loading as loading
 
 def imported():
@@ -64,8 +64,8 @@ bundle_files.running = Running
 
 def load(make, *arguments, **named):
     return real(lambda *opened: print("loading") or make(*opened), *arguments, **named)
-real, runtime_min.arguments.load_bundle = loading.load_bundle, load
-runtime_min.arguments.run([sys.argv[1], "--list-voices"])
+real, runtime_min.speak_arguments.load_bundle = loading.load_bundle, load
+runtime_min.speak_arguments.run([sys.argv[1], "--list-voices"])
 """
     assert told(program, bundle) == [
         "parsed []",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime_min import Audio, Segment, Unspoken, arguments, command
+from runtime_min import Audio, Segment, Unspoken, speak_arguments, speak_command
 from runtime_min.errors import EmptyInputError, MarkupError, SpeedError, UnknownVoiceError
 from tests.support.text_bundle import TextBundle, count_read
 
@@ -63,13 +63,13 @@ def test_the_command_sends_audio_on_before_it_has_read_the_text(
     read, written = count_read(monkeypatch), threading.Event()
     spoken = {"SSML": f"<speak>{BOOK}</speak>"}.get(source, BOOK.replace("happy. ", "happy.\n\n"))
     (tmp_path / "in.txt").write_text(spoken)
-    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
-    monkeypatch.setattr(command._Progress, "piece", lambda *_: written.set())
+    monkeypatch.setattr(speak_arguments, "load_bundle", lambda *_, **__: bundle)
+    monkeypatch.setattr(speak_command._Progress, "piece", lambda *_: written.set())
     monkeypatch.setattr("sys.stdin", open(tmp_path / "in.txt"))  # noqa: SIM115
     options = {"file": ["--text-file", str(tmp_path / "in.txt")], "SSML": ["--ssml", "--text", "-"]}
     bundle.gate.clear()
     arguments_given = ["bundle", *options.get(source, ["--text", "-"]), "-o", "-", "--raw", "--threads", "1"]
-    running = threading.Thread(target=arguments.run, args=(arguments_given,))
+    running = threading.Thread(target=speak_arguments.run, args=(arguments_given,))
     running.start()
     assert written.wait(20) and 0 < sum(read) < READ_FIRST
     bundle.gate.set()
@@ -152,9 +152,9 @@ def test_the_command_warns_of_what_it_leaves_out_by_its_place_in_the_file(
     bundle: TextBundle, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "in.txt").write_text("\n\nYes.\n\n\n世界\n\nIt is 界.\n")
-    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
+    monkeypatch.setattr(speak_arguments, "load_bundle", lambda *_, **__: bundle)
     monkeypatch.chdir(tmp_path)
-    assert arguments.run(["bundle", "--text-file", "in.txt"]) == 0
+    assert speak_arguments.run(["bundle", "--text-file", "in.txt"]) == 0
     told = capsys.readouterr().err
     assert "'世界' cannot be spoken: see character 9." in told
     assert "'界' cannot be spoken: see character 19." in told
@@ -163,9 +163,9 @@ def test_the_command_warns_of_what_it_leaves_out_by_its_place_in_the_file(
 def test_lines_that_cannot_be_spoken_have_no_phonemes(
     bundle: TextBundle, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
+    monkeypatch.setattr(speak_arguments, "load_bundle", lambda *_, **__: bundle)
     text = "Yes. [pause:1s] Yes.\n* * *\n世\n"
-    assert arguments.run(["bundle", "--text", text, "--print-phonemes"]) == 0
+    assert speak_arguments.run(["bundle", "--text", text, "--print-phonemes"]) == 0
     assert capsys.readouterr().out == "jˈɛs. jˈɛs.\n\n\n"
 
 
@@ -184,6 +184,6 @@ def test_emoji_are_named_or_skipped(
     assert Audio.join(bundle.stream(segments, skip_emoji=True)).phonemes == "hˈI."
     with pytest.raises(EmptyInputError):
         bundle.synthesize("😀", skip_emoji=True)
-    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
-    assert arguments.run(["bundle", "--text", EMOJI, "--skip-emoji", "--print-phonemes"]) == 0
+    monkeypatch.setattr(speak_arguments, "load_bundle", lambda *_, **__: bundle)
+    assert speak_arguments.run(["bundle", "--text", EMOJI, "--skip-emoji", "--print-phonemes"]) == 0
     assert capsys.readouterr().out.split() == skipped.phonemes.split()

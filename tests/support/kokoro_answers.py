@@ -9,7 +9,7 @@ import numpy as np
 
 from exporter.parity.expected import Expected
 from exporter.parity.figures import Comparison
-from exporter.reference.traces import Request, TextTrace
+from exporter.reference.traces import ModelInput, TextTrace
 from exporter.reference.utterances import Utterance
 from runtime_min.model.distances import Figure
 
@@ -17,11 +17,11 @@ SAID = Utterance("abc", "af_heart", seed=7)
 _TEXT = tuple(field.name for field in fields(TextTrace))
 
 
-def request_of(utterance: Utterance, **changes: Any) -> Request:
+def request_of(utterance: Utterance, **changes: Any) -> ModelInput:
     """Kokoro's request for an utterance, with the letters' codes as token ids."""
     token_ids = np.array([0, *map(ord, utterance.phonemes), 0], np.int64)
     row = np.full((1, 256), len(utterance.voice), np.float32)
-    return replace(Request(token_ids, row, utterance.speed, utterance.seed), **changes)
+    return replace(ModelInput(token_ids, row, utterance.speed, utterance.seed), **changes)
 
 
 def answer_of(utterance: Utterance, **values: Any) -> Expected:

@@ -21,14 +21,14 @@ PHONEMES = "abc a"
 Tensors = Mapping[str, np.ndarray]
 
 
-def extension(tensors: Tensors, frames: list[int], source_apart: bool = False) -> dict[str, Any]:
+def extension(tensors: Tensors, frames: list[int], separate_source: bool = False) -> dict[str, Any]:
     """The manifest's entry for `tensors`, with a check of every output of every stage and of the chain."""
     checks = [
         ([stage.name], output.name, "maximum", 1e-5)
-        for stage in signatures(HIDDEN, STYLE, source_apart).values()
+        for stage in signatures(HIDDEN, STYLE, separate_source).values()
         for output in stage.outputs
     ]
-    if source_apart:
+    if separate_source:
         checks += [
             (["source"], "spectrum", "spectrum decibels", 100.0),
             (["source", "decoder"], "audio", "decibels", 100.0),
@@ -67,10 +67,10 @@ def made_up(frames: list[int]) -> dict[str, np.ndarray]:
     return {name: random.standard_normal(shape, np.float32) for name, shape in shapes.items()}
 
 
-def give_its_own(bundle: Path, directory: Path, source_apart: bool = False) -> Path:
+def give_its_own(bundle: Path, directory: Path, separate_source: bool = False) -> Path:
     """Makes a bundle's own results its self-test, and returns the bundle."""
     tensors, frames = tensors_of(bundle, directory)
-    give(bundle, extension(tensors, frames, source_apart), stored(tensors))
+    give(bundle, extension(tensors, frames, separate_source), stored(tensors))
     return bundle
 
 

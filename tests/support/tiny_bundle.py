@@ -152,7 +152,7 @@ def dummy_contents(directory: Path, stages: tuple[str, ...] = STAGE_NAMES) -> Bu
 def dummy_contents_on(device: str, directory: Path) -> BundleContents:
     """The contents of `dummy_contents` with the decoder on `device`."""
     runtimes = [directory / "libtvm_runtime.so", directory / f"libtvm_runtime_{device}.so"]
-    libraries = dummy_libraries(directory / "libraries", stage_names(source_apart=True))
+    libraries = dummy_libraries(directory / "libraries", stage_names(separate_source=True))
     for runtime in runtimes:
         runtime.write_bytes(f"not the runtime: {runtime.name}".encode())
     return contents(libraries, runtimes[0], {device: runtimes[1]}, {"decoder": device})

@@ -174,11 +174,11 @@ def _on_gpu(module: Any, target: Any) -> Any:
         return dlight.ApplyDefaultSchedule(dlight.gpu.Fallback())(module)
 
 
-def _module(name: str, source_apart: bool) -> Any:
+def _module(name: str, separate_source: bool) -> Any:
     from tvm import relax, tirx
 
-    signature = signatures(HIDDEN, STYLE, source_apart)[name]
-    stage = decoder_of_source if source_apart and name == "decoder" else STAGES[name]
+    signature = signatures(HIDDEN, STYLE, separate_source)[name]
+    stage = decoder_of_source if separate_source and name == "decoder" else STAGES[name]
     values = tensors()
     # TVM takes a length from an input that has it bare, so the unit is the smallest multiple that one has.
     scales = [dim[0] for tensor in signature.inputs for dim in tensor.shape if not isinstance(dim, int)]

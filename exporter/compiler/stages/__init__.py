@@ -8,9 +8,10 @@ from typing import Any
 
 from torch import nn
 
+from exporter.compiler.library import Weight
 from exporter.compiler.precision import rounded
 from exporter.compiler.stages.audio import F0N, Decoder, HarmonicSource, SpectrumDecoder
-from exporter.compiler.stages.layers import Conv, is_large
+from exporter.compiler.stages.layers import Conv, is_large, layout_of
 from exporter.compiler.stages.text import Bert, Duration, TextEncoder
 
 STAGE_MODULES: dict[str, Callable[[Any], nn.Module]] = {
@@ -21,33 +22,33 @@ STAGE_MODULES: dict[str, Callable[[Any], nn.Module]] = {
     "decoder": Decoder,
 }
 
-_SOURCE_APART: dict[str, Callable[[Any], nn.Module]] = {
+_SEPARATE_SOURCE: dict[str, Callable[[Any], nn.Module]] = {
     "source": lambda model: HarmonicSource(model.decoder.generator),
     "decoder": SpectrumDecoder,
 }
 
-_BEAR_INT8 = "body.decode."
-"""Begins the paths in the decoder's stage of the convolutions that `precision.bear_int8` finds in kokoro."""
+_INT8_CONVOLUTIONS = "body.decode."
+"""The paths of those that `precision.int8_convolutions` finds in kokoro begin so in the decoder's stage."""
 
 
 def make_stage(
-    name: str, model: nn.Module, source_apart: bool = False, precision: str = "float32"
+    name: str, model: nn.Module, separate_source: bool = False, precision: str = "float32"
 ) -> nn.Module:
     """Returns the stage `name` with the weights of `model` (a `kokoro.KModel`).
 
     Args:
         name: of the stage.
         model: the model.
-        source_apart: the harmonic source is a stage of its own, and the decoder is one for a GPU.
+        separate_source: the harmonic source is a stage of its own, and the decoder is one for a GPU.
         precision: one of `PRECISIONS`, in which the large weights are stored.
 
     Raises:
         PrecisionError: a weight is too large for the precision.
     """
-    modules = STAGE_MODULES | _SOURCE_APART if source_apart else STAGE_MODULES
+    modules = STAGE_MODULES | _SEPARATE_SOURCE if separate_source else STAGE_MODULES
     stage = modules[name](model).eval()
     for path, module in stage.named_modules():
-        if precision == "int8" and path.startswith(_BEAR_INT8) and isinstance(module, Conv):
+        if precision == "int8" and path.startswith(_INT8_CONVOLUTIONS) and isinstance(module, Conv):
             # A weight that float16 can hold has scales that it can hold.
             rounded(module.weight.data, precision, path)
             module.store_in_int8()
@@ -55,3 +56,10 @@ def make_stage(
         if is_large(value):
             value.data = rounded(value.data, precision, name)
     return stage
+
+
+def stage_weights(module: nn.Module) -> list[Weight]:
+    """Returns the parameters of a stage in the order in which its compiled function takes them."""
+    return [
+        Weight(name, value.detach().numpy(), layout_of(value)) for name, value in module.named_parameters()
+    ]

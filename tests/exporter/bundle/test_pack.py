@@ -25,6 +25,7 @@ from exporter.bundle.sign import sign_bundle
 from exporter.bundle.write import BundleContents, write_bundle
 from exporter.cli.main import app
 from exporter.compiler.library import Weight
+from runtime_min.bundle_command.unpack import unpack_archive
 from runtime_min.errors import (
     ArchiveError,
     BundleError,
@@ -37,7 +38,6 @@ from runtime_min.format.compression import WIDTHS, compressed, expanded
 from runtime_min.format.manifest import MANIFEST_NAME
 from runtime_min.format.origin import origin_checks, read_key
 from runtime_min.format.verify import read_manifest, verify_files
-from runtime_min.receiver.unpack import unpack_archive
 from tests.exporter.bundle.test_sign import make_key
 from tests.support.attacking import bounded
 from tests.support.written import bytes_of

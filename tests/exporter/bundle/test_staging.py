@@ -14,9 +14,9 @@ import pytest
 
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.write import BundleContents, write_bundle
+from runtime_min.bundle_command.unpack import unpack_archive
 from runtime_min.errors import BusyDestinationError, DestinationExistsError, NotABundleError, OutputError
 from runtime_min.output import staging
-from runtime_min.receiver.unpack import unpack_archive
 from tests.support.paths import ROOT
 from tests.support.written import bytes_of, fail_with
 

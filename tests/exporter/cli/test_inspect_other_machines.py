@@ -8,11 +8,11 @@ import pytest
 
 from exporter.bundle.write import write_bundle
 from exporter.compiler.targets import TARGETS, Target, find_target
-from runtime_min.arguments import run as main
+from runtime_min.bundle_command.manifest_tables import as_text
 from runtime_min.engine.machine import Machine
 from runtime_min.format import manifest
 from runtime_min.format.verify import read_manifest
-from runtime_min.receiver.manifest_tables import as_text
+from runtime_min.speak_arguments import run as main
 from tests.support.tiny_bundle import dummy_contents, with_entries, with_levels
 
 

@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from tvm import IRModule, relax
 from tvm.ir.expr import GenericConst
 
-from exporter.compiler.import_stage import stage_weights
 from exporter.compiler.kernels.conv1d import LAYOUT
 from exporter.compiler.passes import compile_module
+from exporter.compiler.stages import stage_weights
 from exporter.compiler.stages.audio import F0N
 from exporter.compiler.stages.layers import Conv
 from runtime_min.format.signatures import StageSignature, TensorSignature

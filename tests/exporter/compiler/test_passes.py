@@ -10,8 +10,8 @@ import tvm
 from tvm import IRModule, relax, te
 from tvm.s_tir import Schedule
 
-from exporter.compiler.import_stage import stage_weights
 from exporter.compiler.passes import PassError, compile_module, phases
+from exporter.compiler.stages import stage_weights
 from tests.support import tiny_stage
 
 

@@ -17,8 +17,8 @@ from exporter.compiler.operators import unpacked
 from exporter.compiler.precision import (
     PRECISIONS,
     PrecisionError,
-    bear_int8,
     check_device,
+    int8_convolutions,
     round_as_stored,
     rounded,
 )
@@ -51,17 +51,17 @@ def model() -> Any:
     return build_model(CONFIG)
 
 
-def rounded_kokoro(model: Any, precision: str, source_apart: bool = False) -> Any:
+def rounded_kokoro(model: Any, precision: str, separate_source: bool = False) -> Any:
     """A copy of kokoro with rounded weights."""
     reference = build_model(CONFIG)
     reference.load_state_dict(model.state_dict())
-    round_as_stored(reference, precision, source_apart)
+    round_as_stored(reference, precision, separate_source)
     return reference
 
 
 def test_a_stage_stores_what_rounded_kokoro_computes_with(model: Any) -> None:
-    reference = rounded_kokoro(model, "float16", source_apart=True)
-    for stage in stage_names(source_apart=True):
+    reference = rounded_kokoro(model, "float16", separate_source=True)
+    for stage in stage_names(separate_source=True):
         found = make_stage(stage, model, True, "float16").named_parameters()
         expected = dict(make_stage(stage, reference, True).named_parameters())
         for name, value in found:
@@ -75,7 +75,7 @@ def test_a_convolution_in_int8_is_that_of_rounded_kokoro(model: Any) -> None:
     exact = dict(make_stage("decoder", reference, True).named_modules())
     small = {path for path, module in stored.items() if module.weight_scales is not None}
     assert {int(path.split(".")[2]) for path in small} == {0, 1, 2, 3}
-    assert len(small) == len(bear_int8(reference)) == 12
+    assert len(small) == len(int8_convolutions(reference)) == 12
     for path, module in stored.items():
         assert module.weight.dtype == (torch.int8 if path in small else torch.float16), path
         assert unpacked(module.weight, module.weight_scales).equal(unpacked(exact[path].weight)), path

@@ -79,9 +79,9 @@ def test_the_parts_of_the_decoder_are_kokoros(stages: Stages, trace: ReferenceTr
         assert snr(points, trace.magnitude * part(trace.phase)) >= 120
 
 
-def test_a_source_apart_changes_nothing_but_rounding(loaded: Checkpoint, trace: ReferenceTrace) -> None:
-    described = signatures(512, 128, source_apart=True)
-    source, decoder = (make_stage(name, loaded.model, source_apart=True) for name in ("source", "decoder"))
+def test_a_separate_source_changes_nothing_but_rounding(loaded: Checkpoint, trace: ReferenceTrace) -> None:
+    described = signatures(512, 128, separate_source=True)
+    source, decoder = (make_stage(name, loaded.model, separate_source=True) for name in ("source", "decoder"))
     asr, f0, energy, style, noise = inputs_of("decoder", trace)
     with torch.no_grad():
         spectrum = source(f0, noise)
@@ -112,18 +112,18 @@ def test_layouts_are_named_after_their_kernels_and_a_gpus_decoder_has_no_winogra
         "toom-cook-f(8,7)[out/32,15,in,32]",
         "toom-cook-f(14,11)[out/32,30,in,32]",
     }
-    decoder = make_stage("decoder", loaded.model, source_apart=True)
+    decoder = make_stage("decoder", loaded.model, separate_source=True)
     assert {layout_of(value) for value in decoder.parameters()} == direct
     assert not any(name.startswith("source.") for name, _ in decoder.named_parameters())
 
 
-@pytest.mark.parametrize("source_apart", [False, True])
+@pytest.mark.parametrize("separate_source", [False, True])
 def test_stages_without_weights_have_the_parameters_of_those_with_weights(
-    source_apart: bool, loaded: Checkpoint
+    separate_source: bool, loaded: Checkpoint
 ) -> None:
     shapes = model_without_weights(OFFICIAL_CONFIG.read_text())
-    for name in stage_names(source_apart):
-        with_weights, without = (make_stage(name, model, source_apart) for model in (loaded.model, shapes))
+    for name in stage_names(separate_source):
+        with_weights, without = (make_stage(name, model, separate_source) for model in (loaded.model, shapes))
         assert all(value.is_meta for value in without.parameters())
         expected, found = (
             [(name, value.shape, value.dtype, layout_of(value)) for name, value in stage.named_parameters()]

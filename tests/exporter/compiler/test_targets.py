@@ -108,10 +108,10 @@ class TestRow:
 
     def test_only_the_decoder_leaves_the_cpu_unless_the_lstms_are_asked_to(self, target):
         device = target.device
-        assert target.source_apart == (device != "cpu")
+        assert target.separate_source == (device != "cpu")
         assert (target.device_runtime is not None) == (target.runs and device != "cpu")
         assert all(len(file.sha256) == 64 for file in target.runtime_files)
-        for stage in stage_names(target.source_apart):
+        for stage in stage_names(target.separate_source):
             assert target.device_of(stage) == (device if stage == "decoder" else "cpu")
             moved = ("decoder", "duration", "text_encoder")
             assert target.device_of(stage, device) == (device if stage in moved else "cpu")

@@ -25,11 +25,11 @@ from exporter.export.plan import ExportOptions, OptionError, Plan
 from exporter.export.run import export_bundle
 from exporter.model import checkpoint
 from exporter.model import voice_packs as voices
+from runtime_min.bundle_command.manifest_tables import as_text
 from runtime_min.engine.machine import this_machine
 from runtime_min.errors import OutputError
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
 from runtime_min.format.verify import read_manifest, verify_files
-from runtime_min.receiver.manifest_tables import as_text
 from tests.support.stand_in_build import LEVELS, Recorder, build, die, fail_on_bert, threads
 from tests.support.written import bytes_of, fail_with
 
@@ -173,7 +173,7 @@ class TestExport:
         assert (manifest.target.name, manifest.target.machine) == ("linux-aarch64", "aarch64")
         assert [level.name for level in manifest.target.levels] == ["armv8-a"]
 
-    def test_a_bundle_for_a_gpu_has_its_source_apart_a_small_bucket_too_and_that_gpus_runtime(
+    def test_a_bundle_for_a_gpu_has_a_separate_source_a_small_bucket_too_and_that_gpus_runtime(
         self, options, tmp_path
     ):
         runtime = tmp_path / "tvm" / "lib" / "libtvm_runtime_cuda.so"
@@ -187,13 +187,13 @@ class TestExport:
         lstms = {"duration", "text_encoder"}
         options = replace(options, target="cuda-linux", frame_buckets=None)
         for device, moved, again in (
-            ("cpu", {"decoder"}, set(stage_names(source_apart=True))),
+            ("cpu", {"decoder"}, set(stage_names(separate_source=True))),
             ("cuda", {"decoder", *lstms}, lstms),
         ):
             compiled.clear()
             path = run(replace(options, lstm_device=device), remembering)
             manifest = read_manifest(path)
-            assert tuple(stage.name for stage in manifest.stages) == stage_names(source_apart=True)
+            assert tuple(stage.name for stage in manifest.stages) == stage_names(separate_source=True)
             devices = {stage.name: stage.device for stage in manifest.stages}
             assert {stage for stage, device in devices.items() if device == "cuda"} == moved
             # Libraries for another device are other entries of the cache.

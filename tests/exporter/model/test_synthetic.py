@@ -19,7 +19,7 @@ from exporter.model.checkpoint import Checkpoint
 from exporter.model.config import OFFICIAL_CONFIG, PARTS
 from exporter.model.voice_packs import load_voices, synthetic_voice
 from exporter.reference.process import Reference
-from exporter.reference.traces import ReferenceTrace, Request
+from exporter.reference.traces import ModelInput, ReferenceTrace
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.distances import relative_rms
 from tests.support.paths import REAL_VOICES
@@ -28,9 +28,9 @@ PHONEMES = "ðə kwˈɪk bɹˈ"
 HEART = synthetic_voice("af_heart")
 
 
-def request(ids: list[int], voice: np.ndarray, **changes: Any) -> Request:
+def request(ids: list[int], voice: np.ndarray, **changes: Any) -> ModelInput:
     """One for phonemes with these token ids."""
-    return Request(np.array([0, *ids, 0]), voice[len(ids) - 1][None], **changes)
+    return ModelInput(np.array([0, *ids, 0]), voice[len(ids) - 1][None], **changes)
 
 
 def ids_of(loaded: Checkpoint) -> list[int]:
@@ -161,7 +161,7 @@ def _another_token(ids: list[int]) -> list[int]:
     ids=["token", "voice", "speed"],
 )
 def test_what_is_said_how_and_how_fast_changes_everything(
-    loaded: Checkpoint, reference: Reference, plain: ReferenceTrace, change: Callable[[list[int]], Request]
+    loaded: Checkpoint, reference: Reference, plain: ReferenceTrace, change: Callable[[list[int]], ModelInput]
 ) -> None:
     other = reference.speak(change(ids_of(loaded)))
     assert not np.array_equal(other.frames, plain.frames)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from exporter.compiler.library import ORIGINAL, StoredWeights
 from exporter.parity import answers
 from exporter.parity.answers import AnswerStore, Kokoro, as_arrays, from_arrays
 from exporter.parity.expected import CHANGES, Distances, Expected
 from exporter.parity.rounding import Rounding
-from exporter.reference.files import ORIGINAL, StoredWeights
-from exporter.reference.traces import Request, TextTrace
+from exporter.reference.traces import ModelInput, TextTrace
 from exporter.reference.utterances import Utterance
 from tests.support.fuzzing import damaged_bytes
 from tests.support.kokoro_answers import answer_of, request_of
@@ -25,7 +25,7 @@ SAID = Utterance("abc", "af_heart", 1.5, 7)
 FRAMES = np.array([1, 2, 3, 1, 2], np.int64)
 
 
-def made_up(request: Request) -> Expected:
+def made_up(request: ModelInput) -> Expected:
     random = np.random.default_rng(request.seed)
 
     def values(*shape: int) -> Any:
@@ -86,11 +86,11 @@ class Computed:
 
         return Process()
 
-    def answer(self, reference: object, precise: object, request: Request) -> Expected:
+    def answer(self, reference: object, precise: object, request: ModelInput) -> Expected:
         self.answers += 1
         return made_up(request)
 
-    def rounding(self, original: object, rounded: object, request: Request) -> Rounding:
+    def rounding(self, original: object, rounded: object, request: ModelInput) -> Rounding:
         self.answers += 1
         return Rounding(np.arange(3.0), np.array([False, True]), 51.5, 0.02)
 
@@ -197,9 +197,13 @@ def test_weights_threads_versions_and_processor_decide(
     assert ask() == 5
 
 
-@pytest.mark.parametrize("source_apart", [False, True])
-def test_the_precision_of_the_weights_decides(computed: Computed, source_apart: bool) -> None:
-    for stored in (ORIGINAL, StoredWeights("float16", source_apart), StoredWeights("int8", source_apart)) * 2:
+@pytest.mark.parametrize("separate_source", [False, True])
+def test_the_precision_of_the_weights_decides(computed: Computed, separate_source: bool) -> None:
+    for stored in (
+        ORIGINAL,
+        StoredWeights("float16", separate_source),
+        StoredWeights("int8", separate_source),
+    ) * 2:
         computed.kokoro(stored=stored).expected(request_of(SAID))
     assert computed.answers == 3
 

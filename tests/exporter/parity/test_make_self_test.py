@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from exporter.bundle.write import write_bundle
+from exporter.compiler.library import ORIGINAL
 from exporter.parity import make_self_test as exporting
-from exporter.reference.files import ORIGINAL
-from exporter.reference.traces import Request
+from exporter.reference.traces import ModelInput
 from runtime_min.format.verify import read_manifest, verify_files
 from runtime_min.model.self_test import EXTENSION, read_self_test
 from tests.support.self_tested import extension, made_up, stored
@@ -35,7 +35,7 @@ def plan(vocabulary: dict[str, int], text_bucket: int = 64, frame_bucket: int = 
         "options": SimpleNamespace(text_buckets=(8, text_bucket), answers=None),
         "frame_buckets": (frame_bucket,),
         "stored": ORIGINAL,
-        "target": SimpleNamespace(source_apart=False),
+        "target": SimpleNamespace(separate_source=False),
     }
     return SimpleNamespace(**made | changes)
 
@@ -53,7 +53,7 @@ class SpokenFor:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def expected(self, request: Request) -> Any:
+    def expected(self, request: ModelInput) -> Any:
         tokens = request.token_ids.size
         self.said.append(tokens - 2)
         exact = np.full((1, tokens), self._unrounded(tokens), np.float32)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from exporter.bundle.loudness import PHONEMES
 from exporter.bundle.write import not_validated
+from exporter.compiler.library import StoredWeights
 from exporter.compiler.targets import TARGETS
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.model.voice_packs import official_voices
@@ -21,7 +22,6 @@ from exporter.parity import publish as measure
 from exporter.parity.figures import Comparison
 from exporter.parity.publish import measure_bundle, measure_voices, numbers_of
 from exporter.parity.rounding import Rounding
-from exporter.reference.files import StoredWeights
 from exporter.reference.utterances import Utterance
 from runtime_min.engine.machine import Machine
 from tests.support.kokoro_answers import waveform

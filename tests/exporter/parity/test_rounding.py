@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.parity.rounding import Rounding, rounding, rounding_figures
-from exporter.reference.traces import Request
+from exporter.reference.traces import ModelInput
 from runtime_min.model.noise import gaussian_noise
 from tests.support.kokoro_answers import SAID, request_of
 
@@ -29,13 +29,13 @@ class Kokoro:
         self.durations = 2 * (FRAMES + np.array([0, longer, 0, 0, 0]))[None].astype(np.float32)
         self.gain = np.float32(gain)
 
-    def speak(self, request: Request) -> Any:
+    def speak(self, request: ModelInput) -> Any:
         noise = gaussian_noise(request.seed, 600 * int(FRAMES.sum()))
         parts = {"asr": np.zeros((1, 512, int(FRAMES.sum()))), "energy": self.f0}
         audio = self.decode({"noise": noise}).audio
         return SimpleNamespace(f0=self.f0, frames=FRAMES, audio=audio, **parts)
 
-    def text(self, request: Request) -> Any:
+    def text(self, request: ModelInput) -> Any:
         return SimpleNamespace(durations=self.durations, encoding=np.zeros((1, 640, FRAMES.size)))
 
     def f0n(self, aligned_encoding: Any, prosody_style: Any) -> Any:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import torch
 
+from exporter.compiler.library import StoredWeights
 from exporter.errors import ReferenceProcessError
 from exporter.model.checkpoint import Checkpoint
-from exporter.reference.files import StoredWeights
 from exporter.reference.process import Reference, perturb
 from exporter.reference.traces import ReferenceTrace
 from runtime_min.model.distances import relative_rms, snr

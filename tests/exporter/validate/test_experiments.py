@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from exporter.reference.files import StoredWeights
+from exporter.compiler.library import StoredWeights
 from exporter.reference.padded import TAILS, padded
-from exporter.reference.traces import Request
+from exporter.reference.traces import ModelInput
 from exporter.reference.utterances import Utterance
 from exporter.validate.experiments import crossed_decoders, prefix_f0n, sweep_buckets, tails
 from exporter.validate.results import BUNDLE, DYNAMIC, STATIC
@@ -60,7 +60,7 @@ class Kokoro:
         noise = {"noise": padded(inputs["noise"], 600 * frame_length, "noise")}
         return SimpleNamespace(audio=decode({**inputs, **long, **noise})[:, : 600 * FRAMES])
 
-    def static(self, request: Request, text_length: int, frame_length: int, prefix_f0n: bool) -> Any:
+    def static(self, request: ModelInput, text_length: int, frame_length: int, prefix_f0n: bool) -> Any:
         self.lengths.append((frame_length, prefix_f0n))
         found = curves(ENCODING if prefix_f0n else padded(ENCODING, frame_length))
         f0, energy = (curve[:, : 2 * FRAMES] + self.wrong_by for curve in found)
@@ -130,7 +130,7 @@ def runs(
     bundle, answering = SpeakingBundle(decoder), SimpleNamespace(reference=kokoro or Kokoro())
     progress = (told if told is not None else []).append
     executions = Executions(bundle, answering, {}, 512, STATIC_FRAMES, progress)  # type: ignore[arg-type]
-    request = Request(np.array([0, 1, 0]), np.concatenate([STYLES, STYLES], axis=1))
+    request = ModelInput(np.array([0, 1, 0]), np.concatenate([STYLES, STYLES], axis=1))
     logits = np.zeros((1, 3, 5))
     return UtteranceRuns(executions, Utterance("a", "b"), request, spoken, dynamic.frames, dynamic, logits)
 

@@ -20,7 +20,7 @@ from exporter.reference.utterances import Utterance
 from exporter.validate import run as validation
 from exporter.validate.report import save as report
 from exporter.validate.results import SpokenSteps
-from exporter.validate.steps import Wanted
+from exporter.validate.steps import Extras
 from runtime_min.errors import UnknownPhonemesError
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.distances import Figure
@@ -195,12 +195,12 @@ class TestEndToEnd:
 
 class TestSteps:
     @pytest.fixture(autouse=True)
-    def traced(self, fake: Fake) -> list[tuple[Any, Utterance, Wanted]]:
-        asked: list[tuple[Any, Utterance, Wanted]] = []
+    def traced(self, fake: Fake) -> list[tuple[Any, Utterance, Extras]]:
+        asked: list[tuple[Any, Utterance, Extras]] = []
 
-        def trace(executions: Any, utterance: Utterance, wanted: Wanted) -> SpokenSteps:
+        def trace(executions: Any, utterance: Utterance, extras: Extras) -> SpokenSteps:
             executions.progress("a step")
-            asked.append((executions, utterance, wanted))
+            asked.append((executions, utterance, extras))
             chain = (Figure("chain, dB", 12 if utterance.voice == "am_adam" else 40, 30, at_least=True),)
             return SpokenSteps(utterance, 5, 30, (), chain)
 
@@ -209,25 +209,25 @@ class TestSteps:
         return asked
 
     def test_a_short_utterance_is_the_default(
-        self, traced: list[tuple[Any, Utterance, Wanted]], sound: Path
+        self, traced: list[tuple[Any, Utterance, Extras]], sound: Path
     ) -> None:
         result = run("steps", sound, "--phonemes", "ab", "--static-text-len", 22)
         assert result.exit_code == 0
-        ((executions, utterance, wanted),) = traced
+        ((executions, utterance, extras),) = traced
         assert utterance == Utterance("ab", "af_heart", 1.0, 0)
         assert (executions.static_tokens, executions.static_frames) == (22, 5120)
-        assert wanted == Wanted()
+        assert extras == Extras()
         assert "utterance 1 of 1: a step" in result.stderr
 
     def test_weights_that_are_not_rounded_have_no_table_of_rounding(
-        self, traced: list[tuple[Any, Utterance, Wanted]], sound: Path
+        self, traced: list[tuple[Any, Utterance, Extras]], sound: Path
     ) -> None:
         result = run("steps", sound, "--phonemes", "ab", "--rounding")
         assert result.exit_code == 2 and "--rounding: expected a bundle with rounded" in result.stderr
         assert traced == []
 
     def test_every_option_arrives(
-        self, fake: Fake, traced: list[tuple[Any, Utterance, Wanted]], sound: Path, file: Path
+        self, fake: Fake, traced: list[tuple[Any, Utterance, Extras]], sound: Path, file: Path
     ) -> None:
         fake.patch.setattr(validation, "phonemes_of_text", lambda text, voice: (f"{text[0]}", "c"))
         result = run(
@@ -240,7 +240,7 @@ class TestSteps:
         assert result.exit_code == 8  # what the file asks for misses a limit
         named = [Utterance(phonemes, "af_bella", 0.5, 3) for phonemes in ("ab", "ba", "a", "c")]
         assert [utterance for _, utterance, _ in traced] == [*named, Utterance("cab", "am_adam", 2.0, 9)]
-        assert traced[0][2] == Wanted(True, True, ("zeros", "nan"), True, ("decoder", "f0n"))
+        assert traced[0][2] == Extras(True, True, ("zeros", "nan"), True, ("decoder", "f0n"))
         assert fake.loaded == [{"level": "baseline", "threads": 2}]
         assert fake.files == [("c.pth", Path("c.json"))]
 

@@ -181,12 +181,12 @@ def test_where_libraries_are_copied_they_find_each_other_by_their_place(tmp_path
     program = f"""
 import ctypes, os
 from pathlib import Path
-from runtime_min.engine import native
+from runtime_min.engine import sealed_library
 del os.memfd_create
 paths = []
 for name in ("first", "first", "second"):
     content = Path({str(tmp_path)!r}, name).read_bytes()
-    with native.library_file(f"lib/{{name}}.so", [content], kept=True) as path:
+    with sealed_library.library_file(f"lib/{{name}}.so", [content], kept=True) as path:
         library = ctypes.CDLL(path)
         paths.append(path)
 assert library.eight() == 8

@@ -15,7 +15,7 @@ import msgpack
 import pytest
 
 from runtime_min import Bundle
-from runtime_min.engine.native import library_file
+from runtime_min.engine.sealed_library import library_file
 from runtime_min.errors import (
     ChangedFileError,
     ClosedBundleError,
@@ -215,7 +215,7 @@ def test_no_library_is_picked_up_from_beside_the_one_that_is_loaded(stray: Path,
     code = f"""
 import ctypes, os, sys
 from pathlib import Path
-from runtime_min.engine.native import library_file
+from runtime_min.engine.sealed_library import library_file
 if not {memory}:
     del os.memfd_create
 with library_file("lib/asks.so", [Path("asks.so").read_bytes()]) as path:

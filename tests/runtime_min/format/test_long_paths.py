@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from exporter.bundle.pack import pack_bundle
+from runtime_min.bundle_command.unpack import unpack_archive
 from runtime_min.format import bundle_files, file_content
 from runtime_min.format.archive import verify_archive
 from runtime_min.format.file_content import extended_path
 from runtime_min.format.verify import verify_bundle
 from runtime_min.output import staging, writer
-from runtime_min.receiver.unpack import unpack_archive
 from tests.support.written import bytes_of
 
 DEEP = "directory\\" * 25

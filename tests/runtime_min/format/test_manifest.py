@@ -97,7 +97,7 @@ def test_outputs_feed_inputs_of_the_same_name_with_the_same_shape() -> None:
 
 
 def test_the_source_is_a_stage_of_its_own_where_the_decoder_is_on_a_device() -> None:
-    apart, together = signatures(512, 128, source_apart=True), signatures(512, 128)
+    apart, together = signatures(512, 128, separate_source=True), signatures(512, 128)
     assert tuple(apart) == (*STAGE_NAMES[:-1], "source", "decoder")
     assert {name: apart[name] for name in STAGE_NAMES[:-1]} == {n: together[n] for n in STAGE_NAMES[:-1]}
     spectrum, noise = apart["source"].outputs[0], apart["source"].inputs[1]

@@ -17,7 +17,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from runtime_min import Bundle
-from runtime_min.arguments import run as main
 from runtime_min.errors import (
     DamagedFileError,
     Ed25519KeyError,
@@ -30,6 +29,7 @@ from runtime_min.errors import (
 )
 from runtime_min.format.origin import CONTEXT, decode_key, read_key, signature_of
 from runtime_min.format.verify import sha256_of
+from runtime_min.speak_arguments import run as main
 from tests.support.speaking import ROOT, environment
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))

@@ -54,7 +54,7 @@ def test_the_reader_accepts_the_golden_bundles(name: str) -> None:
     manifest = read_manifest(golden.GOLDEN / name, sha256=DIGESTS[name])
     verify_files(golden.GOLDEN / name, manifest)
     all_five = dict.fromkeys(("whole", "rounded", "scaled"), STAGE_NAMES)
-    expected = {**all_five, "part": ("bert", "decoder")}.get(name, stage_names(source_apart=True))
+    expected = {**all_five, "part": ("bert", "decoder")}.get(name, stage_names(separate_source=True))
     assert tuple(stage.name for stage in manifest.stages) == expected
     assert encode_manifest(manifest) == (golden.GOLDEN / name / "manifest.msgpack").read_bytes()
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from runtime_min.bundle_command.manifest_tables import as_text
 from runtime_min.engine.machine import this_machine
 from runtime_min.errors import ManifestError
 from runtime_min.format.verify import read_manifest
 from runtime_min.format.weights_source import EXTENSION, WeightsSource, read_weights_source
-from runtime_min.receiver.manifest_tables import as_text
 
 ROUNDED = {"format": "onnx", "rounded": {"int8": 110, "uint8": 87}}
 

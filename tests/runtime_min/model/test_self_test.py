@@ -127,7 +127,7 @@ def apart(tmp_path_factory: pytest.TempPathFactory, speaking_bundle: Path) -> Pa
     libraries = compiled_libraries(directory, "no-stage=metal")
     runtime = speaking_bundle / read_manifest(speaking_bundle).runtime_library
     bundle = write_bundle(directory / "bundle", contents(libraries, runtime, device_libraries={}))
-    return give_its_own(bundle, directory, source_apart=True)
+    return give_its_own(bundle, directory, separate_source=True)
 
 
 RUN = """

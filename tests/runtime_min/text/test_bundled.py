@@ -192,7 +192,7 @@ def test_the_data_are_small_and_only_read_for_text(bundle: Path) -> None:
     manifest = read_manifest(bundle)
     verify_files(bundle, manifest)
     assert sum(entry.bytes for entry in manifest.files if entry.path.startswith("text/")) < 7_800_000
-    code = "import sys, runtime_min.command; sys.exit('runtime_min.text.english' in sys.modules)"
+    code = "import sys, runtime_min.speak_command; sys.exit('runtime_min.text.english' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 
 

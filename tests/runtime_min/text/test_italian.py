@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from exporter.model.config import OFFICIAL_CONFIG, read_config
 from exporter.text.files import text_files
-from runtime_min import arguments
+from runtime_min import speak_arguments
 from runtime_min.errors import G2PMissingError, TextDataError
 from runtime_min.speech.words import Word
 from runtime_min.text import espeak, find_g2p, installed_g2p, spanish
@@ -76,8 +76,8 @@ def test_a_bundle_speaks_italian(
         audio = bundle.synthesize(text, **options)  # type: ignore[arg-type]
         assert audio.phonemes == "lˈɔtːo mˈaʤːo ʧe il sˈole.e tˈu?"
         assert [word.text for word in audio.words][:3] == ["L'8", "maggio", "c'è"]
-    monkeypatch.setattr(arguments, "load_bundle", lambda *_, **__: bundle)
-    assert arguments.run(["bundle", "--text", "Ciao!", "--voice", "if_sara", "--print-phonemes"]) == 0
+    monkeypatch.setattr(speak_arguments, "load_bundle", lambda *_, **__: bundle)
+    assert speak_arguments.run(["bundle", "--text", "Ciao!", "--voice", "if_sara", "--print-phonemes"]) == 0
     assert capsys.readouterr().out == "ʧˈao!\n"
     bundle.close()
 

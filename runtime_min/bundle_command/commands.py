@@ -1,4 +1,4 @@
-"""The commands of a receiver. Each takes a bundle's directory or the file into which it was packed."""
+"""The work of the command. Each function takes a bundle's directory or the file into which it was packed."""
 
 from __future__ import annotations
 

@@ -14,10 +14,10 @@ import pytest
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.sign import sign_bundle
 from runtime_min import Bundle
+from runtime_min.bundle_command.arguments import run as main
 from runtime_min.errors import MissingFileError, ResourceError
 from runtime_min.format import file_content
 from runtime_min.format.archive import verify_archive
-from runtime_min.receiver.arguments import run as main
 from tests.exporter.bundle.test_sign import make_key
 from tests.support.written import bytes_of, fail_with
 

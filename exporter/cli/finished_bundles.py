@@ -10,9 +10,9 @@ import typer
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.sign import sign_bundle
 from exporter.cli.terminal import BundleArgument, BundleOrArchive, reported_errors
+from runtime_min.bundle_command import commands
 from runtime_min.format.origin import signature_of
 from runtime_min.output.console import print_line
-from runtime_min.receiver import commands
 
 DigestOption = Annotated[
     str | None,

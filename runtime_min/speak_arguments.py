@@ -1,4 +1,4 @@
-"""The arguments of the command, its help and its errors; `command` does the work."""
+"""The arguments of the command, its help and its errors; `speak_command` does the work."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
     def task() -> None:
         options = parse(arguments)
         with _load(options) as bundle:
-            from . import command
+            from . import speak_command
 
-            tasks = (command.list_voices, command.self_test, command.print_phonemes)
-            chosen = next((task for task in tasks if getattr(options, task.__name__)), command.speak)
+            tasks = (speak_command.list_voices, speak_command.self_test, speak_command.print_phonemes)
+            chosen = next((task for task in tasks if getattr(options, task.__name__)), speak_command.speak)
             chosen(options, bundle)
 
     return exit_code(task)
@@ -62,7 +62,7 @@ def _load(options: argparse.Namespace) -> Bundle:
 def _import_speech() -> None:
     """Imports numpy, TVM and all that speaks."""
     with importing():
-        from . import bundle, command  # noqa: F401
+        from . import bundle, speak_command  # noqa: F401
 
         import_tvm_ffi(alone=True)
 

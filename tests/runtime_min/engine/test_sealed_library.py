@@ -13,8 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from runtime_min.engine import native
-from runtime_min.engine.native import library_file, remove_forgotten
+from runtime_min.engine import sealed_library
+from runtime_min.engine.sealed_library import library_file, remove_forgotten
 from runtime_min.errors import ForbiddenCodeError, ResourceError
 
 DAY = 86_400
@@ -58,7 +58,7 @@ def test_a_copy_lies_where_forgotten_ones_are_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "memfd_create")
-    monkeypatch.setattr(native.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sealed_library.tempfile, "tempdir", str(tmp_path))
     with library_file("lib/x.dll", [b"MZ"]) as path:
         remove_forgotten(tmp_path, time.time() + 2 * DAY)
         assert not Path(path).exists()
@@ -70,7 +70,7 @@ def test_a_library_waits_until_nothing_holds_its_memory(
     monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
     """A pipe holds a page, as the system does while it looks for memory to free."""
-    monkeypatch.setattr(native, "_SEALINGS", 5)
+    monkeypatch.setattr(sealed_library, "_SEALINGS", 5)
     reader, writer = os.pipe()
     release = threading.Timer(seconds, os.read, (reader, 4096))
 
@@ -130,7 +130,7 @@ def test_a_place_without_execution_is_named_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
     monkeypatch.delattr(os, "memfd_create")
-    monkeypatch.setattr(native.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sealed_library.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=os.ST_NOEXEC))
     with (
         pytest.raises(
@@ -147,7 +147,7 @@ def test_another_failure_is_not_blamed_on_the_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
     monkeypatch.delattr(os, "memfd_create")
-    monkeypatch.setattr(native.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(sealed_library.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(os, "statvfs", lambda path: SimpleNamespace(f_flag=0))
     with pytest.raises(OSError, match=reason), library_file("lib/x.so", [b""]):
         raise OSError(reason)

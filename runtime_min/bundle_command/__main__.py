@@ -1,4 +1,4 @@
-"""Runs the command ``kokoro-bundle``, which is also ``python -m runtime_min.receiver``."""
+"""Runs the command ``kokoro-bundle``, which is also ``python -m runtime_min.bundle_command``."""
 
 import sys
 
@@ -7,7 +7,7 @@ from runtime_min.process import run_command
 
 def main() -> int:
     """Runs the command and returns the exit code."""
-    return run_command("runtime_min.receiver.arguments")
+    return run_command("runtime_min.bundle_command.arguments")
 
 
 if __name__ == "__main__":
