@@ -101,37 +101,39 @@ def _ends_at(text: str, found: re.Match[str], start: int, cased: bool) -> bool:
     if mark[0] in _ANYWHERE:
         decimal = mark == "．" and before[-1:].isdigit() and after[:1].isdigit()
         return not decimal and not (found["closing"] and after[:1] in _GOES_ON)
-    if before[-1:] in ("[", "(", ""):
+    if before[-1:] in ("[", "(", "") or (not found["space"] and after and not _glued(before, mark, after)):
         return False
-    if not found["space"] and after and not _glued(before, mark, after):
-        return False
-    next_word = _NEXT.match(after)
-    assert next_word is not None
-    word, item = next_word["word"], _ITEM.match(after.lstrip())
-    if word[:1] in _NEVER_FIRST or (word == "I" and mark[0] in ".…" and mark != "."):
-        return False
+    following = _NEXT.match(after)
+    assert following is not None
     last = _BEFORE.split(before)[-1]
-    if word[:1].islower() and not item and ((cased and "\n" not in found["space"]) or _shortens(last)):
+    if _goes_on(found, last, following["word"], after, cased):
         return False
     if mark != ".":
         return True
     if after.lstrip()[:1] in ("(", "[") and _shortens(last):
         return False
-    shortened = next_word["dot"] and (len(word) == 1 or _shortens(word))
-    begins = word in FIRST_WORDS and not shortened
-    return _ends_after(last, word, before if at - start <= _WINDOW else "", begins)
+    return _ends_after(last, following, before if at - start <= _WINDOW else "")
 
 
-def _ends_after(last: str, word: str, before: str, begins: bool) -> bool:
+def _goes_on(found: re.Match[str], last: str, word: str, after: str, cased: bool) -> bool:
+    """Returns whether a sentence goes on after a mark, as the `word` or sign that follows shows."""
+    mark = found["mark"]
+    if word[:1] in _NEVER_FIRST or (word == "I" and mark[0] in ".…" and mark != "."):
+        return True
+    if not word[:1].islower() or _ITEM.match(after.lstrip()):
+        return False
+    return (cased and "\n" not in found["space"]) or _shortens(last)
+
+
+def _ends_after(last: str, following: re.Match[str], before: str) -> bool:
     """Returns whether a full stop after the word `last` ends a sentence.
 
     Args:
         last: the word before the full stop.
-        word: the word, digit or sign that follows.
+        following: the word, digit or sign that follows, and its own full stop.
         before: what the sentence holds before the full stop, if that is little.
-        begins: `word` often begins a sentence.
     """
-    name = last.casefold()
+    name, word = last.casefold(), following["word"]
     if before.strip(" \t•⁃*-(") == last and _PLACE.fullmatch(last):
         # The place of a list's item.
         return False
@@ -142,7 +144,8 @@ def _ends_after(last: str, word: str, before: str, begins: bool) -> bool:
     if name in AT_ENDS:
         return True
     if name in BEFORE_CAPITALS or _INITIALS.fullmatch(last):
-        return begins
+        shortened = following["dot"] and (len(word) == 1 or _shortens(word))
+        return word in FIRST_WORDS and not shortened
     if name in BEFORE_NUMBERS or last in BEFORE_NUMBERS:
         return not (word.isdigit() or _ROMAN.fullmatch(word))
     return True

@@ -153,39 +153,65 @@ def _phoneme_sentences(text: str) -> list[Span]:
 
 def _shown(text: str, sentences: Iterable[Span], words: Iterable[Timing]) -> list[_Shown]:
     """Returns the words with the punctuation that stands between them in the text."""
-    source, starts = _joined(text, sentences)
-    shown: list[_Shown] = []
-    position = 0
+    reader = _Reader(*_joined(text, sentences))
     for word in words:
+        reader.read(word)
+    return reader.shown()
+
+
+class _Reader:
+    """Finds words in a text, one after the other, and shares out what stands between them."""
+
+    def __init__(self, source: str, starts: Sequence[int]) -> None:
+        """Takes the text with single spaces, and where its sentences begin."""
+        self._source = source
+        self._starts = starts
+        self._position = 0
+        self._shown: list[_Shown] = []
+
+    def read(self, word: Timing) -> None:
+        """Finds the next word; one that is written otherwise ("twenty" for 20) gets its text later."""
         written = " ".join(word.text.split())
-        found = source.find(written, position, position + len(written) + _WINDOW)
-        if not written or found < 0:
-            # Such as "twenty" for 20: the text between its neighbours becomes its text.
-            if shown and not shown[-1].text:
-                shown[-1].end = word.end
-            else:
-                shown.append(_Shown("", True, False, word.start, word.end))
-            continue
-        place = bisect_right(starts, found) - 1
-        begins = place >= 0 and starts[place] >= position
-        cut = starts[place] if begins else source.rfind(" ", position, found) + 1 or position
-        before, after = source[position:cut], source[cut:found]
-        if begins and shown and not shown[-1].text and not any(map(str.isalnum, before)):
+        found = self._source.find(written, self._position, self._position + len(written) + _WINDOW)
+        if written and found >= 0:
+            self._add(word, written, found)
+        elif self._shown and not self._shown[-1].text:
+            self._shown[-1].end = word.end
+        else:
+            self._shown.append(_Shown("", True, False, word.start, word.end))
+
+    def shown(self) -> list[_Shown]:
+        """Returns the words that have a text; the last has the rest of it."""
+        if self._shown:
+            last, rest = self._shown[-1], self._source[self._position :]
+            last.text += rest if last.text else rest.strip()
+        return [word for word in self._shown if word.text]
+
+    def _add(self, word: Timing, written: str, found: int) -> None:
+        """Divides what stands between the last word and this one at a sentence, or else at the last space."""
+        begins, cut = self._cut(found)
+        before, after = self._source[self._position : cut], self._source[cut:found]
+        last = self._shown[-1] if self._shown else None
+        if begins and last and not last.text and not any(map(str.isalnum, before)):
             # The word that is written otherwise begins the sentence.
-            if len(shown) > 1:
-                shown[-2].text += before.rstrip()
-            start, cut = cut, source.rfind(" ", cut, found) + 1 or cut
-            before, after = source[start:cut], source[cut:found]
-            shown[-1].begins, begins = True, not before
-        if shown:
-            shown[-1].text += before.rstrip() if shown[-1].text else before.strip()
+            if len(self._shown) > 1:
+                self._shown[-2].text += before.rstrip()
+            start, cut = cut, self._source.rfind(" ", cut, found) + 1 or cut
+            before, after = self._source[start:cut], self._source[cut:found]
+            last.begins, begins = True, not before
+        if last:
+            last.text += before.rstrip() if last.text else before.strip()
         else:
             after = before + after
-        shown.append(_Shown(after + written, before[-1:] == " ", begins, word.start, word.end))
-        position = found + len(written)
-    if shown:
-        shown[-1].text += source[position:] if shown[-1].text else source[position:].strip()
-    return [word for word in shown if word.text]
+        self._shown.append(_Shown(after + written, before[-1:] == " ", begins, word.start, word.end))
+        self._position = found + len(written)
+
+    def _cut(self, found: int) -> tuple[bool, int]:
+        """Returns whether a sentence begins after the last word, and where the text of this one begins."""
+        place = bisect_right(self._starts, found) - 1
+        if place >= 0 and self._starts[place] >= self._position:
+            return True, self._starts[place]
+        return False, self._source.rfind(" ", self._position, found) + 1 or self._position
 
 
 def _joined(text: str, sentences: Iterable[Span]) -> tuple[str, list[int]]:

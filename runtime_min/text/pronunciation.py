@@ -6,6 +6,7 @@ The rules are those of misaki, which made the phonemes that Kokoro was trained w
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
@@ -126,40 +127,41 @@ class Pronunciation:
 
     def _special(self, word: str, tag: str, stress: float | None, context: Context) -> str | None:
         """Returns the phonemes of a word that depends on what follows, and of symbols and initials."""
-        lower = word.lower()
         if word in SYMBOLS:
             return self._look_up(SYMBOLS[word], tag, None, context)
         if "." in word.strip(".") and _INITIALS.match(word):
             return self.spelled(word)
         if tag == "IN" and _VERSUS.match(word):
             return self._look_up("versus", tag, None, context)
-        if lower not in ("a", "am", "an", "i", "by", "to", "in", "the", "used"):
-            return None
-        shouted = len(word) > 1 and word.isupper()
-        if lower == "a":
-            return "ɐ" if tag == "DT" else "ˈA"
-        if word == "I" and tag == "PRP":
-            return SECONDARY + "I"
-        if lower in ("am", "an") and tag.startswith("NN") and shouted:
+        rule = _FUNCTION_WORDS.get(word.lower())
+        return rule(self, word, tag, context) if rule else None
+
+    def _am(self, word: str, tag: str, context: Context) -> str | None:
+        if tag.startswith("NN") and word.isupper():
             return self.spelled(word)
-        if lower == "am":
-            weak = context.vowel is not None and word == "am"
-            return "ɐm" if weak else self._default("am")
-        if lower == "an":
-            return "ɐn"
-        if lower == "by":
-            return "bˈI" if _parent(tag) == "ADV" else None
-        if lower == "to" and (not shouted or tag in ("TO", "IN")):
-            return self._default("to") if context.vowel is None else "tʊ" if context.vowel else "tə"
-        if lower == "in" and (not shouted or tag != "NNP"):
-            return "ˈɪn" if context.vowel is None or tag != "IN" else "ɪn"
-        if lower == "the" and (not shouted or tag == "DT"):
-            return "ði" if context.vowel else "ðə"
-        if lower == "used":
-            used = self._gold("used")
-            habit = tag in ("VBD", "JJ") and context.to
-            return used and (used.others.get("VBD") if habit else used.phonemes)
-        return None
+        return "ɐm" if context.vowel is not None and word == "am" else self._default("am")
+
+    def _an(self, word: str, tag: str, context: Context) -> str | None:
+        return self.spelled(word) if tag.startswith("NN") and word.isupper() else "ɐn"
+
+    def _to(self, word: str, tag: str, context: Context) -> str | None:
+        if word.isupper() and tag not in ("TO", "IN"):
+            return None
+        return self._default("to") if context.vowel is None else "tʊ" if context.vowel else "tə"
+
+    def _in(self, word: str, tag: str, context: Context) -> str | None:
+        if word.isupper() and tag == "NNP":
+            return None
+        return "ˈɪn" if context.vowel is None or tag != "IN" else "ɪn"
+
+    def _the(self, word: str, tag: str, context: Context) -> str | None:
+        if word.isupper() and tag != "DT":
+            return None
+        return "ði" if context.vowel else "ðə"
+
+    def _used(self, word: str, tag: str, context: Context) -> str | None:
+        used, habit = self._gold("used"), tag in ("VBD", "JJ") and context.to
+        return used and (used.others.get("VBD") if habit else used.phonemes)
 
     def _default(self, word: str) -> str | None:
         entry = self._gold(word)
@@ -220,6 +222,20 @@ class Pronunciation:
             phonemes += "ɹ"
         ending = f"{self._weak}d" if suffix is _Suffix.ED else "ɪŋ"
         return (phonemes[:-1] + "ɾ" if flapped else phonemes) + ending
+
+
+_FUNCTION_WORDS: Mapping[str, Callable[[Pronunciation, str, str, Context], str | None]] = {
+    "a": lambda _, word, tag, context: "ɐ" if tag == "DT" else "ˈA",
+    "am": Pronunciation._am,
+    "an": Pronunciation._an,
+    "by": lambda _, word, tag, context: "bˈI" if _parent(tag) == "ADV" else None,
+    "i": lambda _, word, tag, context: f"{SECONDARY}I" if word == "I" and tag == "PRP" else None,
+    "in": Pronunciation._in,
+    "the": Pronunciation._the,
+    "to": Pronunciation._to,
+    "used": Pronunciation._used,
+}
+"""Words whose phonemes depend on their tag and on what follows; None leaves one to the lexicon."""
 
 
 def _other_case(word: str) -> str:

@@ -117,17 +117,7 @@ def _with_apostrophes(tokens: Iterable[Token]) -> Iterator[Token]:
 
 def _mark(text: str, start: int) -> Token:
     mark, end = text[start], start + 1
-    before, after = text[start - 1 : start], text[end : end + 1]
-    alone = (not before or before.isspace()) and (not after or after.isspace())
-    if mark in "\"'":
-        opens = (not before or before in _OPENS_AFTER) and after and not after.isspace()
-        tag = "``" if opens else "''"
-    elif mark == "-":
-        tag = ":" if alone else "HYPH"
-    elif mark == "." and before.isalnum() and after.isalnum() and not after.isupper():
-        tag = "HYPH"
-    else:
-        tag = _MARKS.get(mark, "")
+    tag = _mark_tag(mark, text[start - 1 : start], text[end : end + 1])
     if tag == "HYPH" or mark in SYMBOLS or mark == "/":
         return Token(mark, start, end, tag)
     if tag:
@@ -138,3 +128,15 @@ def _mark(text: str, start: int) -> Token:
     # Marks on a letter, variants of an emoji and invisible characters change nothing.
     silent = unicodedata.category(mark) in ("Mn", "Me", "Cf")
     return Token(mark, start, end, "NFP" if silent else UNKNOWN, "")
+
+
+def _mark_tag(mark: str, before: str, after: str) -> str:
+    """Returns the tag of a mark between two characters; an empty one if it is no punctuation."""
+    if mark in "\"'":
+        opens = (not before or before in _OPENS_AFTER) and after and not after.isspace()
+        return "``" if opens else "''"
+    if mark == "-":
+        return ":" if not before.strip() and not after.strip() else "HYPH"
+    if mark == "." and before.isalnum() and after.isalnum() and not after.isupper():
+        return "HYPH"
+    return _MARKS.get(mark, "")
