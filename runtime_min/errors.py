@@ -1,7 +1,20 @@
-"""The errors of this package, one class for each thing that can go wrong.
+"""The errors of this package. A message names what was expected, what was found and what to do.
 
-All of them derive from `KokoroError`. The four families below it carry the exit code of the command; a
-message names what was expected, what was found and what to do.
+All of them derive from `KokoroError`. Catch what you can act on; the families have the command's exit codes:
+
+    InputError                  give another input
+        EmptyInputError, UnknownPhonemesError, TooLongError, ...
+        UsageError              give another argument
+            RangeError, VoiceError, LanguageError, ...
+    BundleError                 take another bundle
+        DamagedBundleError      copy, fetch or export it again
+        UntrustedBundleError    fetch it from whom you trust
+        UnsupportedBundleError  install a newer runtime
+    MachineError                change the machine
+        WrongMachineError       take a bundle for this one
+        InstallationError       install a package
+        ResourceError           free memory, files or threads, and try again
+    OutputError                 write elsewhere
 """
 
 from __future__ import annotations
@@ -65,6 +78,44 @@ class OutputError(KokoroError):
     """A result could not be written."""
 
     exit_code = 6
+
+
+class TooLongError(InputError):
+    """The input is too long to be spoken at once."""
+
+
+class RangeError(UsageError):
+    """A number is not one, or not within its range."""
+
+    def __init__(self, expected: str, found: object) -> None:
+        super().__init__(f"{expected}, found {_shown(found)}.")
+
+
+class VoiceError(UsageError):
+    """No voice is what was given."""
+
+
+class DamagedBundleError(BundleError):
+    """Files are missing or are not what they should be."""
+
+
+class UntrustedBundleError(BundleError):
+    """The bundle is not the one that was pinned, or not signed with the key."""
+
+
+class UnsupportedBundleError(BundleError):
+    """The bundle needs another version of the runtime."""
+
+
+class WrongMachineError(MachineError):
+    """The bundle's libraries do not run on this machine."""
+
+
+class InstallationError(MachineError):
+    """A package is not installed, not completely, or in another version."""
+
+
+# Errors of the state of a bundle.
 
 
 class ExecutionError(KokoroError):
@@ -144,7 +195,7 @@ class UnknownPhonemesError(InputError):
         )
 
 
-class TooManyPhonemesError(InputError):
+class TooManyPhonemesError(TooLongError):
     """The input is longer than the model's context."""
 
     def __init__(self, found: int, limit: int) -> None:
@@ -156,7 +207,7 @@ class TooManyPhonemesError(InputError):
         )
 
 
-class UnknownVoiceError(UsageError):
+class UnknownVoiceError(VoiceError):
     """The bundle has no voice of this name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
@@ -173,25 +224,25 @@ class MarkupError(InputError):
     """A text's markup, such as SSML, is not well-formed or not supported."""
 
 
-class SpeedError(UsageError):
+class SpeedError(RangeError):
     """The speed is not a number within the range."""
 
     def __init__(self, found: object, lowest: float, highest: float) -> None:
-        super().__init__(f"The speed must be a number from {lowest:g} to {highest:g}, found {_shown(found)}.")
+        super().__init__(f"The speed must be a number from {lowest:g} to {highest:g}", found)
 
 
-class SeedError(UsageError):
+class SeedError(RangeError):
     """The seed is not an integer within the range."""
 
     def __init__(self, found: object) -> None:
-        super().__init__(f"The seed must be an integer from 0 to 2**64 - 1, found {_shown(found)}.")
+        super().__init__("The seed must be an integer from 0 to 2**64 - 1", found)
 
 
-class ThreadsError(UsageError):
+class ThreadsError(RangeError):
     """The number of threads is not an integer within the range."""
 
     def __init__(self, found: object) -> None:
-        super().__init__(f"The number of threads must be an integer from 1 to 1024, found {_shown(found)}.")
+        super().__init__("The number of threads must be an integer from 1 to 1024", found)
 
 
 class ArgumentTypeError(UsageError):
@@ -210,7 +261,7 @@ class SpokenTypeError(InputError):
         super().__init__(f"Expected {expected}, found {type(found).__name__}: {_shown(found)}.")
 
 
-class BlendError(UsageError):
+class BlendError(VoiceError):
     """A blend of voices cannot be read or makes no voice."""
 
     def __init__(self, blend: str, reason: str) -> None:
@@ -220,7 +271,7 @@ class BlendError(UsageError):
         )
 
 
-class VoiceArrayError(UsageError):
+class VoiceArrayError(VoiceError):
     """A voice is neither a name, names, nor an array of style rows."""
 
     def __init__(self, rows: int, columns: int, found: str) -> None:
@@ -231,20 +282,18 @@ class VoiceArrayError(UsageError):
         )
 
 
-class PauseError(UsageError):
+class PauseError(RangeError):
     """A pause is not a number of seconds within the range."""
 
     def __init__(self, found: object, longest: float) -> None:
-        super().__init__(f"A pause must be a number of seconds from 0 to {longest:g}, found {_shown(found)}.")
+        super().__init__(f"A pause must be a number of seconds from 0 to {longest:g}", found)
 
 
-class LoudnessError(UsageError):
+class LoudnessError(RangeError):
     """A loudness is not a number of LUFS within the range."""
 
     def __init__(self, found: object, lowest: float, highest: float) -> None:
-        super().__init__(
-            f"The loudness must be a number from {lowest:g} to {highest:g} LUFS, found {_shown(found)}."
-        )
+        super().__init__(f"The loudness must be a number from {lowest:g} to {highest:g} LUFS", found)
 
 
 class NoLoudnessError(InputError):
@@ -260,7 +309,7 @@ class NoLoudnessError(InputError):
         )
 
 
-class UtteranceTooLongError(InputError):
+class UtteranceTooLongError(TooLongError):
     """The predicted durations exceed the largest frame bucket of the bundle."""
 
     def __init__(self, frames: int, capacity: int, frames_per_second: int) -> None:
@@ -334,7 +383,7 @@ class MissingStagesError(InputError):
 # Errors of the bundle.
 
 
-class TextDataError(BundleError):
+class TextDataError(DamagedBundleError):
     """The data for text in a bundle are damaged."""
 
     def __init__(self, part: str, reason: object) -> None:
@@ -344,15 +393,15 @@ class TextDataError(BundleError):
         )
 
 
-class MissingFileError(BundleError):
+class MissingFileError(DamagedBundleError):
     """A file that the bundle needs is not there."""
 
 
-class UnreadableFileError(BundleError):
+class UnreadableFileError(DamagedBundleError):
     """A file is there and the system does not let it be read."""
 
 
-class DamagedFileError(BundleError):
+class DamagedFileError(DamagedBundleError):
     """A file's size or SHA-256 differs from that in the manifest."""
 
 
@@ -360,23 +409,23 @@ class ChangedFileError(DamagedFileError):
     """Somebody wrote to a file of a bundle that is open, replaced it or removed it."""
 
 
-class UnexpectedFileError(BundleError):
+class UnexpectedFileError(DamagedBundleError):
     """The directory holds something that the manifest does not list, and must not."""
 
 
-class NotRegularFileError(BundleError):
+class NotRegularFileError(DamagedBundleError):
     """A listed file is a pipe, a socket, a device or a directory."""
 
 
-class ArchiveError(BundleError):
+class ArchiveError(DamagedBundleError):
     """A file is not the archive of a bundle, or is damaged."""
 
 
-class MsgpackError(BundleError):
+class MsgpackError(DamagedBundleError):
     """The manifest is not canonical msgpack of the subset that the format uses."""
 
 
-class ManifestError(BundleError):
+class ManifestError(DamagedBundleError):
     """The manifest breaks the schema of the format."""
 
     def __init__(self, path: str, expected: str, found: object) -> None:
@@ -386,7 +435,7 @@ class ManifestError(BundleError):
         )
 
 
-class FormatVersionError(BundleError):
+class FormatVersionError(UnsupportedBundleError):
     """The bundle follows another version of the format."""
 
     def __init__(self, found: int, supported: int) -> None:
@@ -394,7 +443,7 @@ class FormatVersionError(BundleError):
         super().__init__(f"The bundle has format version {found}, this runtime reads {supported}: {advice}.")
 
 
-class RequirementError(BundleError):
+class RequirementError(UnsupportedBundleError):
     """The bundle has a requirement that this runtime does not support."""
 
     def __init__(self, unknown: Iterable[str], known: Iterable[str]) -> None:
@@ -404,7 +453,7 @@ class RequirementError(BundleError):
         )
 
 
-class ManifestDigestError(BundleError):
+class ManifestDigestError(UntrustedBundleError):
     """The manifest is not the one that the caller pinned."""
 
     def __init__(self, expected: str, found: str) -> None:
@@ -414,19 +463,11 @@ class ManifestDigestError(BundleError):
         )
 
 
-class SignatureMissingError(BundleError):
-    """A signature file is missing, or does not hold a signature."""
+class SignatureError(UntrustedBundleError):
+    """The signature is missing, was made with another key or for another manifest, or lacks the context."""
 
 
-class WrongSignatureError(BundleError):
-    """The signature was made with another key or for another manifest."""
-
-
-class OldSignatureError(WrongSignatureError):
-    """The signature is over the manifest without the context, as early versions made it."""
-
-
-class ScalesError(BundleError):
+class ScalesError(DamagedBundleError):
     """The scales of a weight are no positive numbers."""
 
     def __init__(self, name: str, found: float) -> None:
@@ -436,34 +477,30 @@ class ScalesError(BundleError):
         )
 
 
-class ModelOutputError(BundleError):
+class ModelOutputError(DamagedBundleError):
     """A stage computed values that are not finite."""
 
 
 # Errors of the machine.
 
 
-class PlatformError(MachineError):
+class PlatformError(WrongMachineError):
     """The bundle was made for another operating system or processor."""
 
 
-class CpuLevelError(MachineError):
+class CpuLevelError(WrongMachineError):
     """No set of libraries in the bundle runs on this processor."""
 
 
-class UnknownProcessorError(MachineError):
+class UnknownProcessorError(WrongMachineError):
     """The system does not name the processor's features."""
 
 
-class TvmVersionError(MachineError):
+class TvmVersionError(InstallationError):
     """The TVM runtime in this process is not the one that the bundle was compiled for."""
 
 
-class TvmMissingError(MachineError):
-    """The apache-tvm-ffi package is not installed."""
-
-
-class LibraryLoadError(MachineError):
+class LibraryLoadError(WrongMachineError):
     """A compiled library passed all checks and yet could not be loaded."""
 
 
@@ -478,7 +515,7 @@ class ForbiddenCodeError(LibraryLoadError):
         )
 
 
-class DeviceError(MachineError):
+class DeviceError(WrongMachineError):
     """A device that a stage computes on is not there, or cannot be used."""
 
 
@@ -504,11 +541,7 @@ class ForkError(MachineError):
         )
 
 
-class EncoderMissingError(MachineError):
-    """The package that encodes a format of audio is not installed, or too old for it."""
-
-
-class G2PMissingError(MachineError):
+class G2PMissingError(InstallationError):
     """The package that turns text into phonemes is not installed, or not completely."""
 
 

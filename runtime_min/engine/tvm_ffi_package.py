@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from types import ModuleType
 from typing import Any
 
-from ..errors import ResourceError, TvmMissingError
+from ..errors import InstallationError, ResourceError
 
 _METADATA = "importlib.metadata"
 _SHORTAGES = ("failed to map segment", "annot allocate memory", "Too many open files")
@@ -29,7 +29,7 @@ def import_tvm_ffi(*, alone: bool = False) -> Any:
         alone: no other thread imports anything meanwhile, so that `importlib.metadata` can be left out.
 
     Raises:
-        TvmMissingError: the package is not installed.
+        InstallationError: the package is not installed.
         ResourceError: there is too little memory, or no file left to open.
     """
     without_torch = {"tvm_ffi", "torch"}.isdisjoint(sys.modules)
@@ -42,7 +42,7 @@ def import_tvm_ffi(*, alone: bool = False) -> Any:
     except ImportError as failure:
         if any(shortage in str(failure) for shortage in _SHORTAGES):
             raise ResourceError("Importing apache-tvm-ffi", failure) from failure
-        raise TvmMissingError(
+        raise InstallationError(
             f"The package apache-tvm-ffi is missing ({failure}): pip install numpy apache-tvm-ffi"
         ) from failure
     finally:

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from ..errors import (
     ClosedBundleError,
     ForkError,
+    InstallationError,
     KokoroError,
     LibraryLoadError,
     ResourceError,
     ScalesError,
-    TvmMissingError,
     TvmVersionError,
 )
 from ..format.bundle_files import BundleFiles
@@ -65,7 +65,7 @@ def load_tvm(files: BundleFiles, manifest: Manifest) -> Any:
     The bundle's own runtime is loaded unless the process already has one, and stays loaded.
 
     Raises:
-        TvmMissingError: apache-tvm-ffi is not installed, or neither the bundle nor the process has a runtime.
+        InstallationError: apache-tvm-ffi is missing, or neither the bundle nor the process has a runtime.
         TvmVersionError: apache-tvm-ffi, or a runtime that is already loaded, does not fit the bundle.
         LibraryLoadError: the runtime cannot be loaded, or the file is not TVM's runtime.
     """
@@ -77,7 +77,7 @@ def load_tvm(files: BundleFiles, manifest: Manifest) -> Any:
         _check_tvm_ffi(tvm_ffi.__version__, versions.tvm_ffi)
         if not _has_runtime(tvm_ffi):
             if not library:
-                raise TvmMissingError(
+                raise InstallationError(
                     "Neither this bundle nor this process has a TVM runtime: expected the app to load one of "
                     f"version {versions.tvm} before the bundle."
                 )

@@ -14,13 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from ..errors import (
-    Ed25519KeyError,
-    ManifestDigestError,
-    OldSignatureError,
-    SignatureMissingError,
-    WrongSignatureError,
-)
+from ..errors import Ed25519KeyError, ManifestDigestError, SignatureError
 from .file_content import open_regular
 
 CONTEXT = b"kokoro-bundle signature 1\n"
@@ -81,9 +75,8 @@ def check_signature(manifest: bytes, key: bytes, path: Path) -> None:
     """Checks that the owner of the public key, 32 bytes, signed the manifest.
 
     Raises:
-        SignatureMissingError: the file at `path` is missing or is not a signature.
-        OldSignatureError: the signature lacks the context.
-        WrongSignatureError: it was made with another key or for other bytes.
+        SignatureError: the file at `path` is missing or is not a signature, or the signature lacks the
+            context, or was made with another key or for other bytes.
     """
     from .ed25519 import verify
 
@@ -91,11 +84,11 @@ def check_signature(manifest: bytes, key: bytes, path: Path) -> None:
     if verify(key, CONTEXT + manifest, signature):
         return
     if verify(key, manifest, signature):
-        raise OldSignatureError(
+        raise SignatureError(
             f"{path} signs the manifest without a context, as early versions did: expected a signature for "
             "this purpose alone. Ask the bundle's maker to sign it again with 'kokoro-export sign'."
         )
-    raise WrongSignatureError(
+    raise SignatureError(
         f"{path} does not sign this manifest with the public key {key.hex()}. Do not load the bundle; fetch "
         "it and its signature again, or ask its maker for the right key."
     )
@@ -146,12 +139,12 @@ def _read_signature(path: Path) -> bytes:
     try:
         data = _start_of(path, SIGNATURE_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise SignatureMissingError(
+        raise SignatureError(
             f"There is no signature at {path} ({_reason(error)}): fetch it, or name the file that it is in."
         ) from None
     if len(data) != SIGNATURE_BYTES:
         found = f"{len(data)}" if len(data) < SIGNATURE_BYTES else "more"
-        raise SignatureMissingError(
+        raise SignatureError(
             f"{path} is not a signature: expected {SIGNATURE_BYTES} bytes, found {found}. Fetch it again."
         )
     return data

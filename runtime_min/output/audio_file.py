@@ -58,7 +58,7 @@ def audio_file(
     Raises:
         OutputError: it cannot be written; `DiskFullError` if there is no room.
         UsageError: the name's end names no format, or an argument is wrong.
-        EncoderMissingError: a package that the format needs is missing.
+        InstallationError: a package that the format needs is missing.
     """
     suffix = ".wav" if path is None else audio_format(as_path(path), sample_format, raw=raw)
     with Output(path) as output:

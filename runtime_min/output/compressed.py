@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import EncoderMissingError, OutputError
+from ..errors import InstallationError, OutputError
 from ..threads import WorkerThread
 from .formats import COMPRESSED
 from .wav import encode
@@ -29,7 +29,7 @@ class Encoder:
         """Takes an open output, one of `formats.COMPRESSED`, and the rate in Hz.
 
         Raises:
-            EncoderMissingError: soundfile is missing or too old.
+            InstallationError: soundfile is missing or too old.
             OutputError: the format has no such rate, or the beginning cannot be written.
         """
         soundfile, (container, subtype) = find_soundfile(suffix), COMPRESSED[suffix]
@@ -101,17 +101,17 @@ def find_soundfile(suffix: str) -> Any:
     """Returns the package soundfile.
 
     Raises:
-        EncoderMissingError: it is missing, or cannot encode the format.
+        InstallationError: it is missing, or cannot encode the format.
     """
     try:
         import soundfile
     except (ImportError, OSError) as error:
         # OSError: without libsndfile.
-        raise EncoderMissingError(
+        raise InstallationError(
             f"Writing {suffix} files needs the package soundfile ({error}): pip install soundfile"
         ) from None
     if not soundfile.check_format(*COMPRESSED[suffix]):
-        raise EncoderMissingError(
+        raise InstallationError(
             f"libsndfile {soundfile.__libsndfile_version__} cannot write {suffix} files: "
             "pip install --upgrade soundfile"
         )

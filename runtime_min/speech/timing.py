@@ -71,7 +71,7 @@ class Audio:
         Raises:
             OutputError: it cannot be written.
             UsageError: the name's end names no format, or an argument is wrong.
-            EncoderMissingError: soundfile is missing.
+            InstallationError: soundfile is missing.
         """
         write_wav(as_path(path), self.samples, self.sample_rate, sample_format)
 

@@ -288,10 +288,10 @@ def test_a_bundle_without_a_runtime_in_a_process_without_one_says_who_brings_it(
         write_bundle(tmp_path / "bundle", made),
         """
         from runtime_min import Bundle
-        from runtime_min.errors import TvmMissingError
+        from runtime_min.errors import InstallationError
         try:
             Bundle.load(sys.argv[1])
-        except TvmMissingError as error:
+        except InstallationError as error:
             result = str(error)
         """,
     )

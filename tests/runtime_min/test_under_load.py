@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from exporter.bundle.write import ExtensionFiles, write_bundle
-from runtime_min.errors import ChangedFileError, TvmMissingError
+from runtime_min.errors import ChangedFileError, InstallationError
 from runtime_min.format.manifest import CpuLevel
 from tests.support.probes import run
 from tests.support.self_tested import extension, give, made_up, stored
@@ -120,7 +120,7 @@ try:
 except KokoroError as error:
     result = [type(error).__name__, "pip install numpy apache-tvm-ffi" in str(error)]
 """,
-    ) == [TvmMissingError.__name__, True]
+    ) == [InstallationError.__name__, True]
 
 
 def test_many_bundles_speak_at_once_from_many_threads(speaking_bundle: Path) -> None:

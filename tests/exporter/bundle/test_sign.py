@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from exporter.bundle.sign import sign_bundle
 from exporter.bundle.write import write_bundle
 from exporter.cli.main import app
-from runtime_min.errors import DamagedFileError, Ed25519KeyError, OutputError, WrongSignatureError
+from runtime_min.errors import DamagedFileError, Ed25519KeyError, OutputError, SignatureError
 from runtime_min.format.origin import CONTEXT, origin_checks, read_key, signature_of
 from runtime_min.format.verify import verify_bundle
 from tests.support.tiny_bundle import dummy_contents, with_entries
@@ -56,11 +56,11 @@ def test_the_owner_of_the_key_is_recognised(signed: Path, keys: tuple[Path, Path
     verify_bundle(copy, *origin_checks(copy, key=read_key(keys[1]), signature=signature_of(signed)))
     # The bundle itself is unchanged.
     verify_bundle(signed)
-    with pytest.raises(WrongSignatureError, match="does not sign this manifest with the public key"):
+    with pytest.raises(SignatureError, match="does not sign this manifest with the public key"):
         verify(signed, make_key(tmp_path, "stranger")[1])
     (tmp_path / "other").mkdir()
     write_bundle(signed, with_entries(dummy_contents(tmp_path / "other"), parity={"run": 2}))
-    with pytest.raises(WrongSignatureError):
+    with pytest.raises(SignatureError):
         verify(signed, keys[1])
 
 

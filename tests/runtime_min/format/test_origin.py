@@ -22,10 +22,8 @@ from runtime_min.errors import (
     Ed25519KeyError,
     MachineError,
     ManifestDigestError,
-    OldSignatureError,
-    SignatureMissingError,
+    SignatureError,
     UnreadableFileError,
-    WrongSignatureError,
 )
 from runtime_min.format.origin import CONTEXT, decode_key, read_key, signature_of
 from runtime_min.format.verify import sha256_of
@@ -65,10 +63,10 @@ def test_a_signed_bundle_loads_with_its_makers_key(signed: Path, key: bytes) -> 
 
 
 def test_another_key_or_manifest_is_refused_before_the_manifest_is_parsed(signed: Path) -> None:
-    with pytest.raises(WrongSignatureError, match=f"does not sign this manifest .* {STRANGER.hex()}"):
+    with pytest.raises(SignatureError, match=f"does not sign this manifest .* {STRANGER.hex()}"):
         load(signed, STRANGER)
     (signed / "manifest.msgpack").write_bytes(b"\xc1")
-    with pytest.raises(WrongSignatureError):
+    with pytest.raises(SignatureError, match="does not sign"):
         load(signed)
     with pytest.raises(ManifestDigestError):
         Bundle.load(signed, key=KEY, manifest_sha256="0" * 64)
@@ -86,10 +84,10 @@ def test_a_signature_is_no_substitute_for_the_digests(signed: Path) -> None:
 
 def test_a_signature_for_another_purpose_is_refused_and_an_old_one_by_name(signed: Path) -> None:
     sign(signed, b"")
-    with pytest.raises(OldSignatureError, match=r"without a context, .* sign it again"):
+    with pytest.raises(SignatureError, match=r"without a context, .* sign it again"):
         load(signed)
     sign(signed, b"another context\n")
-    with pytest.raises(WrongSignatureError):
+    with pytest.raises(SignatureError, match="does not sign"):
         load(signed)
 
 
@@ -98,18 +96,18 @@ def changed(position: int) -> Callable[[bytes], bytes]:
 
 
 @pytest.mark.parametrize(
-    ("change", "error"),
+    ("change", "message"),
     [
-        *((changed(position), WrongSignatureError) for position in (0, 31, 32, 63)),
-        *((lambda data, size=size: bytes(size), SignatureMissingError) for size in (0, 63, 65, 1 << 20)),
+        *((changed(position), "does not sign") for position in (0, 31, 32, 63)),
+        *((lambda data, size=size: bytes(size), "is not a signature") for size in (0, 63, 65, 1 << 20)),
     ],
 )
 def test_what_is_not_the_signature_is_refused(
-    signed: Path, change: Callable[[bytes], bytes], error: type[Exception]
+    signed: Path, change: Callable[[bytes], bytes], message: str
 ) -> None:
     path = signature_of(signed)
     path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(error):
+    with pytest.raises(SignatureError, match=message):
         load(signed)
 
 
@@ -128,7 +126,7 @@ def make(kind: str, path: Path) -> None:
 @pytest.mark.parametrize("kind", ["absent", "pipe", "directory", "device", "loop"])
 def test_what_is_no_file_is_neither_read_nor_waited_for(signed: Path, kind: str) -> None:
     make(kind, signature_of(signed))
-    with pytest.raises(SignatureMissingError, match="There is no signature at"):
+    with pytest.raises(SignatureError, match="There is no signature at"):
         load(signed)
     make(kind, signed.with_name("key"))
     with pytest.raises(Ed25519KeyError, match="cannot be read"):
@@ -138,7 +136,7 @@ def test_what_is_no_file_is_neither_read_nor_waited_for(signed: Path, kind: str)
 
 
 def test_a_path_that_no_file_can_have_is_a_typed_error(signed: Path) -> None:
-    with pytest.raises(SignatureMissingError):
+    with pytest.raises(SignatureError, match="There is no signature"):
         load(signed, KEY, Path("a\0b"))
     with pytest.raises(Ed25519KeyError):
         read_key(Path("a\0b"))

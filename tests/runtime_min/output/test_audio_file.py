@@ -17,7 +17,7 @@ from runtime_min import Audio, audio_file, write_wav
 from runtime_min.errors import (
     ArgumentTypeError,
     DiskFullError,
-    EncoderMissingError,
+    InstallationError,
     KokoroError,
     OutputError,
     UsageError,
@@ -86,10 +86,10 @@ def test_without_the_package_a_format_is_refused_by_its_name(
 ) -> None:
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "soundfile", None)
-        with pytest.raises(EncoderMissingError, match=rf"\{suffix} .* pip install soundfile$"):
+        with pytest.raises(InstallationError, match=rf"\{suffix} .* pip install soundfile$"):
             write(tmp_path / f"x{suffix}")
     monkeypatch.setattr(soundfile, "check_format", lambda *_: False)
-    with pytest.raises(EncoderMissingError, match=rf"\{suffix} .* pip install --upgrade soundfile$"):
+    with pytest.raises(InstallationError, match=rf"\{suffix} .* pip install --upgrade soundfile$"):
         write(tmp_path / f"x{suffix}")
     assert os.listdir(tmp_path) == []
 
