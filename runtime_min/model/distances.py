@@ -80,7 +80,7 @@ def spectrum_snr(values: Array, reference: Array) -> float:
 
     They are compared as complex numbers: where a magnitude is next to nothing, any phase will do.
     """
-    return snr(_parts(values), _parts(reference))
+    return snr(_real_and_imaginary(values), _real_and_imaginary(reference))
 
 
 def turned_phases(values: Array, reference: Array) -> float:
@@ -90,15 +90,15 @@ def turned_phases(values: Array, reference: Array) -> float:
     are real: their phases are 0 or +pi, and all others are counted.
     """
     phases, expected = np.split(values, 2, axis=1)[1], np.split(reference, 2, axis=1)[1]
-    imaginary = np.abs(_parts(reference)[:, reference.shape[1] // 2 :])
-    size = np.sqrt(2 * np.square(_parts(reference)).mean())
+    imaginary = np.abs(_real_and_imaginary(reference)[:, reference.shape[1] // 2 :])
+    size = np.sqrt(2 * np.square(_real_and_imaginary(reference)).mean())
     turned = ~(np.abs(phases - expected) <= np.pi) & (imaginary > NEAR_THE_CUT * size)
     ends = phases[:, [0, -1]]
     turned[:, [0, -1]] = (ends != 0) & (ends != np.float32(np.pi))
     return float(turned.sum())
 
 
-def _parts(spectrum: Array) -> NDArray[np.float64]:
+def _real_and_imaginary(spectrum: Array) -> NDArray[np.float64]:
     """Returns real and then imaginary parts of magnitudes and then phases."""
     magnitude, phase = np.split(spectrum.astype(np.float64), 2, axis=1)
     return np.concatenate([magnitude * np.cos(phase), magnitude * np.sin(phase)], axis=1)

@@ -29,8 +29,8 @@ _EDGE = 120
 """5 ms fades around added silence."""
 
 
-class Part(NamedTuple):
-    """A part of a rendering: its own samples, and those of its neighbours on both sides.
+class Excerpt(NamedTuple):
+    """The samples of some phonemes within a rendering, with those of their neighbours on both sides.
 
     `start`, `end` and the gaps count samples of the rendering.
     """
@@ -38,7 +38,7 @@ class Part(NamedTuple):
     samples: Samples
     """The whole rendering, ``[n]``."""
     start: int
-    """Beginning of the part's first token; 0 at the beginning of a passage."""
+    """Beginning of the excerpt's first token; 0 at the beginning of a passage."""
     end: int
     """End of its last token; n at the end of a passage."""
     gap_before: int
@@ -48,11 +48,11 @@ class Part(NamedTuple):
     pause: int = 0
     """Samples of silence to add behind it."""
     phoneme: int = 0
-    """Offset in the passage of the part's first phoneme."""
+    """Offset in the passage of the excerpt's first phoneme."""
 
 
 class Joiner:
-    """Lays parts on one time line and gives out the samples that no later part can change."""
+    """Lays excerpts on one time line and gives out the samples that no later excerpt can change."""
 
     def __init__(self, *, end_silence: int | None = None) -> None:
         """Takes the samples of silence behind the speech; None leaves the silence at both ends as it is."""
@@ -66,25 +66,25 @@ class Joiner:
         self._begin = 0
         """Position of the first sample that is kept."""
         self._kept = np.zeros(0, np.float32)
-        """The samples from there on, into the neighbour of the last part."""
-        self._last: Part | None = None
+        """The samples from there on, into the neighbour of the last excerpt."""
+        self._last: Excerpt | None = None
         self._border = 0
-        """Position at which the last part ends."""
+        """Position at which the last excerpt ends."""
 
-    def add(self, part: Part) -> int:
-        """Joins a part to the ones before.
+    def add(self, excerpt: Excerpt) -> int:
+        """Joins an excerpt to the ones before.
 
         Returns:
             The position of the first sample of its rendering, whether or not that is heard.
         """
-        position = self._join(self._last, part) if self._last else 0
+        position = self._join(self._last, excerpt) if self._last else 0
         if self._last is None:
-            self._kept = part.samples[: part.end + HALF_FADE]
-        self._last, self._border = part, position + part.end
+            self._kept = excerpt.samples[: excerpt.end + HALF_FADE]
+        self._last, self._border = excerpt, position + excerpt.end
         return position
 
     def take(self, *, last: bool = False) -> Samples:
-        """Returns the samples that are final; all of them if no part will follow."""
+        """Returns the samples that are final; all of them if no excerpt will follow."""
         ready = len(self._kept)
         if not last and self._last:
             ready = max(0, self._border - self._begin - _room(self._last.gap_after) - HALF_FADE)
@@ -110,36 +110,36 @@ class Joiner:
             taken = taken[self.trimmed :]
         return taken
 
-    def _join(self, left: Part, part: Part) -> int:
-        """Appends `part` to what is kept and returns where its rendering begins."""
+    def _join(self, left: Excerpt, excerpt: Excerpt) -> int:
+        """Appends `excerpt` to what is kept and returns where its rendering begins."""
         border = self._border - self._begin
-        if part.start == 0:
+        if excerpt.start == 0:
             # Another passage: both are at an end and have nothing in common.
-            return self._set_apart(border, part, 0, left.pause)
-        room = min(_room(left.gap_after), _room(part.gap_before))
-        room = max(0, min(room, border - HALF_FADE, part.start - HALF_FADE - LARGEST_SHIFT))
+            return self._set_apart(border, excerpt, 0, left.pause)
+        room = min(_room(left.gap_after), _room(excerpt.gap_before))
+        room = max(0, min(room, border - HALF_FADE, excerpt.start - HALF_FADE - LARGEST_SHIFT))
         reach = room + HALF_FADE
-        back = quietest(self._kept[border - reach :], part.samples[part.start - reach :], room)
+        back = quietest(self._kept[border - reach :], excerpt.samples[excerpt.start - reach :], room)
         if left.pause:
-            return self._set_apart(border - back, part, part.start - back, left.pause)
-        return self._crossfade(border - back, part, part.start - back)
+            return self._set_apart(border - back, excerpt, excerpt.start - back, left.pause)
+        return self._crossfade(border - back, excerpt, excerpt.start - back)
 
-    def _set_apart(self, cut: int, part: Part, right: int, silence: int) -> int:
-        """Fades what is kept out before `cut`, and `part` in from its sample `right` on."""
+    def _set_apart(self, cut: int, excerpt: Excerpt, right: int, silence: int) -> int:
+        """Fades what is kept out before `cut`, and `excerpt` in from its sample `right` on."""
         ramp = ((np.arange(_EDGE) + 0.5) / _EDGE).astype(np.float32)
-        before, after = self._kept[:cut].copy(), part.samples[right : part.end + HALF_FADE].copy()
+        before, after = self._kept[:cut].copy(), excerpt.samples[right : excerpt.end + HALF_FADE].copy()
         before[-_EDGE:] *= ramp[::-1][-len(before) :]
         after[:_EDGE] *= ramp[: len(after)]
         self._kept = np.concatenate([before, np.zeros(silence, np.float32), after])
         return self._begin + cut + silence - right
 
-    def _crossfade(self, cut: int, part: Part, right: int) -> int:
-        """Fades from what is kept to `part` where `cut` of the one and about `right` of the other meet."""
+    def _crossfade(self, cut: int, excerpt: Excerpt, right: int) -> int:
+        """Fades from what is kept to `excerpt` where `cut` of the one and about `right` of the other meet."""
         before = self._kept[cut - HALF_FADE : cut + HALF_FADE]
-        shift = best_shift(before, part.samples[right - HALF_FADE - LARGEST_SHIFT :])
+        shift = best_shift(before, excerpt.samples[right - HALF_FADE - LARGEST_SHIFT :])
         right += shift
-        after = part.samples[right - HALF_FADE : right + HALF_FADE]
-        rest = part.samples[right + HALF_FADE : part.end + HALF_FADE]
+        after = excerpt.samples[right - HALF_FADE : right + HALF_FADE]
+        rest = excerpt.samples[right + HALF_FADE : excerpt.end + HALF_FADE]
         self._kept = np.concatenate([self._kept[: cut - HALF_FADE], crossfade(before, after), rest])
         return self._begin + cut - right
 

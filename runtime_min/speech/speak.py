@@ -13,7 +13,7 @@ An offset is in one of these systems. Each is made from the one above it:
     piece          |context| own |context|          phonemes synthesised at once
     tokens       |0|context| own |context|0|        phonemes between two boundaries: `Rendering.token`
     frames       durations of the tokens, added up  40 a second
-    samples      600 a frame, before any stretch    in one rendering: `Rendering.sample`, `Part`
+    samples      600 a frame, before any stretch    in one rendering: `Rendering.sample`, `Excerpt`
     time line    -----|rendering|-----              samples of the speech, where `Joiner.add` places it
     output          --|rendering|-----              the time line without the silence trimmed at its beginning
 
@@ -35,7 +35,7 @@ from ..errors import UtteranceTooLongError
 from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from ..model.loudness import amplify
 from ..model.synthesiser import Synthesiser, Utterance
-from .join import Joiner, Part
+from .join import Excerpt, Joiner
 from .plan import Section, SpeechPlan, piece_seed
 from .split import Break, best_end
 from .stretch import model_speed, stretch
@@ -84,14 +84,14 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan
     Args:
         plan: the plan of the speech.
         synthesiser: computes each piece.
-        later: plans of the speech's further parts, each taken while the part before it is spoken.
+        later: plans of what follows, each taken while what is before it is spoken.
 
     Raises:
         UtteranceTooLongError: a single phoneme exceeds the largest frame bucket.
         ModelOutputError: the model computed something that is not finite.
     """
     joiner = Joiner(end_silence=round(SAMPLE_RATE * plan.end_pause) if plan.trim else None)
-    sections = chain(plan.sections, (section for part in later for section in part.sections))
+    sections = chain(plan.sections, (section for following in later for section in following.sections))
     for section, is_last in _spoken(sections):
         phonemes = section.passage.phonemes
         clock = Clock(phonemes, section.passage.words)
@@ -101,11 +101,13 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan
             if piece.start == 0:
                 clock.set_lead(rendering.lead)
             # Parts and their places on the time line; what is trimmed is known after the first `take`.
-            placed = [(part, joiner.add(part)) for part in _parts(section, rendering, plan.pauses)]
+            placed = [
+                (excerpt, joiner.add(excerpt)) for excerpt in _excerpts(section, rendering, plan.pauses)
+            ]
             output_start = joiner.taken
             samples = joiner.take(last=at_end and is_last)
-            for part, place in placed:
-                first = part.phoneme
+            for excerpt, place in placed:
+                first = excerpt.phoneme
                 starts = rendering.starts[rendering.token(first) : rendering.token(piece.end) + 1]
                 clock.place(first, place - joiner.trimmed, starts)
             first_token = rendering.token(piece.start) if piece.start else 0
@@ -211,7 +213,7 @@ def _smaller(section: Section, piece: Piece, limit: int) -> list[Piece]:
     return [_with_context(section, start, middle, limit), _with_context(section, middle, end, limit)]
 
 
-def _parts(section: Section, rendering: Rendering, pauses: Mapping[Break, float]) -> Iterator[Part]:
+def _excerpts(section: Section, rendering: Rendering, pauses: Mapping[Break, float]) -> Iterator[Excerpt]:
     """Divides a rendering where a pause is added."""
     phonemes, piece = section.passage.phonemes, rendering.piece
 
@@ -226,7 +228,7 @@ def _parts(section: Section, rendering: Rendering, pauses: Mapping[Break, float]
         if end == len(phonemes):
             pause = max(pause, section.passage.pause)
         if pause or end == piece.end:
-            yield Part(
+            yield Excerpt(
                 rendering.samples,
                 rendering.sample(start) if start else 0,
                 rendering.sample(end) if end < len(phonemes) else len(rendering.samples),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from runtime_min.speech.join import HALF_FADE, LARGEST_SHIFT, Joiner, Part, best_shift, crossfade, quietest
+from runtime_min.speech.join import HALF_FADE, LARGEST_SHIFT, Excerpt, Joiner, best_shift, crossfade, quietest
 from runtime_min.speech.silence import find_speech, levels
 
 RATE = 24_000
@@ -44,9 +44,9 @@ class Joined(NamedTuple):
 def joined(left: np.ndarray, right: np.ndarray, border: int, gap: int = 0) -> Joined:
     """Joins `left` up to about `border` with `right` from there on."""
     joiner = Joiner()
-    joiner.add(Part(left, 0, border, 0, gap))
+    joiner.add(Excerpt(left, 0, border, 0, gap))
     first = joiner.take()
-    shift = joiner.add(Part(right, border, len(right), gap, 0))
+    shift = joiner.add(Excerpt(right, border, len(right), gap, 0))
     sound = np.concatenate([first, joiner.take(last=True)])
     moved = np.zeros(len(sound), np.float32)
     moved[max(0, shift) :] = right[max(0, -shift) :]
@@ -153,21 +153,21 @@ def test_equal_sounds_stay_as_they_are_and_independent_ones_keep_their_power() -
     st.data(),
 )
 def test_short_parts_join_and_nothing_is_given_out_that_changes(
-    parts: list[Any], data: st.DataObject
+    excerpts: list[Any], data: st.DataObject
 ) -> None:
     """Parts of one frame and more, with all kinds of gaps and pauses."""
     random = np.random.default_rng(0)
     joiner, given_out, end = Joiner(), 0, 0
-    for index, (frames, gap, paused) in enumerate(parts):
-        last = index == len(parts) - 1
+    for index, (frames, gap, paused) in enumerate(excerpts):
+        last = index == len(excerpts) - 1
         start = 600 if index else 0
         size = start + 600 * frames + (0 if last else 600)
         sound = random.standard_normal(size).astype(np.float32)
-        part = Part(
+        excerpt = Excerpt(
             sound, start, size if last else size - 600, 0, 600 * min(gap, frames), 300 if paused else 0
         )
-        position = joiner.add(part)
-        end = position + part.end
+        position = joiner.add(excerpt)
+        end = position + excerpt.end
         samples = joiner.take(last=last)
         given_out += len(samples)
         assert given_out <= max(end, 0) and np.isfinite(samples).all()
