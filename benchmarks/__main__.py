@@ -23,13 +23,13 @@ from benchmarks.engines import check_installed
 from benchmarks.report import contents, facts, quoted
 from benchmarks.run import run
 from benchmarks.tables import tables
-from exporter.bench.options import Options, check_bundle, check_lengths
-from exporter.bench.report import as_terminal, prepare, save
-from exporter.cli.bench import THREADS, TOKENS, thread_counts
 from exporter.cli.demo import BUNDLE
+from exporter.cli.measure import THREADS, TOKENS, thread_counts
 from exporter.cli.terminal import ConsoleProgress, lengths, reported_errors
 from exporter.compiler.precision import PRECISIONS
 from exporter.compiler.targets import find_target
+from exporter.measure.options import Options, check_bundle, check_lengths
+from exporter.measure.report import as_terminal, prepare, save
 from exporter.reference.files import reference_files
 from runtime_min.engine.machine import this_machine
 

@@ -15,13 +15,13 @@ from benchmarks.native.native_program import NativeProcess, NativeProgram
 from benchmarks.native.programs import libkokoro, sherpa
 from benchmarks.results import KOKORO_ONNX, LIBKOKORO, NAMES, ONNXRUNTIME, ONNXRUNTIME_INT8, PYTORCH, SHERPA
 from benchmarks.torch_checkpoint import write_torch_checkpoint
-from exporter.bench import run as alone
-from exporter.bench.engine import BUNDLE, BundleEngine
-from exporter.bench.engine_process import EngineProcess
-from exporter.bench.fresh_process import call_fresh
-from exporter.bench.options import Options
-from exporter.bench.run import Step
 from exporter.errors import ExportError
+from exporter.measure import run as alone
+from exporter.measure.engine import BUNDLE, BundleEngine
+from exporter.measure.engine_process import EngineProcess
+from exporter.measure.fresh_process import call_fresh
+from exporter.measure.options import Options
+from exporter.measure.run import Step
 from exporter.model.checkpoint import file_format
 from runtime_min import Bundle
 from runtime_min.format.signatures import SAMPLE_RATE

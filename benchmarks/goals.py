@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from benchmarks.results import ENGINES, KOKORO_ONNX, NAMES, ONNXRUNTIME, PYTORCH, Comparison, growth, ratio
-from exporter.bench.engine import BUNDLE
-from exporter.bench.options import HEADLINE, LONGEST
-from exporter.bench.results import LIBRARIES
-from exporter.bench.tables import mebibytes
+from exporter.measure.engine import BUNDLE
+from exporter.measure.options import HEADLINE, LONGEST
+from exporter.measure.results import LIBRARIES
+from exporter.measure.tables import mebibytes
 
 MIB = 1 << 20
 SHORT = 12

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from benchmarks.results import rotated
-from exporter.bench.engine import Spoken
+from exporter.measure.engine import Spoken
 
 TOKENS = 200
 """Tokens that an engine speaks at least in a round, by repeating short utterances."""

@@ -17,9 +17,6 @@ from tvm import IRModule, relax, tirx
 from tvm.ir.expr import TensorLoad
 
 from benchmarks.work import Shape, work_of
-from exporter.bench.figure_table import FigureTable
-from exporter.bench.profile import family_of
-from exporter.bench.results import Tensors
 from exporter.compiler.compile_stage import tvm_target
 from exporter.compiler.import_stage import import_stage
 from exporter.compiler.kernels.tiles import tiles_of
@@ -27,6 +24,9 @@ from exporter.compiler.kokoro_model import model_without_weights
 from exporter.compiler.passes import phases
 from exporter.compiler.stages import make_stage
 from exporter.compiler.targets import CpuLevel, find_target
+from exporter.measure.figure_table import FigureTable
+from exporter.measure.profile import family_of
+from exporter.measure.results import Tensors
 from exporter.model.config import OFFICIAL_CONFIG, read_config
 from runtime_min.format.signatures import StageSignature, signatures
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.results import ENGINES, ONNXRUNTIME, PYTORCH, Comparison
-from exporter.bench.engine import BUNDLE
+from exporter.measure.engine import BUNDLE
 from exporter.plotting import BLUE, GREEN, ORANGE, as_svg
 
 if TYPE_CHECKING:

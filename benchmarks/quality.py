@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.results import PYTORCH, Quality
-from exporter.bench.engine import Piece, Samples
+from exporter.measure.engine import Piece, Samples
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.distances import log_mel_distance
 

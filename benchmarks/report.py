@@ -10,8 +10,8 @@ from benchmarks.plot import plot
 from benchmarks.results import Comparison
 from benchmarks.roofline import work_content
 from benchmarks.tables import tables
-from exporter.bench.figure_table import FigureTable
-from exporter.bench.report import all_facts, as_content, as_json, as_markdown
+from exporter.measure.figure_table import FigureTable
+from exporter.measure.report import all_facts, as_content, as_json, as_markdown
 
 _END = "<!-- end -->"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exporter.bench.engine import BUNDLE
-from exporter.bench.results import Benchmark, Timing
 from exporter.compiler.precision import PRECISIONS
+from exporter.measure.engine import BUNDLE
+from exporter.measure.results import Benchmark, Timing
 
 PYTORCH, ONNXRUNTIME, ONNXRUNTIME_INT8 = "pytorch", "onnxruntime", "onnxruntime-int8"
 ENGINES = (BUNDLE, PYTORCH, ONNXRUNTIME)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from benchmarks.results import Comparison
 from benchmarks.work import EFFECTIVE, Work, work_of
-from exporter.bench.figure_table import FigureTable
-from exporter.bench.results import KernelTime, Profile
-from exporter.bench.tables import Rows, families, kernels, profile_tables
+from exporter.measure.figure_table import FigureTable
+from exporter.measure.results import KernelTime, Profile
+from exporter.measure.tables import Rows, families, kernels, profile_tables
 
 _RATE_COLUMNS = ("GFLOP", "GFLOP/s", "of peak")
 _WORK_COLUMNS = (*_RATE_COLUMNS, "real Gmul", "GB", "GB/s")

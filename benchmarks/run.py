@@ -24,12 +24,12 @@ from benchmarks.results import (
     Peak,
     rotated,
 )
-from exporter.bench import run as alone
-from exporter.bench.engine_process import EngineProcess, time_cold_start
-from exporter.bench.fresh_process import call_fresh
-from exporter.bench.options import LONGEST, Options
-from exporter.bench.results import ColdStart, PeakMemory, StreamTiming, Timing
-from exporter.bench.run import Step
+from exporter.measure import run as alone
+from exporter.measure.engine_process import EngineProcess, time_cold_start
+from exporter.measure.fresh_process import call_fresh
+from exporter.measure.options import LONGEST, Options
+from exporter.measure.results import ColdStart, PeakMemory, StreamTiming, Timing
+from exporter.measure.run import Step
 from runtime_min.format.verify import read_manifest
 
 _PACKAGES = ("apache-tvm", "torch", ONNXRUNTIME, KOKORO_ONNX, "sherpa-onnx-core", "kokoro", "numpy")

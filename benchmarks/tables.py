@@ -8,10 +8,10 @@ from dataclasses import replace
 from benchmarks.goals import Goal, goals, stream_goals
 from benchmarks.results import ENGINES, KOKORO_ONNX, LIBKOKORO, NAMES, ONNXRUNTIME, SHERPA, Comparison, ratio
 from benchmarks.roofline import roofline_tables
-from exporter.bench.engine import BUNDLE
-from exporter.bench.figure_table import FigureTable
-from exporter.bench.options import HEADLINE, LONGEST
-from exporter.bench.tables import (
+from exporter.measure.engine import BUNDLE
+from exporter.measure.figure_table import FigureTable
+from exporter.measure.options import HEADLINE, LONGEST
+from exporter.measure.tables import (
     by_length,
     fresh_process_tables,
     mebibytes,

@@ -12,11 +12,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from exporter.bench.profile import RUNTIME, family_of
-from exporter.bench.results import Tensors
 from exporter.compiler.kernels import winograd_in_call
 from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.winograd_schemes import SCHEMES
+from exporter.measure.profile import RUNTIME, family_of
+from exporter.measure.results import Tensors
 from runtime_min.format.signatures import HARMONICS
 
 Shape = tuple[int, ...]

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from exporter.bench.engine import Samples, Speak
+from exporter.measure.engine import Samples, Speak
 
 
 @dataclass(frozen=True)

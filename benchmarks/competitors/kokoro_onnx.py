@@ -11,7 +11,7 @@ from kokoro_onnx import Kokoro
 
 from benchmarks.competitors import Competitor
 from benchmarks.competitors.onnxruntime import session
-from exporter.bench.engine import Piece, Samples, Speak
+from exporter.measure.engine import Piece, Samples, Speak
 
 
 def load(competitor: Competitor) -> Speak:

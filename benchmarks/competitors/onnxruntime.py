@@ -9,7 +9,7 @@ import numpy as np
 import onnxruntime
 
 from benchmarks.competitors import Competitor
-from exporter.bench.engine import Piece, Speak
+from exporter.measure.engine import Piece, Speak
 
 
 def load(competitor: Competitor) -> Speak:

@@ -6,7 +6,7 @@ import torch
 from kokoro.model import KModel
 
 from benchmarks.competitors import Competitor
-from exporter.bench.engine import Piece, Speak
+from exporter.measure.engine import Piece, Speak
 
 
 def load(competitor: Competitor) -> Speak:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.bench.engine import Spoken
-from exporter.bench.fresh_process import EngineError, MeasuredProcess
+from exporter.measure.engine import Spoken
+from exporter.measure.fresh_process import EngineError, MeasuredProcess
 
 _SOURCES = Path(__file__).parent
 _FLAGS = ("-std=c99", "-O2", "-D_POSIX_C_SOURCE=199309L", "-Wall", "-Wextra", "-Werror")

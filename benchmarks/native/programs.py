@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.native.native_program import NativeProgram, compile_program
-from exporter.bench.engine import BundleEngine
-from exporter.bench.fresh_process import call_fresh
 from exporter.compiler.targets import find_target
+from exporter.measure.engine import BundleEngine
+from exporter.measure.fresh_process import call_fresh
 from exporter.native.build import HEADER, LIBRARY, build_library
 from runtime_min.format.verify import read_manifest
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from exporter.cli import bench, bundle, doctor, finished_bundles, inspect, targets, tune, validate
+from exporter.cli import bundle, doctor, finished_bundles, inspect, measure, targets, tune, validate
 from exporter.cli.terminal import EPILOG, CheckedOutput
 from exporter.compiler.targets import UnknownCpuLevelError, UnknownTargetError
 from runtime_min import __version__
@@ -89,7 +89,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
         finished_bundles.unpack,
         finished_bundles.add_voices,
     ),
-    *(bench.bench, doctor.doctor, tune.tune, targets.targets, version),
+    *(measure.measure, doctor.doctor, tune.tune, targets.targets, version),
 )
 for _command in _COMMANDS:
     app.command(epilog=EPILOG)(_command)

@@ -100,10 +100,8 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan
             at_end = piece.end == len(phonemes)
             if piece.start == 0:
                 clock.set_lead(rendering.lead)
-            # Parts and their places on the time line; what is trimmed is known after the first `take`.
-            placed = [
-                (excerpt, joiner.add(excerpt)) for excerpt in _excerpts(section, rendering, plan.pauses)
-            ]
+            # With their places on the time line; what is trimmed is known after the first `take`.
+            placed = [(each, joiner.add(each)) for each in _excerpts(section, rendering, plan.pauses)]
             output_start = joiner.taken
             samples = joiner.take(last=at_end and is_last)
             for excerpt, place in placed:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from benchmarks.goals import Goal, goals
 from benchmarks.interleaved import ENOUGH, Idleness, interleave
 from benchmarks.results import ENGINES, growth, ratio, rotated
-from exporter.bench.engine import Spoken
-from exporter.bench.results import Timing
+from exporter.measure.engine import Spoken
+from exporter.measure.results import Timing
 from tests.support.benchmark_example import RATES, comparison
 
 positive = st.floats(1e-3, 1e3)

@@ -13,9 +13,9 @@ import pytest
 from benchmarks import engines
 from benchmarks.competitors import Competitor
 from benchmarks.competitors import __main__ as cold_start
-from exporter.bench import engine as inside
-from exporter.bench.engine import Piece
-from exporter.bench.fresh_process import EngineError, FreshProcess
+from exporter.measure import engine as inside
+from exporter.measure.engine import Piece
+from exporter.measure.fresh_process import EngineError, FreshProcess
 
 FAKE = Competitor("fake", "fake", 1, "af_heart", "af_heart.npy", "c", "d", 24_000)
 
@@ -33,7 +33,7 @@ def test_the_process_of_a_competitor_imports_nothing_of_the_product_but_the_prot
         loaded = process.call(eval, "list(__import__('sys').modules)")
     ours = {name for name in loaded if name.split(".")[0] in ("benchmarks", "exporter", "runtime_min")}
     assert ours == {
-        *("exporter", "exporter.bench", "exporter.bench.engine", "benchmarks", "benchmarks.competitors"),
+        *("exporter", "exporter.measure", "exporter.measure.engine", "benchmarks", "benchmarks.competitors"),
     }
     assert not {"tvm", "tvm_ffi", "torch", "psutil", "rich"} & set(loaded)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.native.native_program import NativeProcess, NativeProgram
-from exporter.bench.fresh_process import EngineError
+from exporter.measure.fresh_process import EngineError
 
 PROGRAM = """#!{python}
 import sys

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.quality import Heard, quality
-from exporter.bench.engine import Piece
+from exporter.measure.engine import Piece
 
 FRAME = 600
 SPEECH = np.random.default_rng(0).normal(size=(40, FRAME)).astype(np.float32)

@@ -13,7 +13,7 @@ from benchmarks.__main__ import QUOTING
 from benchmarks.report import contents, facts, quoted
 from benchmarks.results import ENGINES, KOKORO_ONNX
 from benchmarks.tables import tables
-from exporter.bench.figure_table import FigureTable
+from exporter.measure.figure_table import FigureTable
 from tests.support.benchmark_example import RATES, comparison, kernels
 from tests.support.paths import ROOT
 

@@ -10,11 +10,11 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from benchmarks.work import COUNTED, Work, work_of
-from exporter.bench.results import Tensors
 from exporter.compiler import operators
 from exporter.compiler.converters import OPERATORS
 from exporter.compiler.kernels import conv1d, lstm, winograd
 from exporter.compiler.kernels.winograd_schemes import SCHEMES
+from exporter.measure.results import Tensors
 
 TIME = 24
 

@@ -49,7 +49,7 @@ result = [after[0] - before[0], *(after[i] - before[i] for i in (1, 2))]
 def test_memory_handles_and_threads_stay_as_they_are_over_many_calls(
     speaking_bundle: Path, count: int
 ) -> None:
-    """A leak of one kilobyte a call would show; for a real model there is `kokoro-export bench --memory`."""
+    """A leak of a kilobyte a call would show; for a real model there is `kokoro-export measure --memory`."""
     grown, handles, threads = run(speaking_bundle, SOAK.replace("COUNT", str(count)))
     print(f"\n{count} calls: {grown} bytes, {handles} handles, {threads} threads more")
     assert (handles, threads) == (0, 0)

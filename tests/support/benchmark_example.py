@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 from benchmarks.results import LIBKOKORO, ONNXRUNTIME_INT8, SHERPA, Comparison, Footprint, Peak, Quality
-from exporter.bench.results import (
+from exporter.measure.results import (
     LIBRARIES,
     Benchmark,
     ColdStart,

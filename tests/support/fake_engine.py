@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from exporter.bench import engine
+from exporter.measure import engine
 
 
 def load() -> None:

@@ -35,7 +35,7 @@ def shipped(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "command",
     [
-        *("--help", "bundle --help", "validate --help", "bench --help", "version", "targets", "doctor"),
+        *("--help", "bundle --help", "validate --help", "measure --help", "version", "targets", "doctor"),
         *("inspect {bundle}", "inspect {bundle} --json", "verify {bundle}"),
         "verify {place}/bundle.tar",
         "sign {bundle} --key {place}/maker.pem -o {place}/bundle.sig",

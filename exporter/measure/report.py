@@ -12,10 +12,10 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from exporter.bench.figure_table import FigureTable
-from exporter.bench.results import Benchmark
-from exporter.bench.soak import Soak
 from exporter.errors import ExportError
+from exporter.measure.figure_table import FigureTable
+from exporter.measure.results import Benchmark
+from exporter.measure.soak import Soak
 
 _FORMAT = 1
 _BUSY = 0.2

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from exporter.bench.utterances import NothingToSayError, phonemes_of, text_of
 from exporter.bundle.write import write_bundle
-from exporter.cli import bench as cli
+from exporter.cli import measure as cli
 from exporter.cli.main import app
+from exporter.measure.utterances import NothingToSayError, phonemes_of, text_of
 from tests.support.tiny_bundle import dummy_contents
 
 KOKORO = "bdfɡhklmnpɹstwzðʃʤəɪiɛæʌɑɔuAIOWYɜŋ ˈˌ.,"
@@ -61,6 +61,6 @@ def test_options_are_parsed_or_refused():
 def test_a_bundle_that_cannot_speak_is_refused_before_anything_is_measured(tmp_path):
     bundle = tmp_path / "bundle"
     write_bundle(bundle, dummy_contents(tmp_path / "parts", ("bert",)))
-    run = CliRunner().invoke(app, ["bench", str(bundle)])
+    run = CliRunner().invoke(app, ["measure", str(bundle)])
     assert run.exit_code == 3
     assert "partial bundle" in run.output

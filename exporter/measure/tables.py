@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
-from exporter.bench.engine import BUNDLE
-from exporter.bench.figure_table import FigureTable
-from exporter.bench.results import Benchmark, KernelTime, Profile, Timing
+from exporter.measure.engine import BUNDLE
+from exporter.measure.figure_table import FigureTable
+from exporter.measure.results import Benchmark, KernelTime, Profile, Timing
 
 Rows = dict[tuple[str, ...], list[KernelTime]]
 """The kernels of each row of a table, by the words that the row begins with."""

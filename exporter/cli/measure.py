@@ -1,4 +1,4 @@
-"""``kokoro-export bench``: measures a bundle."""
+"""``kokoro-export measure``: measures a bundle."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from runtime_min.format.signatures import MINIMUM_LENGTH
 from runtime_min.output.console import print_line
 
 if TYPE_CHECKING:
-    from exporter.bench.options import Options
+    from exporter.measure.options import Options
 
 TOKENS, THREADS, ROUNDS = "12,62,200,450", "1,2", 7
 
 
-def bench(
+def measure(
     path: BundleArgument,
     tokens: Annotated[str, typer.Option(help="Lengths to speak, in tokens, joined by commas.")] = TOKENS,
     threads: Annotated[str, typer.Option(help="Numbers of threads, joined by commas.")] = THREADS,
@@ -49,8 +49,8 @@ def bench(
     spoken, used = lengths("--tokens", tokens), thread_counts(threads)
     memory_range = parse_range(memory_tokens)
     with reported_errors():
-        from exporter.bench.options import Options, check_bundle, check_lengths
-        from exporter.bench.report import (
+        from exporter.measure.options import Options, check_bundle, check_lengths
+        from exporter.measure.report import (
             all_facts,
             as_content,
             as_json,
@@ -59,8 +59,8 @@ def bench(
             prepare,
             save,
         )
-        from exporter.bench.run import run
-        from exporter.bench.tables import tables
+        from exporter.measure.run import run
+        from exporter.measure.tables import tables
 
         if save_dir is not None:
             prepare(save_dir)
@@ -75,7 +75,7 @@ def bench(
         console, facts, shown = plain_console(), all_facts(benchmark), tables(benchmark)
         console.print(as_terminal(facts, shown, console.width))
         if save_dir is not None:
-            introduction = "`kokoro-export bench` wrote this file; all figures are of one run."
+            introduction = "`kokoro-export measure` wrote this file; all figures are of one run."
             text = as_markdown(introduction, facts, (table.markdown() for table in shown))
             report = {"bench.md": text, "bench.json": as_json(as_content(benchmark))}
             for file in save(save_dir, report):
@@ -110,10 +110,10 @@ def parse_range(text: str) -> tuple[int, int]:
 
 
 def _watch_memory(options: Options, utterances: int, lengths: tuple[int, int], save_dir: Path | None) -> None:
-    from exporter.bench.engine_process import EngineProcess
-    from exporter.bench.report import as_json, save, soak_content
-    from exporter.bench.run import bundle_engine
-    from exporter.bench.soak import MemoryGrewError, soak
+    from exporter.measure.engine_process import EngineProcess
+    from exporter.measure.report import as_json, save, soak_content
+    from exporter.measure.run import bundle_engine
+    from exporter.measure.soak import MemoryGrewError, soak
 
     with ConsoleProgress() as progress, EngineProcess(bundle_engine(options)) as process:
         found = soak(process, utterances, lengths, options.manifest.vocabulary, progress.step)

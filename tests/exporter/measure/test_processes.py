@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from exporter.bench import engine as inside
-from exporter.bench import run
-from exporter.bench.engine import BundleEngine, Spoken
-from exporter.bench.engine_process import EngineProcess
-from exporter.bench.fresh_process import EngineError, FreshProcess, call_fresh, environment
-from exporter.bench.profile import RUNTIME, Watch, by_kernel
-from exporter.bench.results import KernelTime, StreamTiming, Timing
-from exporter.bench.soak import soak
+from exporter.measure import engine as inside
+from exporter.measure import run
+from exporter.measure.engine import BundleEngine, Spoken
+from exporter.measure.engine_process import EngineProcess
+from exporter.measure.fresh_process import EngineError, FreshProcess, call_fresh, environment
+from exporter.measure.profile import RUNTIME, Watch, by_kernel
+from exporter.measure.results import KernelTime, StreamTiming, Timing
+from exporter.measure.soak import soak
 from runtime_min.errors import UnknownVoiceError
 from tests.support import fake_engine
 

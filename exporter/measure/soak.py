@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from exporter.bench.engine_process import EngineProcess
-from exporter.bench.utterances import phonemes_of
 from exporter.errors import ExportError
+from exporter.measure.engine_process import EngineProcess
+from exporter.measure.utterances import phonemes_of
 from runtime_min.format.signatures import SAMPLE_RATE
 
 LIMIT = 5_000_000

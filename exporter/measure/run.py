@@ -13,12 +13,20 @@ from pathlib import Path
 
 import psutil
 
-from exporter.bench.engine import BundleEngine, Engine, Spoken
-from exporter.bench.engine_process import EngineProcess, time_cold_start
-from exporter.bench.fresh_process import call_fresh
-from exporter.bench.options import HEADLINE, LONGEST, Options
-from exporter.bench.profile import profile
-from exporter.bench.results import LIBRARIES, Benchmark, ColdStart, PeakMemory, Profile, StreamTiming, Timing
+from exporter.measure.engine import BundleEngine, Engine, Spoken
+from exporter.measure.engine_process import EngineProcess, time_cold_start
+from exporter.measure.fresh_process import call_fresh
+from exporter.measure.options import HEADLINE, LONGEST, Options
+from exporter.measure.profile import profile
+from exporter.measure.results import (
+    LIBRARIES,
+    Benchmark,
+    ColdStart,
+    PeakMemory,
+    Profile,
+    StreamTiming,
+    Timing,
+)
 from exporter.reference.utterances import default_voice
 from runtime_min.engine.machine import processor_name
 from runtime_min.format.signatures import SAMPLE_RATE

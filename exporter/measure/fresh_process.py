@@ -121,7 +121,7 @@ class FreshProcess(MeasuredProcess):
         """
         self._connection, theirs = Pipe()
         with theirs:
-            command = [sys.executable, "-W", "ignore", "-m", "exporter.bench.worker", str(theirs.fileno())]
+            command = [sys.executable, "-W", "ignore", "-m", "exporter.measure.worker", str(theirs.fileno())]
             super().__init__(name, command, threads, pass_fds=[theirs.fileno()])
 
     def call(self, function: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> R:

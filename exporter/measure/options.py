@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.bench.utterances import phonemes_of, text_of
 from exporter.errors import ExportError
+from exporter.measure.utterances import phonemes_of, text_of
 from runtime_min.engine.machine import check_target, choose_level, this_machine
 from runtime_min.errors import MissingStagesError
 from runtime_min.format.manifest import Manifest

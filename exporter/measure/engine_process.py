@@ -6,9 +6,9 @@ import subprocess
 import time
 from pathlib import Path
 
-from exporter.bench import engine as inside
-from exporter.bench.engine import Engine, Piece, Program, Spoken
-from exporter.bench.fresh_process import EngineError, FreshProcess, environment
+from exporter.measure import engine as inside
+from exporter.measure.engine import Engine, Piece, Program, Spoken
+from exporter.measure.fresh_process import EngineError, FreshProcess, environment
 
 
 class EngineProcess(FreshProcess):

@@ -1,4 +1,4 @@
-"""The other end of a `FreshProcess`: ``python -m exporter.bench.worker DESCRIPTOR``.
+"""The other end of a `FreshProcess`: ``python -m exporter.measure.worker DESCRIPTOR``.
 
 It imports only what the called functions import, because that is a part of what is measured.
 """

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from benchmarks import tables as compared
-from exporter.bench import tables as alone
-from exporter.bench.report import (
+from exporter.measure import tables as alone
+from exporter.measure.report import (
     UnwritableReportError,
     all_facts,
     as_content,
@@ -22,7 +22,7 @@ from exporter.bench.report import (
     save,
     soak_content,
 )
-from exporter.bench.soak import Resident, Soak
+from exporter.measure.soak import Resident, Soak
 from tests.support.benchmark_example import benchmark, comparison
 
 reports = pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from exporter.bench.fresh_process import call_fresh
-from exporter.bench.options import Options, check_bundle
-from exporter.bench.run import bundle_engine, profile_of
-from exporter.bench.soak import MemoryGrewError
+from exporter.measure.fresh_process import call_fresh
+from exporter.measure.options import Options, check_bundle
+from exporter.measure.run import bundle_engine, profile_of
+from exporter.measure.soak import MemoryGrewError
 from runtime_min.format.signatures import STAGE_NAMES
 from tests.e2e.conftest import run_python
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 
 def test_a_bundle_is_measured(directory, tmp_path):
     done = run_python(
-        *("-m", "exporter", "bench", directory, "--tokens", "12", "--threads", "2"),
+        *("-m", "exporter", "measure", directory, "--tokens", "12", "--threads", "2"),
         *("--repeats", "1", "--profile", "--save-dir", tmp_path),
     )
     assert done.returncode == 0, done.stderr
@@ -50,7 +50,7 @@ def test_the_work_of_every_kernel_is_counted(directory):
 
 def test_memory_is_watched_and_a_bundle_that_grows_is_told_of(directory, tmp_path):
     done = run_python(
-        *("-m", "exporter", "bench", directory, "--memory", "4", "--memory-tokens", "3-9"),
+        *("-m", "exporter", "measure", directory, "--memory", "4", "--memory-tokens", "3-9"),
         *("--save-dir", tmp_path),
     )
     found = json.loads((tmp_path / "bench-memory.json").read_text(encoding="utf-8"))

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.bench.engine import BundleEngine
-from exporter.bench.results import KernelTime, Profile, StageTime, Tensors
+from exporter.measure.engine import BundleEngine
+from exporter.measure.results import KernelTime, Profile, StageTime, Tensors
 from exporter.validate.kernel_order import family
 from exporter.validate.observe import stage_inputs
 from runtime_min import Bundle
