@@ -5,13 +5,13 @@
 #include <set>
 
 #include "engine/machine.h"
-#include "errors.h"
+#include "base/errors.h"
 #include "format/parse.h"
-#include "format/sha256.h"
+#include "base/sha256.h"
 #include "model/loudness.h"
 #include "model/tokens.h"
-#include "threads.h"
-#include "utf8.h"
+#include "base/threads.h"
+#include "base/utf8.h"
 
 namespace kokoro {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <mutex>
 
-#include "errors.h"
-#include "threads.h"
+#include "base/errors.h"
+#include "base/threads.h"
 
 namespace kokoro {
 

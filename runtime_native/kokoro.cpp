@@ -12,14 +12,14 @@
 
 #include "bundle.h"
 #include "engine/floating_point.h"
-#include "errors.h"
+#include "base/errors.h"
 #include "handles.h"
 #include "output/audio_file.h"
 #include "sized_struct.h"
 #include "speech/lead.h"
 #include "speech/stream.h"
-#include "thread_own.h"
-#include "utf8.h"
+#include "base/thread_own.h"
+#include "base/utf8.h"
 
 using kokoro::Error;
 using kokoro::Lease;

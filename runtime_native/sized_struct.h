@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "errors.h"
+#include "base/errors.h"
 
 namespace kokoro {
 

@@ -45,6 +45,7 @@ _ITEM = re.compile(r"(?P<before>[•⁃*-] ?|\()?(?P<place>\d{1,3}|[a-z])(?P<aft
 _LONGEST_ITEM = 300
 """Characters of an item in a line within which the next is looked for."""
 _BRACKETS = {")": "(", "]": "[", "}": "{", "）": "（", "】": "【", "》": "《", "〉": "〈"}
+_CLOSING_MARK = re.compile(rf"[.!?,;:…{_CLOSING}]")
 _BRACKET = re.compile(r"[()\[\]{}（）【】《》〈〉]")
 _LONGEST_ASIDE = 200
 """Characters in brackets within which no sentence ends."""
@@ -177,7 +178,7 @@ class _Lines:
     def ends_at(self, found: re.Match[str]) -> bool:
         text, start, end = self._text, found.start(), found.end()
         following = text[end : end + _WINDOW]
-        if not following or re.match(rf"[.!?,;:…{_CLOSING}]", following):
+        if not following or _CLOSING_MARK.match(following):
             return False
         if found["line"].count("\n") > 1 or _ITEM.match(following):
             return True

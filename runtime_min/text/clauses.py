@@ -19,7 +19,7 @@ _DROPPED = "¿¡‘’'‹›[]{}*_`·・「」『』"
 _INSIDE = re.escape("".join(MARKS).replace("-", "") + _DROPPED)
 # 3.14, 10:30 and don't are words: a mark stands at the edge of one. Dashes and dots may stand between two.
 _MARK = rf"(?:\.{{2,}}|--+|[—…]|(?<!\w)[{_INSIDE}]|[{_INSIDE}](?!\w)|(?<!\S)-(?!\S))"
-_TOKEN = rf"(?:(?P<mark>{_MARK})|(?P<word>(?:(?!{_MARK})\S)+))(?P<space>\s*)"
+_TOKEN = re.compile(rf"(?:(?P<mark>{_MARK})|(?P<word>(?:(?!{_MARK})\S)+))(?P<space>\s*)")
 
 
 class Token(NamedTuple):
@@ -71,7 +71,7 @@ def _tokens(text: str) -> Iterator[Token]:
 
 
 def _plain_tokens(text: str) -> Iterator[Token]:
-    for found in re.finditer(_TOKEN, text):
+    for found in _TOKEN.finditer(text):
         yield Token(found["mark"], found["word"] or "", found["space"])
 
 

@@ -51,6 +51,7 @@ _ENDINGS = [
     )
 ]
 """Endings by which the accent of most words can be told, with the vowel that has it; the first one holds."""
+_FALLING = re.compile("(?<![cgq])[iu][aeiou]$")
 _NUCLEUS = re.compile("[aeo]|[iu](?![aeiou])")
 _RISING = ("ie", "uo")
 _VOICED_Z = re.compile(r"\bz|(?<=i)zz(?=a|er|o|i(?:a|no?$|$))")
@@ -182,7 +183,7 @@ def _accent(word: str) -> tuple[int, str] | None:
             place = found.start(found.lastindex or 0)
             return place, word[place].translate(accents)
     nuclei = [found.start() for found in _NUCLEUS.finditer(word)]
-    if len(nuclei) == 1 and re.search("(?<![cgq])[iu][aeiou]$", word):
+    if len(nuclei) == 1 and _FALLING.search(word):
         return len(word) - 2, word[-2].translate(_OPEN)
     if not nuclei:
         return None

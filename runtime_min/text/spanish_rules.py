@@ -39,6 +39,7 @@ _DIPHTHONGS = {
 }  # fmt: skip
 _GLIDES = str.maketrans("iuU", "jwu")
 # After these the first of two vowels is one of its own.
+_OPEN_END = re.compile(r"[aeiou][ns]?$")
 _SYLLABIC = re.compile(r"(?:[^aeiouáéíóúh][lr]|R)[iu]$|[lrʎ]u$|U$")
 _CLOSED_BY_N = re.compile(rf"n[^{_VOWEL}]")
 _UNHEARD = str.maketrans("U", "u", "h")
@@ -139,4 +140,4 @@ def _stressed(sounds: str, nuclei: Sequence[re.Match[str]]) -> int:
         if nucleus["vowel"] in _ACUTE:
             return index
     last = len(nuclei) - 1
-    return max(0, last - 1) if re.search(r"[aeiou][ns]?$", sounds) else last
+    return max(0, last - 1) if _OPEN_END.search(sounds) else last

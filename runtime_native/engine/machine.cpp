@@ -14,7 +14,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "../errors.h"
+#include "../base/errors.h"
 
 namespace kokoro {
 

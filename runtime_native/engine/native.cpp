@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "../errors.h"
+#include "../base/errors.h"
 
 namespace kokoro {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "../errors.h"
+#include "../base/errors.h"
 
 namespace kokoro {
 

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <thread>
 
-#include "../errors.h"
+#include "../base/errors.h"
 #include "floating_point.h"
 #include "native.h"
 

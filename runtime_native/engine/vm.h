@@ -9,7 +9,7 @@
 #include <string>
 
 #include "../format/bundle_files.h"
-#include "../threads.h"
+#include "../base/threads.h"
 #include "tvm.h"
 
 namespace kokoro {

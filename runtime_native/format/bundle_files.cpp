@@ -9,9 +9,9 @@
 #include <functional>
 #include <vector>
 
-#include "../errors.h"
-#include "../threads.h"
-#include "sha256.h"
+#include "../base/errors.h"
+#include "../base/threads.h"
+#include "../base/sha256.h"
 
 namespace kokoro {
 

@@ -9,7 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "sha256.h"
+#include "../base/sha256.h"
 
 namespace kokoro {
 

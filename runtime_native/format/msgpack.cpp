@@ -4,8 +4,8 @@
 #include <cstring>
 #include <unordered_set>
 
-#include "../errors.h"
-#include "../utf8.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
 
 namespace kokoro {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "../errors.h"
+#include "../base/errors.h"
 #include "cross_checks.h"
 #include "schema.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "../errors.h"
-#include "../utf8.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
 
 namespace kokoro {
 

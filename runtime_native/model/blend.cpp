@@ -4,9 +4,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "../errors.h"
-#include "../speech/characters.h"
-#include "../utf8.h"
+#include "../base/characters.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
 
 namespace kokoro {
 

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <numeric>
 
-#include "../errors.h"
+#include "../base/errors.h"
 #include "alignment.h"
 #include "noise.h"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "../errors.h"
+#include "../base/errors.h"
 #include "../format/schema.h"
 
 namespace kokoro {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../errors.h"
+#include "../base/errors.h"
 #include "chain.h"
 #include "tokens.h"
 

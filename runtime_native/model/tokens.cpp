@@ -1,7 +1,7 @@
 #include "tokens.h"
 
-#include "../errors.h"
-#include "../utf8.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
 
 namespace kokoro {
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <system_error>
 
-#include "../errors.h"
+#include "../base/errors.h"
 #include "wav.h"
 
 namespace kokoro {

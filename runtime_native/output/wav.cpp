@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "../errors.h"
+#include "../base/errors.h"
 
 namespace kokoro {
 

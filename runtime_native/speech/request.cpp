@@ -7,9 +7,9 @@
 #include <map>
 #include <sstream>
 
-#include "../errors.h"
-#include "../utf8.h"
-#include "characters.h"
+#include "../base/characters.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
 #include "sentences.h"
 
 namespace kokoro {

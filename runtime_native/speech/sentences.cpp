@@ -3,18 +3,16 @@
 #include <algorithm>
 #include <optional>
 
-#include "../text/pattern.h"
-#include "../text/strings.h"
-#include "../text/tables.h"
+#include "../base/pattern.h"
+#include "../base/strings.h"
+#include "../generated/tables.h"
 
 namespace kokoro {
 
-using namespace text;
-
 namespace {
 
-namespace patterns = text::tables::sentences;
-namespace abbreviations = text::tables::abbreviations;
+namespace patterns = tables::sentences;
+namespace abbreviations = tables::abbreviations;
 
 constexpr View ANYWHERE = U"。！？｡．।॥", NEVER_FIRST = U",;:).!?…/&=%",
                GOES_ON = U"のをはがにへとやもで、，";
@@ -36,7 +34,7 @@ struct Rules {
     Pattern roman{patterns::ROMAN}, place{patterns::PLACE}, glued{patterns::GLUED},
         address{patterns::ADDRESS};
     Pattern item{patterns::ITEM}, bracket{patterns::BRACKET}, blank_line{patterns::BLANK_LINE};
-    Pattern closing{std::string("[.!?,;:…") + patterns::CLOSING + "]"};
+    Pattern closing{patterns::CLOSING_MARK};
 
     bool shorten(View word) const {
         Text name = casefold(word);

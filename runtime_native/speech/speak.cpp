@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
-#include "../errors.h"
+#include "../base/errors.h"
 #include "../model/loudness.h"
-#include "characters.h"
+#include "../base/characters.h"
 #include "stretch.h"
 
 namespace kokoro {

@@ -2,7 +2,7 @@
 
 #include <future>
 
-#include "../threads.h"
+#include "../base/threads.h"
 #include "lead.h"
 
 namespace kokoro {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "characters.h"
+#include "../base/characters.h"
 
 namespace kokoro {
 

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "../errors.h"
+#include "../base/errors.h"
 #include "../speech/sentences.h"
-#include "../utf8.h"
-#include "pattern.h"
+#include "../base/utf8.h"
+#include "../base/pattern.h"
 #include "pauses.h"
 #include "spanish_rules.h"
 #include "ssml.h"
-#include "strings.h"
-#include "tables.h"
+#include "../base/strings.h"
+#include "../generated/tables.h"
 
 namespace kokoro {
 

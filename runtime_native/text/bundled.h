@@ -40,7 +40,7 @@ public:
     NextRequest parts(const TextInput &input, const Request &request, const Capabilities &capabilities);
 
 private:
-    using G2p = std::function<std::vector<Word>(text::View)>;
+    using G2p = std::function<std::vector<Word>(View)>;
 
     G2p find_g2p(const std::string &language);
     G2p english(const std::string &language);

@@ -1,8 +1,8 @@
 #include "clauses.h"
 
 #include "controls.h"
-#include "pattern.h"
-#include "tables.h"
+#include "../base/pattern.h"
+#include "../generated/tables.h"
 
 namespace kokoro::text {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../speech/words.h"
-#include "strings.h"
+#include "../base/strings.h"
 
 namespace kokoro::text {
 

@@ -4,10 +4,10 @@
 #include <set>
 #include <tuple>
 
-#include "pattern.h"
+#include "../base/pattern.h"
 #include "stress.h"
-#include "strings.h"
-#include "tables.h"
+#include "../base/strings.h"
+#include "../generated/tables.h"
 
 namespace kokoro::text {
 

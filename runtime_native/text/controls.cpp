@@ -1,8 +1,8 @@
 #include "controls.h"
 
-#include "pattern.h"
-#include "strings.h"
-#include "tables.h"
+#include "../base/pattern.h"
+#include "../base/strings.h"
+#include "../generated/tables.h"
 
 namespace kokoro::text {
 
@@ -17,7 +17,7 @@ double stress_of(View written) {
 }  // namespace
 
 Text silence_emoji(View text) {
-    static const Pattern emoji(tables::controls::EMOJI);
+    static const Pattern emoji(tables::forms::emoji);
     return emoji.replace(text, [](const Match &found) {
         View picture = found[0];
         return is_numeric(picture[0]) ? Text(picture) : U"[" + Text(picture) + U"](//)";

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "../speech/sentences.h"
-#include "pattern.h"
+#include "../base/pattern.h"
 #include "stress.h"
-#include "strings.h"
-#include "tables.h"
+#include "../base/strings.h"
+#include "../generated/tables.h"
 #include "written_forms/numbers.h"
 #include "written_forms/written_forms.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "../errors.h"
-#include "../utf8.h"
-#include "hashing.h"
-#include "strings.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
+#include "../base/hashing.h"
+#include "../base/strings.h"
 
 namespace kokoro::text {
 

@@ -1,15 +1,15 @@
 #include "italian_numbers.h"
 
 #include "clauses.h"
-#include "pattern.h"
-#include "tables.h"
+#include "../base/pattern.h"
+#include "../generated/tables.h"
 #include "written_forms/numbers.h"
 
 namespace kokoro::text::italian {
 
 namespace {
 
-namespace tables = text::tables::italian_numbers;
+namespace tables = kokoro::tables::italian_numbers;
 
 const std::vector<Text> below_20 = list(tables::BELOW_20), tens = list(tables::TENS);
 const std::vector<Text> ordinals = list(tables::ORDINALS), months = list(tables::MONTHS);

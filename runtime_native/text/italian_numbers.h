@@ -1,7 +1,7 @@
 // Italian numbers, dates, times, signs and abbreviations in words.
 #pragma once
 
-#include "strings.h"
+#include "../base/strings.h"
 
 namespace kokoro::text::italian {
 

@@ -2,19 +2,19 @@
 
 #include <algorithm>
 
-#include "../errors.h"
-#include "../utf8.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
 #include "clauses.h"
 #include "italian_numbers.h"
-#include "pattern.h"
+#include "../base/pattern.h"
 #include "replacements.h"
-#include "tables.h"
+#include "../generated/tables.h"
 
 namespace kokoro::text::italian {
 
 namespace {
 
-namespace tables = text::tables::italian_rules;
+namespace tables = kokoro::tables::italian_rules;
 
 constexpr View ACCENTED = U"àèéìòóù", VOWELS = U"aeiou", OPEN = U"àèìòù", CLOSED = U"àéìóù";
 
@@ -34,7 +34,8 @@ Text plain(View word) { return translated(word, U"àèéìòóùż", U"aeeioouz"
 const std::vector<std::pair<Pattern, Text>> &endings() {
     static const std::vector<std::pair<Pattern, Text>> all = [] {
         std::vector<std::pair<Pattern, Text>> found;
-        for (Row &row : rows(tables::ENDINGS)) found.emplace_back(Pattern(encode_utf8(row[0])), row[1]);
+        const unsigned char *patterns = tables::ENDINGS_PATTERNS;
+        for (Row &row : rows(tables::ENDINGS)) found.emplace_back(Pattern(&patterns), row[0]);
         return found;
     }();
     return all;
@@ -50,7 +51,7 @@ int group_of(const Match &found, int groups) {
 
 // Returns the place of a word's accent and the vowel with it: by its ending, or on the last but one.
 std::optional<std::pair<size_t, char32_t>> accent_of(View word) {
-    static const Pattern nucleus(tables::NUCLEUS), falling("(?<![cgq])[iu][aeiou]$");
+    static const Pattern nucleus(tables::NUCLEUS), falling(tables::FALLING);
     auto accented = [&](size_t place, View accents) {
         return std::pair(place, translated(word.substr(place, 1), VOWELS, accents)[0]);
     };
@@ -87,7 +88,7 @@ Text accented(View word, const Accents &exceptions) {
 
 // Returns the phonemes of a word with its accent; `mark` is that of its stress: ``ˈ``, ``ˌ``, or nothing.
 Text sounds_of(View word, View mark) {
-    static const Replacements sounds(tables::SOUNDS);
+    static const Replacements sounds(tables::SOUNDS_PATTERNS, tables::SOUNDS);
     Text spoken = sounds.apply(mark.empty() ? plain(word) : Text(word)), stressed;
     for (char32_t letter : spoken) {
         size_t place = ACCENTED.find(letter);

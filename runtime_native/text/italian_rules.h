@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "../speech/words.h"
-#include "unicode.h"
+#include "../base/unicode.h"
 
 namespace kokoro::text::italian {
 

@@ -1,10 +1,10 @@
 #include "letter_to_sound.h"
 
-#include "../errors.h"
-#include "inflate.h"
+#include "../base/errors.h"
+#include "../base/inflate.h"
 #include "spelling_network.h"
 #include "stress.h"
-#include "strings.h"
+#include "../base/strings.h"
 
 namespace kokoro::text {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "unicode.h"
+#include "../base/unicode.h"
 
 namespace kokoro::text {
 

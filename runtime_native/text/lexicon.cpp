@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "../errors.h"
-#include "../utf8.h"
-#include "hashing.h"
-#include "inflate.h"
-#include "strings.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
+#include "../base/hashing.h"
+#include "../base/inflate.h"
+#include "../base/strings.h"
 
 namespace kokoro::text {
 

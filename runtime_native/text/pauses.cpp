@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
-#include "../errors.h"
-#include "../utf8.h"
-#include "pattern.h"
-#include "strings.h"
-#include "tables.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
+#include "../base/pattern.h"
+#include "../base/strings.h"
+#include "../generated/tables.h"
 
 namespace kokoro::text {
 

@@ -1,10 +1,10 @@
 #include "pronunciation.h"
 
-#include "../utf8.h"
-#include "pattern.h"
+#include "../base/utf8.h"
+#include "../base/pattern.h"
 #include "stress.h"
-#include "strings.h"
-#include "tables.h"
+#include "../base/strings.h"
+#include "../generated/tables.h"
 
 namespace kokoro::text {
 
@@ -21,8 +21,9 @@ struct Stem {
 const std::vector<Stem> &stems() {
     static const std::vector<Stem> all = [] {
         std::vector<Stem> found;
+        const unsigned char *patterns = tables::pronunciation::STEMS_PATTERNS;
         for (Row &row : rows(tables::pronunciation::STEMS)) {
-            found.push_back({Pattern(encode_utf8(row[0])), row[1], row[2]});
+            found.push_back({Pattern(&patterns), row[0], row[1]});
         }
         return found;
     }();

@@ -1,12 +1,12 @@
 #include "replacements.h"
 
-#include "../utf8.h"
-#include "strings.h"
+#include "../base/utf8.h"
+#include "../base/strings.h"
 
 namespace kokoro::text {
 
-Replacements::Replacements(const char *written) {
-    for (Row &row : rows(written)) rules_.emplace_back(Pattern(encode_utf8(row[0])), row[1]);
+Replacements::Replacements(const unsigned char *patterns, const char *written) {
+    for (Row &row : rows(written)) rules_.emplace_back(Pattern(&patterns), row[0]);
 }
 
 Text Replacements::apply(View text) const {

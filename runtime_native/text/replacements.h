@@ -3,14 +3,14 @@
 
 #include <vector>
 
-#include "pattern.h"
+#include "../base/pattern.h"
 
 namespace kokoro::text {
 
 class Replacements {
 public:
-    // Takes a table of `tables.h`; "\1" in a replacement is the first group.
-    explicit Replacements(const char *written);
+    // Takes programs and a table of `tables.h` with what replaces each; "\1" in it is the first group.
+    Replacements(const unsigned char *patterns, const char *written);
     Text apply(View text) const;
 
 private:

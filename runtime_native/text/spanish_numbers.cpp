@@ -1,14 +1,14 @@
 #include "spanish_numbers.h"
 
 #include "clauses.h"
-#include "pattern.h"
-#include "tables.h"
+#include "../base/pattern.h"
+#include "../generated/tables.h"
 
 namespace kokoro::text::spanish {
 
 namespace {
 
-namespace tables = text::tables::spanish_numbers;
+namespace tables = kokoro::tables::spanish_numbers;
 
 constexpr View VOWELS = U"aeiouáéíóúüy";
 

@@ -1,7 +1,7 @@
 // Spanish numbers, signs and abbreviations in words.
 #pragma once
 
-#include "strings.h"
+#include "../base/strings.h"
 
 namespace kokoro::text::spanish {
 

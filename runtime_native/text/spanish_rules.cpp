@@ -3,16 +3,16 @@
 #include <unordered_map>
 
 #include "clauses.h"
-#include "pattern.h"
+#include "../base/pattern.h"
 #include "replacements.h"
 #include "spanish_numbers.h"
-#include "tables.h"
+#include "../generated/tables.h"
 
 namespace kokoro::text::spanish {
 
 namespace {
 
-namespace tables = text::tables::spanish_rules;
+namespace tables = kokoro::tables::spanish_rules;
 
 constexpr View ACUTE = U"áéíóú", PLAIN = U"aeiou";
 
@@ -51,7 +51,7 @@ bool is_syllabic(View sounds, const Nucleus &nucleus) {
 
 // Returns the index of the vowel with an accent, or else of the one that the word's end decides.
 size_t stressed_of(View sounds, const std::vector<Nucleus> &nuclei) {
-    static const Pattern open_end("[aeiou][ns]?$");
+    static const Pattern open_end(tables::OPEN_END);
     for (size_t index = 0; index < nuclei.size(); index++) {
         if (contains(ACUTE, nuclei[index].vowel)) return index;
     }
@@ -78,7 +78,7 @@ Text syllable(View sounds, const Nucleus &nucleus, View mark) {
 
 // Returns the sounds of a word with these marks before the vowels of stressed syllables.
 Text syllables(View word, View primary, View secondary) {
-    static const Replacements letters(tables::SOUNDS);
+    static const Replacements letters(tables::SOUNDS_PATTERNS, tables::SOUNDS);
     if (word.size() > 6 && ends_with(word, U"mente")) {
         return syllables(word.substr(0, word.size() - 5), primary, secondary) + U"mˈente";
     }
@@ -110,7 +110,7 @@ Text word_in_clause(View word) {
 }
 
 std::vector<Word> clause_words(const Clause &clause) {
-    static const Replacements allophones(tables::ALLOPHONES);
+    static const Replacements allophones(tables::ALLOPHONES_PATTERNS, tables::ALLOPHONES);
     std::vector<std::vector<Text>> written;
     std::vector<Text> sounds;
     for (const ClauseToken &token : clause) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../speech/words.h"
-#include "unicode.h"
+#include "../base/unicode.h"
 
 namespace kokoro::text::spanish {
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <cstring>
 
-#include "../errors.h"
-#include "../utf8.h"
-#include "hashing.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
+#include "../base/hashing.h"
 #include "stress.h"
-#include "strings.h"
+#include "../base/strings.h"
 
 namespace kokoro::text {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "unicode.h"
+#include "../base/unicode.h"
 
 namespace kokoro::text {
 

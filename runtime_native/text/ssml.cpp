@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <charconv>
 
-#include "../errors.h"
-#include "../utf8.h"
-#include "pattern.h"
+#include "../base/errors.h"
+#include "../base/utf8.h"
+#include "../base/pattern.h"
 #include "pauses.h"
-#include "strings.h"
-#include "tables.h"
-#include "xml.h"
+#include "../base/strings.h"
+#include "../generated/tables.h"
+#include "../base/xml.h"
 
 namespace kokoro::text {
 

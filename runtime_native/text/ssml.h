@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "../speech/words.h"
-#include "unicode.h"
+#include "../base/unicode.h"
 
 namespace kokoro::text {
 

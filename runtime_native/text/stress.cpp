@@ -1,6 +1,6 @@
 #include "stress.h"
 
-#include "strings.h"
+#include "../base/strings.h"
 
 namespace kokoro::text {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "unicode.h"
+#include "../base/unicode.h"
 
 namespace kokoro::text {
 

@@ -1,8 +1,8 @@
 #include "tokens.h"
 
-#include "pattern.h"
-#include "strings.h"
-#include "tables.h"
+#include "../base/pattern.h"
+#include "../base/strings.h"
+#include "../generated/tables.h"
 #include "written_forms/numbers.h"
 
 namespace kokoro::text {

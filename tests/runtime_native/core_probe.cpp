@@ -9,9 +9,9 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/sha256.h"
 #include "engine/machine.h"
 #include "engine/native.h"
-#include "format/sha256.h"
 #include "model/noise.h"
 #include "sized_struct.h"
 

@@ -7,15 +7,15 @@
 #include <memory>
 #include <sstream>
 
-#include "errors.h"
+#include "base/characters.h"
+#include "base/errors.h"
+#include "base/utf8.h"
 #include "model/blend.h"
 #include "model/loudness.h"
 #include "output/wav.h"
-#include "speech/characters.h"
 #include "speech/sentences.h"
 #include "speech/silence.h"
 #include "speech/stream.h"
-#include "utf8.h"
 
 using namespace kokoro;
 

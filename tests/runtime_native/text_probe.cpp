@@ -11,9 +11,9 @@
 #include <iterator>
 #include <sstream>
 
-#include "errors.h"
+#include "base/errors.h"
+#include "base/utf8.h"
 #include "text/bundled.h"
-#include "utf8.h"
 
 using namespace kokoro;
 

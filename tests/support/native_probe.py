@@ -12,9 +12,9 @@ from tests.support.sanitised import compiled, flags, link
 
 SOURCES = ROOT / "tests" / "runtime_native"
 _PARTS = (
-    *("speech", "text", "output", "utf8.cpp", "model/blend.cpp", "model/noise.cpp", "engine/machine.cpp"),
-    *("engine/native.cpp", "format/file_content.cpp", "format/sha256.cpp", "model/loudness.cpp"),
-    *("format/schema.cpp", "format/msgpack.cpp", "format/printable.cpp", "threads.cpp"),
+    *("base", "speech", "text", "output", "model/blend.cpp", "model/noise.cpp", "engine/machine.cpp"),
+    *("engine/native.cpp", "format/file_content.cpp", "model/loudness.cpp"),
+    *("format/schema.cpp", "format/msgpack.cpp", "format/printable.cpp"),
 )
 
 

@@ -18,13 +18,13 @@ from exporter.native import build
 
 SANITISERS = os.environ.get("KOKORO_EXPORT_SANITISERS", "")
 _LIFETIMES = (
-    *("kokoro.cpp", "handles.cpp", "bundle.cpp", "threads.cpp", "speech/stream.cpp"),
+    *("kokoro.cpp", "handles.cpp", "bundle.cpp", "base/threads.cpp", "speech/stream.cpp"),
     *("engine/vm.cpp", "engine/stage_runner.cpp"),
 )
 PARTLY = "detect_container_overflow=0"
 """Option of the address sanitiser: parts without it leave the marks of containers as they are."""
 _COPIES_APART = ("-mllvm", "-tsan-instrument-memintrinsics=0")
-_EMBEDDED = re.compile(r'#embed "(\w+\.bin)"')
+_EMBEDDED = re.compile(r'#embed "([\w./]+\.bin)"')
 
 
 def flags(sanitisers: str = SANITISERS) -> tuple[str, ...]:

@@ -68,6 +68,7 @@ BY = (
 )
 _ARTICLE = re.compile(r"\b[Aa]n? $")
 _NOUN = re.compile(r" (?!(?:a|an|and|in|of|or|per|to|each|more|less|for|at|on|the|from|than|is|was)\b)[a-z]")
+_GROUP = re.compile(r"\+|\d+|[A-Za-z]+")
 _BOOK = re.compile(
     r"\b(?:Gen(?:esis)?|Exod(?:us)?|Deut(?:eronomy)?|Kings|Ps(?:alms?)?|Proverbs|Isaiah|Jeremiah|Ezekiel|Daniel|"
     r"Matt(?:hew)?|Mark|Luke|John|Acts|Rom(?:ans)?|Cor(?:inthians)?|Eph(?:esians)?|Hebrews|James|Rev(?:elation)?)"
@@ -263,7 +264,7 @@ def by(found: re.Match[str], british: bool) -> str:
 def digit_groups(found: re.Match[str], british: bool) -> str:
     """Returns the words for a telephone number."""
     spoken = []
-    for part in re.findall(r"\+|\d+|[A-Za-z]+", found[0]):
+    for part in _GROUP.findall(found[0]):
         if part == "+":
             spoken.append("plus")
         elif part.isdecimal():

@@ -52,6 +52,7 @@ DAYS = rf"\b(?P<first>{_DAY_NAME})\.? ?[-–] ?(?P<last>{_DAY_NAME})\b"
 QUARTER = r"\b(?P<quarter>[1-4])Q(?P<year>\d\d|\d{4})\b"
 ERA = r"(?<![\w.,/])(?P<year>\d{1,4}) (?=A\.?D\b|B\.?C\b|C\.?E\b|B\.?C\.?E\b)"
 
+_NUMBER = re.compile("[^-/.]+")
 _DAYS = {
     name[:2]: name for name in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 }
@@ -104,7 +105,7 @@ def numeric(found: re.Match[str], british: bool) -> str:
         month_first = (first <= 12 and not british) or second > 12
         month, day = (first, str(second)) if month_first else (second, str(first))
     if month > 12:
-        return " ".join(cardinal(part) for part in re.split(r"[-/.]", found[0]))
+        return " ".join(cardinal(part) for part in _NUMBER.findall(found[0]))
     name = list(MONTHS.values())[month - 1]
     date = f"{name} {ordinal(day)}" if month_first else f"the {ordinal(day)} of {name}"
     return f"{date} {short_year(years)}"

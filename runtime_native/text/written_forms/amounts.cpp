@@ -1,8 +1,8 @@
 // Money, measures, percentages, ranges and fractions.
 #include <charconv>
 
-#include "../strings.h"
-#include "../tables.h"
+#include "../../base/strings.h"
+#include "../../generated/tables.h"
 #include "forms.h"
 #include "numbers.h"
 #include "units.h"
@@ -12,7 +12,7 @@ namespace kokoro::text::amounts {
 namespace {
 
 using namespace numbers;
-namespace tables = text::tables::tables;
+namespace tables = kokoro::tables::tables;
 
 const Table &scales() {
     static const Table all(tables::SCALES);
@@ -26,7 +26,7 @@ const Table &periods() {
 
 // Returns true if an amount belongs to a noun that has an article: "a 5 km run".
 bool before_noun(const Match &found) {
-    static const Pattern article(text::tables::amounts::ARTICLE), noun(text::tables::amounts::NOUN);
+    static const Pattern article(kokoro::tables::amounts::ARTICLE), noun(kokoro::tables::amounts::NOUN);
     Match around;
     View text = found.text();
     size_t start = found.start();
@@ -216,7 +216,7 @@ Spoken years(const Match &found, bool) {
 }
 
 Spoken ratio(const Match &found, bool) {
-    static const Pattern book(text::tables::amounts::BOOK);
+    static const Pattern book(kokoro::tables::amounts::BOOK);
     Match before;
     size_t start = found.start();
     bool verse = book.search(found.text(), start > 20 ? start - 20 : 0, start, before);
@@ -230,9 +230,9 @@ Spoken by(const Match &found, bool) {
 }
 
 Spoken digit_groups(const Match &found, bool) {
-    static const Pattern part("\\+|\\d+|[A-Za-z]+");
+    static const Pattern group(kokoro::tables::amounts::GROUP);
     std::vector<Text> spoken;
-    for (View each : part.find_all(found[0])) {
+    for (View each : group.find_all(found[0])) {
         if (each == U"+") {
             spoken.push_back(U"plus");
         } else if (is_decimal(each)) {

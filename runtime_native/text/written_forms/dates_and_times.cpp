@@ -1,6 +1,6 @@
 // Dates, decades, centuries and times of day.
-#include "../strings.h"
-#include "../tables.h"
+#include "../../base/strings.h"
+#include "../../generated/tables.h"
 #include "forms.h"
 #include "numbers.h"
 
@@ -79,7 +79,7 @@ Spoken numeric(const Match &found, bool british) {
         day = written(month_first ? second : first);
     }
     if (month > 12) {
-        static const Pattern part("[^-/.]+");
+        static const Pattern part(kokoro::tables::dates_and_times::NUMBER);
         std::vector<Text> spoken;
         for (View number : part.find_all(found[0])) spoken.push_back(cardinal(number));
         return join(spoken, U" ");

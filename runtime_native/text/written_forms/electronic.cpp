@@ -1,8 +1,8 @@
 // E-mail addresses, addresses on the web, versions and network addresses.
 #include <algorithm>
 
-#include "../strings.h"
-#include "../tables.h"
+#include "../../base/strings.h"
+#include "../../generated/tables.h"
 #include "forms.h"
 #include "numbers.h"
 

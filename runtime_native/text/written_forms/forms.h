@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "../pattern.h"
+#include "../../base/pattern.h"
 
 namespace kokoro::text {
 

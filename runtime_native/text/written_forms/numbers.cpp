@@ -1,7 +1,7 @@
 #include "numbers.h"
 
-#include "../strings.h"
-#include "../tables.h"
+#include "../../base/strings.h"
+#include "../../generated/tables.h"
 
 namespace kokoro::text::numbers {
 

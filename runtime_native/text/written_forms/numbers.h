@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "../unicode.h"
+#include "../../base/unicode.h"
 
 namespace kokoro::text::numbers {
 

@@ -1,6 +1,6 @@
 // Chemical formulas, powers, numbers such as 6.02e23, and Greek letters.
-#include "../strings.h"
-#include "../tables.h"
+#include "../../base/strings.h"
+#include "../../generated/tables.h"
 #include "forms.h"
 #include "numbers.h"
 

@@ -1,7 +1,7 @@
 // Names of units.
 #pragma once
 
-#include "../unicode.h"
+#include "../../base/unicode.h"
 
 namespace kokoro::text {
 

@@ -1,6 +1,6 @@
 // Numbers alone and within words, Roman numerals, abbreviations and signs.
-#include "../strings.h"
-#include "../tables.h"
+#include "../../base/strings.h"
+#include "../../generated/tables.h"
 #include "forms.h"
 #include "numbers.h"
 
@@ -60,7 +60,7 @@ Spoken inner(const Match &found, bool) {
 }
 
 Spoken house(const Match &found, bool british) {
-    static const Pattern ordinal(patterns::ORDINAL);
+    static const Pattern ordinal(kokoro::tables::forms::ordinal_number);
     static const Table quarters(patterns::QUARTERS);
     static const Table directions("N\tNorth\nS\tSouth\nE\tEast\nW\tWest\n");
     std::vector<Text> words = {within_word(found["number"])};

@@ -5,9 +5,9 @@
 #include <mutex>
 #include <set>
 
-#include "../../utf8.h"
-#include "../strings.h"
-#include "../tables.h"
+#include "../../base/utf8.h"
+#include "../../base/strings.h"
+#include "../../generated/tables.h"
 #include "forms.h"
 
 namespace kokoro::text {
@@ -19,16 +19,16 @@ constexpr size_t SHORT = 16;  // a gap in which looking for letters takes less t
 
 struct Form {
     const char *letters, *others;  // of which a text with the form has one each at least; none: it may lack all
-    const char *pattern;
+    const unsigned char *pattern;
     Spoken (*speak)(const Match &found, bool british);
 };
 
 // All forms, the first that fits before the others.
 constexpr Form FORMS[] = {
-#include "forms.inc"
+#include "../../generated/forms.inc"
 };
 
-// A form's pattern, compiled when a text first needs it.
+// A form's pattern, read when a text first needs it.
 struct Compiled {
     const Pattern &pattern() {
         std::call_once(once, [&] { made = std::make_unique<Pattern>(form->pattern); });

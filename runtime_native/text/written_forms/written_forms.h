@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "../unicode.h"
+#include "../../base/unicode.h"
 
 namespace kokoro::text {
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/utf8.h"
 #include "kokoro.h"
-#include "utf8.h"
 
 #define REQUIRE(condition) \
     if (!(condition)) { \

@@ -1,5 +1,5 @@
 // Feeds the reader of manifests: it refuses bytes with one of its four errors, or takes them, every time alike.
-#include "errors.h"
+#include "base/errors.h"
 #include "format/parse.h"
 #include "fuzzing.h"
 

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "errors.h"
+#include "base/errors.h"
 #include "format/parse.h"
 #include "fuzzing.h"
 #include "text/bundled.h"

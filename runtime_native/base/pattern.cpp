@@ -1,11 +1,10 @@
 #include "pattern.h"
 
 #include <algorithm>
-#include <stdexcept>
 
-#include "../thread_own.h"
+#include "thread_own.h"
 
-namespace kokoro::text {
+namespace kokoro {
 
 namespace {
 
@@ -33,16 +32,63 @@ bool in_category(char32_t letter, char category) {
     }
 }
 
-// Returns a letter without its case; also of the two letters that no lower case joins to theirs.
-char32_t without_case(char32_t letter) {
-    char32_t small = simple_lower(letter);
-    return small == U'ı' ? U'i' : small == U'ſ' ? U's' : small;
-}
-
 bool is_boundary(View text, size_t end, size_t position) {
     bool before = position > 0 && is_word(text[position - 1]);
     return before != (position < end && is_word(text[position]));
 }
+
+// Reads a program of tables.h.
+class Reader {
+public:
+    // Moves `data` past what it reads.
+    explicit Reader(const unsigned char *&data) : data_(data) {}
+
+    Program program() {
+        Program made;
+        made.names.resize(1 + number());
+        for (size_t group = 1; group < made.names.size(); group++) made.names[group] = text();
+        for (uint32_t left = number(); left--;) made.sets.push_back(letters());
+        made.steps.resize(number());
+        for (Step &step : made.steps) {
+            uint32_t head = number();
+            step.kind = static_cast<Step::Kind>(head % 32);
+            uint32_t *operands[] = {&step.first, &step.second, &step.third};
+            for (uint32_t index = 0; index < head / 32; index++) *operands[index] = number();
+        }
+        return made;
+    }
+
+private:
+    uint32_t number() {
+        uint32_t value = 0;
+        for (int shift = 0;; shift += 7) {
+            unsigned char byte = *data_++;
+            value |= static_cast<uint32_t>(byte & 0x7F) << shift;
+            if (byte < 0x80) return value;
+        }
+    }
+
+    std::string text() {
+        std::string letters(number(), 0);
+        for (char &letter : letters) letter = static_cast<char>(number());
+        return letters;
+    }
+
+    Letters letters() {
+        bool negated = number();
+        std::string categories = text();
+        Letters::Ranges ranges(number());
+        char32_t end = 0;
+        for (auto &[first, last] : ranges) {
+            first = end + number();
+            end = first + number();
+            last = end - 1;
+        }
+        return Letters(negated, std::move(categories), std::move(ranges));
+    }
+
+    const unsigned char *&data_;
+};
 
 // Runs a program from a step and a place on.
 class Runner {
@@ -71,7 +117,6 @@ private:
         number_++;
         switch (step.kind) {
             case Step::LETTER:
-            case Step::LETTER_IGNORING_CASE:
             case Step::SET: return position < end_ && fits(step, text_[position++]);
             case Step::REPEAT: return repeat(step);
             case Step::LAZY_REPEAT: return repeat_lazily(step);
@@ -104,30 +149,30 @@ private:
 
     // Returns whether a step of one letter fits.
     bool fits(const Step &step, char32_t letter) const {
-        if (step.kind == Step::LETTER) return letter == step.first;
-        if (step.kind == Step::SET) return program_.sets[step.first].has(letter);
-        return without_case(letter) == step.first;
+        return step.kind == Step::LETTER ? letter == step.first : program_.sets[step.first].has(letter);
     }
 
     bool repeat(const Step &step) {
         const Letters &set = program_.sets[step.first];
-        size_t most = std::min<size_t>(end_ - position, step.most), count = 0;
+        size_t most = std::min<size_t>(end_ - position, most_of(step)), count = 0;
         while (count < most && set.has(text_[position + count])) count++;
-        if (count < step.least) return false;
-        uint32_t shortest = place() + step.least;
+        if (count < step.second) return false;
+        uint32_t shortest = place() + step.second;
         position += count;
-        if (count > step.least) choices.push_back({Choice::SHORTER, number_, place(), shortest, 0});
+        if (count > step.second) choices.push_back({Choice::SHORTER, number_, place(), shortest, 0});
         return true;
     }
 
     bool repeat_lazily(const Step &step) {
         const Letters &set = program_.sets[step.first];
         uint32_t count = 0;
-        while (count < step.least && position < end_ && set.has(text_[position])) count++, position++;
-        if (count < step.least) return false;
-        choices.push_back({Choice::LONGER, number_, place(), step.most - step.least, step.first});
+        while (count < step.second && position < end_ && set.has(text_[position])) count++, position++;
+        if (count < step.second) return false;
+        choices.push_back({Choice::LONGER, number_, place(), most_of(step) - step.second, step.first});
         return true;
     }
+
+    static uint32_t most_of(const Step &step) { return step.third ? step.third : 0xFFFFFFFF; }
 
     // Reads what a group has matched once more.
     bool same(const Step &step) {
@@ -149,12 +194,22 @@ private:
         number_ = step.first;
         if (behind && position < step.second) return negative;
         size_t from = behind ? position - step.second : position;
-        if (step.one_letter) return (from < end_ && fits(program_.steps[body], text_[from])) != negative;
-        Slots own;
-        if (negative && step.saves) own = slots_;
-        Runner inner(program_, text_, end_, negative && step.saves ? own : slots_);
+        if (step.third & ONE_LETTER) return (from < end_ && fits(program_.steps[body], text_[from])) != negative;
+        Slots before;
+        bool groups = step.third & HAS_GROUPS;
+        if (groups) before = slots_;
+        Runner inner(program_, text_, end_, groups && negative ? before : slots_);
         inner.position = from;
-        return inner.run(body, false) != negative;
+        bool found = inner.run(body, false);
+        if (found && groups && !negative) leave(before);
+        return found != negative;
+    }
+
+    // Leaves the slots that differ from earlier ones to set back.
+    void leave(const Slots &before) {
+        for (uint32_t slot = 0; slot < before.size(); slot++) {
+            if (slots_[slot] != before[slot]) choices.push_back({Choice::SLOT, slot, before[slot], 0, 0});
+        }
     }
 
     // Goes back to the last way that is left to try; returns false if there is none.
@@ -195,18 +250,14 @@ private:
 
 }  // namespace
 
-void Letters::finish(bool negated, bool ignores_case) {
-    negated_ = negated, ignores_case_ = ignores_case;
-    if (ignores_case) {
-        for (auto &[first, last] : ranges_) first = without_case(first), last = without_case(last);
-    }
+Letters::Letters(bool negated, std::string categories, Ranges ranges)
+    : negated_(negated), categories_(std::move(categories)), ranges_(std::move(ranges)) {
     for (char32_t letter = 0; letter < 128; letter++) {
         if (contains(letter)) ascii_[letter / 64] |= uint64_t{1} << letter % 64;
     }
 }
 
 bool Letters::contains(char32_t letter) const {
-    if (ignores_case_) letter = without_case(letter);
     for (auto [first, last] : ranges_) {
         if (letter >= first && letter <= last) return !negated_;
     }
@@ -230,8 +281,7 @@ bool Match::has(const char *name) const {
     return found < static_cast<int>(pattern_->program_.names.size()) && has(found);
 }
 
-Pattern::Pattern(std::string_view written) : program_(compile_pattern(written)) {
-    if (2 * program_.names.size() > Slots().size()) throw std::length_error("a pattern has too many groups");
+Pattern::Pattern(const unsigned char **programs) : program_(Reader(*programs).program()) {
     std::vector<bool> seen(program_.steps.size());
     find_first_letters(0, seen);
 }
@@ -241,12 +291,6 @@ void Pattern::find_first_letters(uint32_t number, std::vector<bool> &seen) {
         seen[number] = true;
         const Step &step = program_.steps[number];
         switch (step.kind) {
-            case Step::LETTER_IGNORING_CASE:
-                for (char32_t letter = 0; letter < 128; letter++) {
-                    if (without_case(letter) == step.first) first_[letter / 64] |= uint64_t{1} << letter % 64;
-                }
-                first_beyond_ascii_ = true;
-                return;
             case Step::LETTER:
                 if (step.first < 128) first_[step.first / 64] |= uint64_t{1} << step.first % 64;
                 first_beyond_ascii_ = first_beyond_ascii_ || step.first >= 128;
@@ -256,7 +300,7 @@ void Pattern::find_first_letters(uint32_t number, std::vector<bool> &seen) {
             case Step::LAZY_REPEAT:
                 for (size_t half : {0, 1}) first_[half] |= program_.sets[step.first].ascii(half);
                 first_beyond_ascii_ = true;
-                if (step.kind == Step::SET || step.least) return;
+                if (step.kind == Step::SET || step.second) return;
                 break;
             case Step::SPLIT: find_first_letters(step.second, seen); [[fallthrough]];
             case Step::JUMP:
@@ -310,4 +354,4 @@ std::vector<View> Pattern::find_all(View text) const {
     return all;
 }
 
-}  // namespace kokoro::text
+}  // namespace kokoro

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <map>
 
-#include "../errors.h"
-#include "../utf8.h"
+#include "errors.h"
+#include "utf8.h"
 #include "strings.h"
 
-namespace kokoro::text {
+namespace kokoro {
 
 namespace {
 
@@ -322,4 +322,4 @@ const Text *Element::find(View name) const {
 
 Element parse_xml(View document, size_t deepest) { return Parser(document, deepest).document(); }
 
-}  // namespace kokoro::text
+}  // namespace kokoro

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace kokoro::text {
+namespace kokoro {
 
 namespace {
 
@@ -26,4 +26,4 @@ uint32_t crc32(std::string_view bytes) {
     return ~value;
 }
 
-}  // namespace kokoro::text
+}  // namespace kokoro

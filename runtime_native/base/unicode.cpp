@@ -5,19 +5,19 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "../utf8.h"
+#include "utf8.h"
 #include "inflate.h"
 
-namespace kokoro::text {
+namespace kokoro {
 
 namespace {
 
 #pragma clang diagnostic ignored "-Wc23-extensions"
 constexpr unsigned char LETTERS[] = {
-#embed "letters.bin"
+#embed "../generated/letters.bin"
 };
 constexpr unsigned char NAMES[] = {
-#embed "names.bin"
+#embed "../generated/names.bin"
 };
 
 constexpr size_t PAGE = 256, PAGES = 0x110000 / PAGE, MOST = 4 << 20;
@@ -26,7 +26,6 @@ enum Flag {
     DECIMAL,
     DIGIT,
     NUMERIC,
-    SPACE,
     UPPER,
     LOWER,
     TITLE,
@@ -179,7 +178,6 @@ bool is_decimal(char32_t letter) { return has(letter, DECIMAL); }
 bool is_digit(char32_t letter) { return has(letter, DIGIT); }
 bool is_numeric(char32_t letter) { return has(letter, NUMERIC); }
 bool is_alnum(char32_t letter) { return has(letter, ALPHA) || has(letter, NUMERIC); }
-bool is_space(char32_t letter) { return has(letter, SPACE); }
 bool is_sign(char32_t letter) { return has(letter, SIGN); }
 bool is_silent(char32_t letter) { return has(letter, SILENT); }
 
@@ -301,4 +299,4 @@ Text letter_name(char32_t letter) {
 
 Text sign_name(char32_t letter) { return decode_utf8(names().signs.find(letter)); }
 
-}  // namespace kokoro::text
+}  // namespace kokoro

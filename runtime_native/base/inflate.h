@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace kokoro::text {
+namespace kokoro {
 
 // Returns the content of a stream, or nothing if it is damaged, cut off or larger than `most` bytes.
 // `used`, if given, receives the number of its bytes.
@@ -13,4 +13,4 @@ bool inflate(std::string_view stream, size_t most, std::string &content, size_t 
 // Returns the content of a zlib stream (RFC 1950) in the same way; its checksum is compared.
 bool inflate_zlib(std::string_view stream, size_t most, std::string &content);
 
-}  // namespace kokoro::text
+}  // namespace kokoro

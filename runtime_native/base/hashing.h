@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace kokoro::text {
+namespace kokoro {
 
 constexpr uint64_t MULTIPLIER = 0x9E3779B97F4A7C15;
 
@@ -27,4 +27,4 @@ inline uint32_t uint32_at(std::string_view data, size_t position) {
     return value;
 }
 
-}  // namespace kokoro::text
+}  // namespace kokoro

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace kokoro::text {
+namespace kokoro {
 
 namespace {
 
@@ -194,4 +194,4 @@ bool inflate_zlib(std::string_view stream, size_t most, std::string &content) {
     return (high << 16 | low) == expected;
 }
 
-}  // namespace kokoro::text
+}  // namespace kokoro

@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
-namespace kokoro::text {
+#include "characters.h"
+
+namespace kokoro {
 
 using Text = std::u32string;
 using View = std::u32string_view;
@@ -15,7 +17,6 @@ bool is_decimal(char32_t letter);
 bool is_digit(char32_t letter);
 bool is_numeric(char32_t letter);
 bool is_alnum(char32_t letter);
-bool is_space(char32_t letter);
 bool is_sign(char32_t letter);    // of the categories Symbol and Number
 bool is_silent(char32_t letter);  // a mark on a letter, or an invisible character
 inline bool is_ascii(char32_t letter) { return letter < 0x80; }
@@ -53,4 +54,4 @@ Text letter_name(
     char32_t letter);  // the last word of a letter's name, such as "alpha"; "letter" if it has none
 Text sign_name(char32_t letter);  // the name of a number, sign or picture; empty if it has none
 
-}  // namespace kokoro::text
+}  // namespace kokoro

@@ -8,7 +8,7 @@
 
 #include "unicode.h"
 
-namespace kokoro::text {
+namespace kokoro {
 
 inline bool starts_with(View text, View beginning) { return text.substr(0, beginning.size()) == beginning; }
 inline bool ends_with(View text, View ending) {
@@ -19,13 +19,10 @@ inline bool contains(View text, char32_t letter) { return text.find(letter) != V
 // Returns the part of a text from a place on, which may lie beyond its end.
 inline View tail(View text, size_t start) { return text.substr(std::min(start, text.size())); }
 
-// Without white space, or without the letters of a set, at both ends or at one.
-View strip(View text);
+// Without the letters of a set, at both ends or at one.
 View strip_start(View text, View letters);
 View strip_end(View text, View letters);
 inline View strip(View text, View letters) { return strip_start(strip_end(text, letters), letters); }
-View strip_end(View text);
-View strip_start(View text);
 
 // Returns the parts between white space.
 std::vector<View> split(View text);
@@ -75,4 +72,4 @@ private:
     std::map<Text, Row, std::less<>> rows_;
 };
 
-}  // namespace kokoro::text
+}  // namespace kokoro

@@ -7,7 +7,7 @@
 
 #include "unicode.h"
 
-namespace kokoro::text {
+namespace kokoro {
 
 struct Attribute {
     Text name;  // without its namespace
@@ -31,4 +31,4 @@ struct Element {
 // root.
 Element parse_xml(View document, size_t deepest);
 
-}  // namespace kokoro::text
+}  // namespace kokoro

@@ -1,5 +1,6 @@
-// Patterns as Python's `re` reads them, so that both runtimes have the same ones. Alternatives that are left
-// to try are kept in a list, so no text is too long for the stack.
+// Matches patterns as Python's `re` does. exporter/native/pattern_programs.py compiles those of `runtime_min`
+// to the programs in generated/tables.h. Alternatives that are left to try are kept in a list, so no text is
+// too long for the stack.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 #include "unicode.h"
 
-namespace kokoro::text {
+namespace kokoro {
 
 class Pattern;
 
@@ -44,10 +45,10 @@ private:
 // A set of characters.
 class Letters {
 public:
-    void add(char32_t first, char32_t last) { ranges_.emplace_back(first, last); }
-    void add_category(char category) { categories_ += category; }
-    // Closes the set; one that ignores case is asked for letters in lower case.
-    void finish(bool negated, bool ignores_case);
+    using Ranges = std::vector<std::pair<char32_t, char32_t>>;
+
+    // Takes categories, each by its letter in a pattern ("w" for `\w`), and ranges with their last letters.
+    Letters(bool negated, std::string categories, Ranges ranges);
     bool has(char32_t letter) const {
         return letter < 128 ? ascii_[letter / 64] >> letter % 64 & 1 : contains(letter);
     }
@@ -56,17 +57,17 @@ public:
 private:
     bool contains(char32_t letter) const;
 
-    std::vector<std::pair<char32_t, char32_t>> ranges_;
+    bool negated_;
     std::string categories_;
-    bool negated_ = false, ignores_case_ = false;
+    Ranges ranges_;
     uint64_t ascii_[2] = {};
 };
 
 // A step of a pattern's program; `pattern.cpp` runs it.
 struct Step {
+    // The numbers are those of exporter/native/pattern_programs.py.
     enum Kind : uint8_t {
         LETTER,
-        LETTER_IGNORING_CASE,
         SET,
         REPEAT,
         LAZY_REPEAT,
@@ -86,11 +87,13 @@ struct Step {
         MATCH
     };
     Kind kind;
-    uint32_t first = 0;   // a letter, a set, a slot, or the step to go on with
-    uint32_t second = 0;  // the step to go on with otherwise, or the width of what lies behind
-    uint32_t least = 0, most = 0;  // of a repetition
-    bool one_letter = false, saves = false;  // what is looked at is one letter, or has a group
+    uint32_t first = 0;   // a letter, a set, a slot, a group, or the step to go on with
+    uint32_t second = 0;  // the step to go on with otherwise, the least repetitions, or the width behind
+    uint32_t third = 0;   // the most repetitions (0: any number), or flags of what is looked at
 };
+
+// Flags of what a step looks at.
+constexpr uint32_t ONE_LETTER = 1, HAS_GROUPS = 2;
 
 // A compiled pattern.
 struct Program {
@@ -99,11 +102,12 @@ struct Program {
     std::vector<std::string> names;  // of the groups, empty if a group has none; the first is the whole match
 };
 
-Program compile_pattern(std::string_view written);
-
 class Pattern {
 public:
-    explicit Pattern(std::string_view written);
+    // Takes a program of tables.h.
+    explicit Pattern(const unsigned char *program) : Pattern(&program) {}
+    // Takes the first of several programs, and moves past it.
+    explicit Pattern(const unsigned char **programs);
 
     // Each of these treats a text as if it ended at `end`, but sees the characters before `start`.
     bool match(View text, size_t start, size_t end, Match &found) const {
@@ -160,4 +164,4 @@ private:
     bool first_beyond_ascii_ = false, first_nothing_ = false;
 };
 
-}  // namespace kokoro::text
+}  // namespace kokoro

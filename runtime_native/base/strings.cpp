@@ -1,22 +1,8 @@
 #include "strings.h"
 
-#include "../utf8.h"
+#include "utf8.h"
 
-namespace kokoro::text {
-
-View strip_start(View text) {
-    size_t start = 0;
-    while (start < text.size() && is_space(text[start])) start++;
-    return text.substr(start);
-}
-
-View strip_end(View text) {
-    size_t end = text.size();
-    while (end && is_space(text[end - 1])) end--;
-    return text.substr(0, end);
-}
-
-View strip(View text) { return strip_start(strip_end(text)); }
+namespace kokoro {
 
 View strip_start(View text, View letters) {
     size_t start = text.find_first_not_of(letters);
@@ -90,8 +76,9 @@ Words::Words(const char *written) {
 std::vector<Row> rows(const char *written) {
     std::vector<Row> found;
     Text text = decode_utf8(written);
-    for (View line : split(text, U'\n')) {
-        if (line.empty()) continue;
+    std::vector<View> lines = split(text, U'\n');
+    lines.pop_back();  // what follows the last line feed
+    for (View line : lines) {
         found.emplace_back();
         for (View part : split(line, U'\t')) found.back().emplace_back(part);
     }
@@ -123,4 +110,4 @@ Text Table::translate(View text) const {
     return result;
 }
 
-}  // namespace kokoro::text
+}  // namespace kokoro

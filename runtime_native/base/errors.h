@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "include/kokoro.h"
+#include "../include/kokoro.h"
 
 namespace kokoro {
 
