@@ -143,6 +143,10 @@ def test_generated_patterns(probe: Probe) -> None:
     compare(probe, asked)
 
 
+def test_a_group_that_was_seen_ahead_is_unset_where_the_way_fails(probe: Probe) -> None:
+    compare(probe, [(re.compile(r"(?:(?=(\w))\w\Z|(?=(?:(\d)|.))..)"), each) for each in ("ab", "1b", "a")])
+
+
 def test_letters_without_their_case(probe: Probe) -> None:
     every = "".join(chr(code) for code in range(0x20000) if not 0xD800 <= code < 0xE000)
     written = ("k", "ſ", "i", "ß", "[a-z]", "[^a-z]", "[à-þ]", "µ", "[α-ω]", r"[^\W\d_]", "ǆ", "[𐐀-𐐧]")
