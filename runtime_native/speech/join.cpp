@@ -17,7 +17,7 @@ constexpr size_t EDGE = 120;            // 5 ms fades around added silence
 
 size_t room_of(size_t gap) { return std::min(gap + ROOM, LARGEST_ROOM); }
 
-double product_sum(const float *one, const float *two, size_t count = FADE) {
+double product_sum(const float *one, const float *two, size_t count) {
     return pairwise_sum([&](size_t index) { return double(one[index]) * double(two[index]); }, count);
 }
 
@@ -117,15 +117,21 @@ size_t quietest(const float *left, const float *right, size_t room) {
     return room - best;
 }
 
-int64_t best_shift(const float *left, const float *right, size_t count) {
-    size_t shifts = std::min(count - FADE, 2 * LARGEST_SHIFT), best = 0;
+size_t best_place(const float *left, const float *samples, size_t first, size_t step, size_t number, size_t count) {
+    size_t best = first;
     double highest = -INFINITY;
-    for (size_t shift = 0; shift <= shifts; shift++) {
-        const float *window = right + shift;
-        double correlation = product_sum(window, left) / std::sqrt(product_sum(window, window) + 1e-12);
-        if (correlation > highest) highest = correlation, best = shift;
+    for (size_t place = first; place < first + step * number; place += step) {
+        const float *window = samples + place;
+        double power = product_sum(window, window, count);
+        double correlation = product_sum(window, left, count) / std::sqrt(power + 1e-12);
+        if (correlation > highest) highest = correlation, best = place;
     }
-    return int64_t(best) - int64_t(LARGEST_SHIFT);
+    return best;
+}
+
+int64_t best_shift(const float *left, const float *right, size_t count) {
+    size_t shifts = std::min(count - FADE, 2 * LARGEST_SHIFT);
+    return int64_t(best_place(left, right, 0, 1, shifts + 1, FADE)) - int64_t(LARGEST_SHIFT);
 }
 
 std::vector<float> crossfade(const float *left, const float *right, size_t count) {

@@ -59,6 +59,10 @@ private:
 // `room + 2 * HALF_FADE` samples, the border `HALF_FADE` before their end.
 size_t quietest(const float *left, const float *right, size_t room);
 
+// Returns which of `number` places of `samples`, the first one and those `step` apart behind it, begins the `count`
+// samples that correlate best with those of `left`.
+size_t best_place(const float *left, const float *samples, size_t first, size_t step, size_t number, size_t count);
+
 // Returns by how many samples to read `right` later so that it correlates best with the `2 * HALF_FADE` samples of
 // `left`. `right` has `count` samples and begins LARGEST_SHIFT samples before the place that belongs to `left`.
 int64_t best_shift(const float *left, const float *right, size_t count);

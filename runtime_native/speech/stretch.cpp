@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "join.h"
-#include "sums.h"
 
 namespace kokoro {
 
@@ -14,22 +13,6 @@ constexpr double SLOWEST = 0.6, FASTEST = 1.1;   // speeds that the model itself
 constexpr size_t BLOCK = 480;                    // 20 ms
 constexpr size_t COARSE = 4;                     // every fourth shift is tried, and then those around the best one
 constexpr size_t MARGIN = 3'000;                 // zeros around: more than a block is moved or reaches beyond
-
-double product_sum(const float *one, const float *two) {
-    return pairwise_sum([&](size_t index) { return double(one[index]) * double(two[index]); }, BLOCK);
-}
-
-// Returns which of the places `first`, `first + step`, … correlates best with `left`.
-size_t alike(const float *left, const float *samples, size_t first, size_t step, size_t number) {
-    size_t best = first;
-    double highest = -INFINITY;
-    for (size_t place = first; place < first + step * number; place += step) {
-        const float *window = samples + place;
-        double correlation = product_sum(window, left) / std::sqrt(product_sum(window, window) + 1e-12);
-        if (correlation > highest) highest = correlation, best = place;
-    }
-    return best;
-}
 
 }  // namespace
 
@@ -44,8 +27,9 @@ std::vector<float> stretch(const std::vector<float> &samples, double speed) {
     for (size_t end = BLOCK; end < count + BLOCK; end += BLOCK) {
         const float *left = padded.data() + place;
         size_t start = MARGIN + end * samples.size() / count - BLOCK;
-        start = alike(left, padded.data(), start - LARGEST_SHIFT, COARSE, 2 * LARGEST_SHIFT / COARSE + 1);
-        start = alike(left, padded.data(), start - COARSE + 1, 1, 2 * COARSE - 1);
+        size_t first = start - LARGEST_SHIFT, number = 2 * LARGEST_SHIFT / COARSE + 1;
+        start = best_place(left, padded.data(), first, COARSE, number, BLOCK);
+        start = best_place(left, padded.data(), start - COARSE + 1, 1, 2 * COARSE - 1, BLOCK);
         std::vector<float> block = crossfade(left, padded.data() + start, BLOCK);
         found.insert(found.end(), block.begin(), block.end());
         place = start + BLOCK;
