@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from exporter import directories
-from exporter.cli.terminal import ConsoleProgress, lengths, parts, reported_errors
+from exporter.cli.terminal import ConsoleProgress, comma_separated, lengths, reported_errors
 from runtime_min.format.signatures import STAGE_NAMES
 from runtime_min.output.console import print_line
 
@@ -117,10 +117,10 @@ def bundle(
         lstm_device=lstm_device,
         precision=precision,
         cpu_level=cpu_level,
-        stages=tuple(parts(stages)) if stages is not None else STAGE_NAMES,
+        stages=tuple(comma_separated(stages)) if stages is not None else STAGE_NAMES,
         text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
         frame_buckets=lengths("--frame-buckets", frame_buckets) or None,
-        languages=() if languages == "none" else tuple(parts(languages)),
+        languages=() if languages == "none" else tuple(comma_separated(languages)),
         native=native,
         runtime_library=runtime_library,
         jobs=jobs or default_workers(),

@@ -89,8 +89,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def parts(text: str) -> list[str]:
-    """Returns the parts of `text` between commas, without spaces around them."""
+def comma_separated(text: str) -> list[str]:
+    """Returns the items between the commas of `text`, without spaces around them."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -101,7 +101,7 @@ def lengths(option: str, text: str | None) -> tuple[int, ...]:
         typer.BadParameter: `text` is anything but numbers joined by commas.
     """
     try:
-        numbers = tuple(int(part) for part in parts(text or ""))
+        numbers = tuple(int(part) for part in comma_separated(text or ""))
     except ValueError:
         numbers = ()
     if text is not None and not numbers:

@@ -12,7 +12,7 @@ from exporter.cli.terminal import (
     EPILOG,
     BundleArgument,
     ConsoleProgress,
-    parts,
+    comma_separated,
     plain_console,
     reported_errors,
 )
@@ -168,7 +168,7 @@ def _answers(no_cache: bool) -> Path | None:
 def _tails(text: str | None) -> tuple[Tail, ...]:
     from exporter.reference.padded import TAILS
 
-    named = parts(text or "")
+    named = comma_separated(text or "")
     found = tuple(tail for tail in TAILS if tail in named)
     if text is not None and (not named or set(named) - set(TAILS)):
         raise typer.BadParameter(

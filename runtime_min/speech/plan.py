@@ -141,7 +141,7 @@ def plan_speech(
         phonemes_before += len(passage.phonemes)
         text_before += len(passage.text)
     pauses = {Break.SENTENCE: request.sentence_pause, Break.CLAUSE: request.clause_pause}
-    # Of a list: see `TensorSignature.concrete`.
+    # From a list: a tuple of a generator grows CPython's free lists.
     return SpeechPlan(tuple(sections), capabilities.max_phonemes, pauses, request.trim, request.end_pause)
 
 

@@ -94,7 +94,7 @@ class Audio:
             found[0].sample_rate,
             np.concatenate([piece.durations for piece in found]),
             "".join(piece.phonemes for piece in found),
-            # Of lists: see `TensorSignature.concrete`.
+            # From lists: a tuple of a generator grows CPython's free lists.
             tuple([timing for piece in found for timing in piece.tokens]),
             tuple([timing for piece in found for timing in piece.words]),
             found[0].start,

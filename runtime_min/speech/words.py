@@ -119,7 +119,7 @@ def read_input(
     segments: Any = content
     if not _is_list(content) or not all(isinstance(item, Segment) for item in content):
         segments = [Segment(content)]  # type: ignore[arg-type]
-    # Of lists, here and below: see `TensorSignature.concrete`.
+    # From lists, here and below: a tuple of a generator grows CPython's free lists.
     return tuple([_read_segment(segment, g2p, sentences) for segment in segments])
 
 
