@@ -1,0 +1,216 @@
+"""Compares streams with one pass: durations and loudness of words, pitch, pauses, and the words understood.
+
+python -m benchmarks.listening.streams bundles/demo
+
+Each paragraph is spoken by one of four voices at one of three speeds, in turn; `--all` speaks each by all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+from rich.progress import track
+
+from benchmarks.listening.recogniser import Recogniser, normalised, words_wrong
+from benchmarks.listening.sound import k_weighted, level, phrase_end
+from exporter.bundle.loudness import loudness
+from runtime_min import Audio, Bundle
+from runtime_min.format.signatures import FRAMES_PER_SECOND, SAMPLE_RATE
+from runtime_min.speech.timing import LEAD_FRAMES, Timing
+from runtime_min.speech.words import Word
+
+PARAGRAPHS = Path(__file__).with_name("paragraphs.txt")
+"""Paragraphs and dialogue, one a line, whose words pocketsphinx knows."""
+VOICES = ("af_heart", "am_michael", "bf_emma", "bm_george")
+SPEEDS = (1.0, 0.8, 1.2)
+MARKS = ".,;:!?"
+_LEAD = LEAD_FRAMES / FRAMES_PER_SECOND
+Pieces = Callable[[Sequence[Word], str, float], Sequence[Audio]]
+
+
+class Case(NamedTuple):
+    """A paragraph as one voice speaks it at one speed."""
+
+    text: str
+    voice: str
+    speed: float
+    words: Sequence[Word]
+    whole: Audio
+
+
+class Comparison(NamedTuple):
+    """A stream beside one pass of the same words; differences are the stream's minus those of one pass."""
+
+    length: float
+    """Ratio of the lengths."""
+    first_length: float
+    """Ratio of the lengths of the first piece's words."""
+    durations: list[float]
+    """Ratio of the durations of each word."""
+    levels: list[float]
+    """Difference of the levels of each word, in dB."""
+    pieces: list[float]
+    """Difference of the loudness of each piece, in LU."""
+    pauses: list[float]
+    """Difference of the pauses at joins, in seconds."""
+    pitches: list[tuple[float, float]]
+    """Difference of the pitch at ends of phrases, in semitones, and of its slope, in semitones a second."""
+    wrong: int
+    """Words that the recogniser gets wrong."""
+
+
+def main(
+    path: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle of the real voice.")],
+    paragraphs: Annotated[int, typer.Option(help="Number of paragraphs, of 32.", min=1, max=32)] = 32,
+    everything: Annotated[bool, typer.Option("--all", help="Every voice and speed for each.")] = False,
+    threads: Annotated[int, typer.Option(help="Threads that compute.")] = 1,
+) -> None:
+    """Print a table of streams beside one pass."""
+    recogniser = Recogniser()
+    with Bundle.load(path, threads=threads) as bundle:
+        modes: dict[str, Pieces] = {
+            "stream": lambda words, voice, speed: [*bundle.pieces(words, voice, speed, trim=False)],
+            "stream, `one_pass`": lambda words, voice, speed: [
+                *bundle.pieces(words, voice, speed, trim=False, one_pass=True)
+            ],
+        }
+        found: dict[str, list[Comparison]] = {mode: [] for mode in modes}
+        wrong = spoken = 0
+        cases = _cases(bundle, paragraphs, everything)
+        total = paragraphs * (len(VOICES) * len(SPEEDS) if everything else 1)
+        for case in track(cases, "speaking", total):
+            spoken += len(normalised(case.text))
+            wrong += words_wrong(normalised(case.text), recogniser.words(case.whole.samples))
+            for mode, speak in modes.items():
+                pieces = speak(case.words, case.voice, case.speed)
+                found[mode].append(compare(case, pieces, recogniser))
+        typer.echo(_table(found, wrong, spoken))
+        typer.echo(f"\n{total} paragraphs; one pass: {100 * wrong / spoken:.1f} % of the words wrong")
+        for mode in modes:
+            typer.echo(
+                f"{mode}: first audio after {_first_audio(bundle, mode != 'stream'):.3f} s (threads: {threads})"
+            )
+
+
+def _cases(bundle: Bundle, paragraphs: int, everything: bool) -> Iterator[Case]:
+    texts = [line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#")]
+    for number, text in enumerate(texts[:paragraphs]):
+        turn = [(VOICES[number % 4], SPEEDS[number // 4 % 3])]
+        for voice, speed in product(VOICES, SPEEDS) if everything else turn:
+            _, g2p = bundle.find_g2p("en-gb" if voice.startswith("b") else "en-us")
+            words = g2p(text)
+            yield Case(text, voice, speed, words, bundle.synthesize(words, voice, speed))  # type: ignore[arg-type]
+
+
+def compare(case: Case, pieces: Sequence[Audio], recogniser: Recogniser) -> Comparison:
+    """Returns the figures of a stream's pieces beside one pass."""
+    joined, whole = Audio.join(pieces), case.whole
+    sounds = k_weighted(joined.samples), k_weighted(whole.samples)
+    spans = [pair for pair in zip(joined.words, whole.words, strict=True) if pair[0].text not in MARKS]
+    durations = [(one.end - one.start) / (other.end - other.start) for one, other in spans]
+    levels = [level(_cut(sounds[0], one)) - level(_cut(sounds[1], other)) for one, other in spans]
+    louder, firsts, pauses, place = [], [], [], 0
+    for piece in pieces:
+        tokens = slice(place, place := place + len(piece.phonemes))
+        one, other = (
+            Timing("", side.tokens[tokens][0].start, side.tokens[tokens][-1].end) for side in (joined, whole)
+        )
+        firsts.append((one.end - one.start) / (other.end - other.start))
+        measured = [loudness(_cut(side.samples, span)) for side, span in ((joined, one), (whole, other))]
+        if None not in measured:
+            louder.append((measured[0] - measured[1]) / 100)  # type: ignore[operator]
+        if place < len(whole.tokens):
+            pauses.append(_pause(joined.tokens, place) - _pause(whole.tokens, place))
+    ends = [
+        (phrase_end(joined.samples, one.end + _LEAD), phrase_end(whole.samples, other.end + _LEAD))
+        for (one, other), (mark, _) in zip(spans, spans[1:], strict=False)
+        if whole.tokens and _marked(whole, other, mark)
+    ]
+    pitches = [(one[0] - other[0], one[1] - other[1]) for one, other in ends if one and other]
+    heard = words_wrong(normalised(case.text), recogniser.words(joined.samples))
+    length = len(joined.samples) / len(whole.samples)
+    return Comparison(length, firsts[0], durations, levels, louder, pauses, pitches, heard)
+
+
+def _marked(audio: Audio, word: Timing, following: Timing) -> bool:
+    """Returns whether a mark comes between two words."""
+    between = (token for token in audio.tokens if word.end - 0.01 <= token.start < following.end)
+    return any(token.text in MARKS for token in between)
+
+
+def _cut(samples: NDArray[np.float32], span: Timing) -> NDArray[np.float32]:
+    return samples[round((span.start + _LEAD) * SAMPLE_RATE) : round((span.end + _LEAD) * SAMPLE_RATE)]
+
+
+def _pause(tokens: Sequence[Timing], place: int) -> float:
+    """Returns the seconds of marks and spaces around the border before a token."""
+    first = last = place
+    while first > 0 and not tokens[first - 1].text.isalpha():
+        first -= 1
+    while last < len(tokens) and not tokens[last].text.isalpha():
+        last += 1
+    return tokens[min(last, len(tokens) - 1)].start - tokens[first].start
+
+
+def _first_audio(bundle: Bundle, one_pass: bool) -> float:
+    """Returns the least seconds to the first piece of a paragraph, of five."""
+    text = next(line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#"))
+    words = bundle.find_g2p("en-us")[1](text)
+    found = []
+    for _ in range(5):
+        start = time.perf_counter()
+        next(bundle.pieces(words, one_pass=one_pass))  # type: ignore[arg-type]
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def _table(found: dict[str, list[Comparison]], wrong: int, spoken: int) -> str:
+    rows: dict[str, Callable[[list[Comparison]], str]] = {
+        "length: mean; largest difference": lambda each: _ratio([one.length for one in each]),
+        "length of the first piece": lambda each: _ratio([one.first_length for one in each]),
+        "words within 12 % of their duration": lambda each: _share(
+            each, "durations", lambda x: abs(x - 1) <= 0.12
+        ),
+        "words within 0.5 dB of their level": lambda each: _share(each, "levels", lambda x: abs(x) <= 0.5),
+        "levels of words: RMS; largest": lambda each: _spread([x for one in each for x in one.levels], "dB"),
+        "pieces: RMS; largest": lambda each: _spread([x for one in each for x in one.pieces], "LU"),
+        "first pieces: mean": lambda each: (
+            f"{np.mean([one.pieces[0] for one in each if one.pieces]):+.2f} LU"
+        ),
+        "pauses at joins: RMS; largest": lambda each: _spread([x for one in each for x in one.pauses], "s"),
+        "pitch at ends of phrases": lambda each: _spread(
+            [x for one in each for x, _ in one.pitches], "semitones"
+        ),
+        "its slope": lambda each: _spread([x for one in each for _, x in one.pitches], "semitones/s"),
+        "words wrong": lambda each: f"{100 * sum(one.wrong for one in each) / spoken:.1f} %",
+    }
+    lines = [f"| | {' | '.join(found)} |", f"| --- |{' ---: |' * len(found)}"]
+    lines += [f"| {name} | {' | '.join(map(row, found.values()))} |" for name, row in rows.items()]
+    return "\n".join(lines)
+
+
+def _ratio(values: Sequence[float]) -> str:
+    return f"{100 * np.mean(values) - 100:+.1f} %; {100 * np.max(np.abs(np.array(values) - 1)):.1f} %"
+
+
+def _share(each: list[Comparison], name: str, holds: Callable[[float], bool]) -> str:
+    values = [holds(value) for one in each for value in getattr(one, name)]
+    return f"{100 * np.mean(values):.0f} %"
+
+
+def _spread(values: Sequence[float], unit: str) -> str:
+    if not values:
+        return ""
+    array = np.array(values)
+    return f"{np.sqrt(np.mean(array**2)):.2f}; {np.abs(array).max():.2f} {unit}"
+
+
+if __name__ == "__main__":
+    typer.run(main)
