@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ from .alignment import align, round_durations
 from .noise import gaussian_noise
 from .voices import Style
 
+STYLE = "decoder_style"
+"""The decoder's one input that does not grow with the utterance."""
 Floats = NDArray[np.float32]
 Run = Callable[..., list[Floats]]
 """A function that takes a stage's name and its inputs by name, and returns its outputs in order."""
@@ -55,6 +58,23 @@ class Trace(NamedTuple):
         return align(self.encoding, self.durations)
 
 
+class Prediction(NamedTuple):
+    """What the stages before the decoder compute of an utterance; `Trace` describes the tensors."""
+
+    hidden: Floats
+    encoding: Floats
+    predicted_durations: Floats
+    durations: NDArray[np.int64]
+    text: Floats
+    asr: Floats
+    f0: Floats
+    energy: Floats
+
+    def curves(self, style: Style) -> dict[str, Floats]:
+        """Returns the decoder's inputs but for the noise or the spectrum."""
+        return {"asr": self.asr, "f0": self.f0, "energy": self.energy, STYLE: style.decoder}
+
+
 class Choices(NamedTuple):
     """Values from the caller that replace computed or chosen ones."""
 
@@ -91,40 +111,49 @@ def run_chain(
     """
     buckets = {} if choices.buckets is None else choices.buckets
     check_type("buckets", buckets, Mapping, "a mapping of stages to buckets")
+    run = partial(run_stage, stages, buckets)
+    found = predict(stages, run, token_ids, style, speed, choices.durations)
+    noise = choices.noise
+    if noise is None:
+        noise = gaussian_noise(seed, SAMPLES_PER_FRAME * found.asr.shape[2])[None]
+    audio, spectrum = decode(run, found.curves(style), noise, separate_source=SOURCE in stages)
+    return Trace(token_ids, style, *found, noise, audio, spectrum)
 
-    def run(name: str, **inputs: NDArray[np.generic]) -> list[Floats]:
-        return list(stages[name].run(inputs, buckets.get(name)).values())
 
+def run_stage(
+    stages: Mapping[str, StageRunner], buckets: Mapping[str, int], name: str, **inputs: NDArray[np.generic]
+) -> list[Floats]:
+    """Runs a stage and returns its outputs in order."""
+    return list(stages[name].run(inputs, buckets.get(name)).values())
+
+
+def predict(
+    stages: Mapping[str, StageRunner],
+    run: Run,
+    token_ids: NDArray[np.int64],
+    style: Style,
+    speed: float,
+    durations: NDArray[np.int64] | None = None,
+) -> Prediction:
+    """Runs all stages before the decoder; arguments and errors are those of `run_chain`.
+
+    Args:
+        stages: a runner for every stage.
+        run: runs one of them.
+        token_ids: int64 ``[1, tokens]`` with the boundary tokens.
+        style: row of a voice.
+        speed: a checked speed.
+        durations: frames of each token in place of the predicted ones.
+    """
     (hidden,) = run("bert", token_ids=token_ids)
     encoding, predicted = run("duration", hidden=hidden, prosody_style=style.prosody)
-    durations = choices.durations
     if durations is None:
         durations = round_durations(predicted, speed)
-    frames = _check_frames(stages, durations, token_ids.shape[1])
+    _check_frames(stages, durations, token_ids.shape[1])
     (text,) = run("text_encoder", token_ids=token_ids)
     # It is large, and nothing else needs it.
     f0, energy = run("f0n", aligned_encoding=align(encoding, durations), prosody_style=style.prosody)
-    asr = align(text, durations)
-    noise = choices.noise
-    if noise is None:
-        noise = gaussian_noise(seed, SAMPLES_PER_FRAME * frames)[None]
-    curves = {"asr": asr, "f0": f0, "energy": energy, "decoder_style": style.decoder}
-    audio, spectrum = decode(run, curves, noise, separate_source=SOURCE in stages)
-    return Trace(
-        token_ids,
-        style,
-        hidden,
-        encoding,
-        predicted,
-        durations,
-        text,
-        asr,
-        f0,
-        energy,
-        noise,
-        audio,
-        spectrum,
-    )
+    return Prediction(hidden, encoding, predicted, durations, text, align(text, durations), f0, energy)
 
 
 def decode(
@@ -146,8 +175,8 @@ def decode(
     return audio, spectrum
 
 
-def _check_frames(stages: Mapping[str, StageRunner], durations: NDArray[np.int64], tokens: int) -> int:
-    """Returns the number of frames, which all stages along the frames must hold."""
+def _check_frames(stages: Mapping[str, StageRunner], durations: NDArray[np.int64], tokens: int) -> None:
+    """Refuses more frames than all stages along the frames hold."""
     if not isinstance(durations, np.ndarray):
         raise TensorInputError(
             f"Expected durations as an array int64 [{tokens}], found {type(durations).__name__}."
@@ -162,4 +191,3 @@ def _check_frames(stages: Mapping[str, StageRunner], durations: NDArray[np.int64
     capacity = min(runner.buckets[-1] for runner in stages.values() if runner.stage.axis == "frames")
     if frames > capacity:
         raise UtteranceTooLongError(frames, capacity, FRAMES_PER_SECOND)
-    return frames

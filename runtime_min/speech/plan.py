@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,14 +22,26 @@ from .request import (
     check_seed,
     check_speed,
 )
-from .split import Break, find_breaks, split
+from .split import FIRST_CLAUSE, Break, find_breaks, split
 from .text_as_phonemes import looks_like_text
 from .words import Passage, Portion, Unspoken, read_input
 
 LARGEST_PIECE = 250
 """Phonemes. Larger pieces need more memory, and kokoro is known to rush beyond 400."""
+LOOKAHEAD = 50
+"""Phonemes after an opening's piece that are read with it: with fewer its length depends on them."""
 _SEED_STEP = 0x9E3779B97F4A7C15
 """2**64 over the golden ratio: the seeds of pieces lie far from each other and from other seeds' pieces."""
+
+
+class Opening(NamedTuple):
+    """How the first piece of a stream is read before the rest, to be heard at once."""
+
+    end: int
+    """Offset in the passage up to which the model reads."""
+    style: Style
+    """The prosody is that of a little more than `end` phonemes: rows of voices belong to lengths, and that of
+    the whole passage would speak so few phonemes a tenth too slowly."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,8 @@ class Section:
     """Reach a speed that the model does not go well by a time stretch."""
     gain: np.float32 | None = None
     """Factor of the samples; None leaves them as the model computes them."""
+    opening: Opening | None = None
+    """None reads all of the passage before its first piece."""
 
 
 @dataclass(frozen=True)
@@ -154,6 +169,7 @@ def _checked(request: Request) -> Request:
     """Returns a request with numbers of Python's own types."""
     check_type("trim", request.trim, (bool, np.bool_), "True or False")
     check_type("stretch", request.stretch, bool, "True or False")
+    check_type("one_pass", request.one_pass, bool, "True or False")
     if request.g2p is not None and not callable(request.g2p):
         raise ArgumentTypeError("g2p", "a function that takes a text", request.g2p)
     return replace(
@@ -193,7 +209,20 @@ def _section(
     if request.loudness is not None:
         gain = voice_gain(capabilities.loudness(), capabilities.voices, voice, request.loudness)
     seed = piece_seed(request.seed, phonemes_before)
-    return Section(passage, breaks, ends, style, speed, seed, request.stretch, gain)
+    opening = None
+    if ends and not whole and not request.one_pass and phonemes_before < FIRST_CLAUSE:
+        read = _opening_end(phonemes, breaks, ends[0], limit)
+        if read < len(phonemes):
+            row = style_row(capabilities.voices, voice, min(5 * read // 4, len(phonemes), limit))
+            opening = Opening(read, Style(style.decoder, row.prosody))
+    return Section(passage, breaks, ends, style, speed, seed, request.stretch, gain, opening)
+
+
+def _opening_end(phonemes: str, breaks: Mapping[int, Break], first_end: int, limit: int) -> int:
+    """Returns up to where an opening is read whose piece ends at `first_end`: between words if it can."""
+    most = min(limit, first_end + LOOKAHEAD)
+    places = range(most, max(first_end, most - LOOKAHEAD // 2), -1)
+    return min(len(phonemes), next((at for at in places if at in breaks), most))
 
 
 def _moved(passage: Passage, text_before: int) -> Passage:

@@ -53,6 +53,7 @@ class SpeechOptions(TypedDict, total=False):
     end_pause: float
     loudness: float | None
     stretch: bool
+    one_pass: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +77,7 @@ class Request:
     end_pause: float = END_PAUSE
     loudness: float | None = None
     stretch: bool = True
+    one_pass: bool = False
 
     @property
     def needs_g2p(self) -> bool:

@@ -1,17 +1,18 @@
-"""Speech of any length: synthesise each piece with context, join the pieces, time the phonemes.
+"""Speech of any length: read it in passes, decode each piece in context, join the pieces, time the phonemes.
 
-A piece is synthesised together with some of its neighbours' words, which are discarded: so its first and
-last sounds are spoken as in the middle of a text, not as at its ends. All pieces of a passage use the style
-row of the passage's length, not of their own. Rows for short inputs are nearly other voices (in the real
-packs row 20 is as far from row 200 as the latter is long, while 150 to 510 are nearly equal), so with their
-own rows level and pitch would jump.
+A piece is decoded together with some of its neighbours' frames, which are discarded: so its first and last
+sounds are spoken as in the middle of a text, not as at its ends. All pieces of a passage use the style row of
+the passage's length, not of their own, but for an opening (`request.Opening`). Rows for short inputs are
+nearly other voices (in the real packs row 20 is as far from row 200 as the latter is long, while 150 to 510
+are nearly equal), so with their own rows level and pitch would jump.
 
 An offset is in one of these systems. Each is made from the one above it:
 
     text        |H|e|l|l|o|,| |w|o|r|l|d|.|         characters that the reader sees; in messages alone
     passage     |h|ə|l|ˈ|O|,| |w|ˈ|ɜ|ɹ|l|d|.|       phonemes of one section: `Piece`, breaks, words, `Clock`
-    piece          |context| own |context|          phonemes synthesised at once
-    tokens       |0|context| own |context|0|        phonemes between two boundaries: `Rendering.token`
+    pass      |context|      own      |context|     phonemes read at once: `Pass`
+    piece          |context| own |context|          phonemes decoded at once: `Piece`
+    tokens       |0|context| own |context|0|        and what is beside both ends: `Rendering.token`
     frames       durations of the tokens, added up  40 a second
     samples      600 a frame, before any stretch    in one rendering: `Rendering.sample`, `Excerpt`
     time line    -----|rendering|-----              samples of the speech, where `Joiner.add` places it
@@ -34,27 +35,18 @@ from numpy.typing import NDArray
 from ..errors import UtteranceTooLongError
 from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from ..model.loudness import amplify
+<<<<<<< HEAD
 from ..model.synthesiser import Synthesiser, Utterance
 from .join import Excerpt, Joiner
+=======
+from ..model.synthesiser import Prepared, Synthesiser, Utterance
+from .join import Joiner, Part
+from .passes import Pass, Piece, find_passes, find_window, smaller_passes
+>>>>>>> 73804ee (speech: a stream is read in one pass and decoded piece by piece)
 from .plan import Section, SpeechPlan, piece_seed
-from .split import Break, best_end
+from .split import Break
 from .stretch import model_speed, stretch
 from .timing import LEAD_FRAMES, Audio, Clock
-
-CONTEXT = 12
-"""Most phonemes of each neighbour that are synthesised too."""
-SHARE = 8
-"""Phonemes of the piece for each of a neighbour at most, so that a short first piece is soon there."""
-
-
-class Piece(NamedTuple):
-    """A part of a passage that is synthesised at once; all four are offsets in the passage."""
-
-    context_start: int
-    start: int
-    """Start of the piece's own phonemes, which `end` ends."""
-    end: int
-    context_end: int
 
 
 class Rendering(NamedTuple):
@@ -70,7 +62,7 @@ class Rendering(NamedTuple):
     """Samples by which speech begins before the first boundary token ends."""
 
     def token(self, phoneme: int) -> int:
-        """Returns the token of the phoneme at an offset of the passage; token 0 is a boundary."""
+        """Returns the token of the phoneme at an offset of the passage; token 0 is before the context."""
         return phoneme - self.piece.context_start + 1
 
     def sample(self, phoneme: int) -> int:
@@ -145,30 +137,40 @@ def _as_one(sections: Sequence[Section]) -> Section:
 
 
 def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Iterator[Rendering]:
-    """Synthesises the pieces of a section in order, in halves those that exceed the largest frame bucket."""
-    starts = [0, *section.piece_ends[:-1]]
-    pieces = [_with_context(section, *span, limit) for span in zip(starts, section.piece_ends, strict=True)]
-    waiting = pieces[::-1]
+    """Synthesises the pieces of a section in order. Passes that exceed the largest bucket are halved."""
+    waiting = find_passes(section, limit)[::-1]
+    speed = model_speed(section.speed) if section.stretch else section.speed
     while waiting:
-        piece = waiting.pop()
-        phonemes = section.passage.phonemes[piece.context_start : piece.context_end]
-        seed = piece_seed(section.seed, piece.start)
+        read = waiting.pop()
+        phonemes = section.passage.phonemes[read.start : read.end]
+        seed = piece_seed(section.seed, read.start)
         try:
-            speed = model_speed(section.speed) if section.stretch else section.speed
-            computed = synthesiser.synthesise(Utterance(phonemes, section.style, speed, seed))
+            prepared = synthesiser.prepare(Utterance(phonemes, read.style, speed, seed))
         except UtteranceTooLongError:
             if len(phonemes) == 1:
                 raise
-            waiting += _smaller(section, piece, limit)[::-1]
+            waiting += smaller_passes(section, read, limit)[::-1]
         else:
-            samples, durations = computed
-            places = SAMPLES_PER_FRAME * np.concatenate([[0], np.cumsum(durations)])
-            lead = SAMPLES_PER_FRAME * min(LEAD_FRAMES, int(durations[0]))
-            rendering = Rendering(piece, samples, durations, places, lead)
-            rendering = _stretched(rendering, section.speed / speed, len(section.passage.phonemes))
-            if section.gain is not None:
-                rendering = rendering._replace(samples=amplify(rendering.samples, section.gain))
-            yield rendering
+            for start, end in read.pieces:
+                yield _rendering(section, synthesiser, prepared, read, start, end)
+
+
+def _rendering(
+    section: Section, synthesiser: Synthesiser, prepared: Prepared, read: Pass, start: int, end: int
+) -> Rendering:
+    """Decodes a piece of a pass."""
+    piece, first, last = find_window(prepared, read, start, end)
+    frames = np.concatenate([[0], np.cumsum(prepared.durations)])
+    samples = synthesiser.decode(prepared, int(frames[first]), int(frames[last]))
+    durations = prepared.durations[first:last]
+    places = SAMPLES_PER_FRAME * (frames[first : last + 1] - frames[first])
+    lead = SAMPLES_PER_FRAME * min(LEAD_FRAMES, int(durations[0]))
+    speed = section.speed / (model_speed(section.speed) if section.stretch else section.speed)
+    rendering = Rendering(piece, samples, durations, places, lead)
+    rendering = _stretched(rendering, speed, len(section.passage.phonemes))
+    if section.gain is not None:
+        rendering = rendering._replace(samples=amplify(rendering.samples, section.gain))
+    return rendering
 
 
 def _stretched(rendering: Rendering, speed: float, length: int) -> Rendering:
@@ -190,6 +192,7 @@ def _stretched(rendering: Rendering, speed: float, length: int) -> Rendering:
     return Rendering(piece, stretched, np.diff(frames), starts, lead)
 
 
+<<<<<<< HEAD
 def _with_context(section: Section, start: int, end: int, limit: int) -> Piece:
     """Adds phonemes of both neighbours, at most `CONTEXT`, fewer so as to end between words."""
     length = end - start
@@ -212,6 +215,9 @@ def _smaller(section: Section, piece: Piece, limit: int) -> list[Piece]:
 
 
 def _excerpts(section: Section, rendering: Rendering, pauses: Mapping[Break, float]) -> Iterator[Excerpt]:
+=======
+def _parts(section: Section, rendering: Rendering, pauses: Mapping[Break, float]) -> Iterator[Part]:
+>>>>>>> 73804ee (speech: a stream is read in one pass and decoded piece by piece)
     """Divides a rendering where a pause is added."""
     phonemes, piece = section.passage.phonemes, rendering.piece
 

@@ -254,11 +254,11 @@ def test_pieces_are_those_of_a_stream_and_are_computed_when_they_are_taken(bundl
         import threading
         from runtime_min import Bundle
         spoken = Bundle.load(sys.argv[1])
-        synthesise, calls = type(spoken._synthesiser()).synthesise, []
+        decode, calls = type(spoken._synthesiser()).decode, []
         def counted(*arguments):
             calls.append(threading.get_ident())
-            return synthesise(*arguments)
-        type(spoken._synthesiser()).synthesise = counted
+            return decode(*arguments)
+        type(spoken._synthesiser()).decode = counted
         pieces = spoken.pieces(phonemes="abc abc abcab " * 9)
         before = len(calls)
         first = next(pieces)

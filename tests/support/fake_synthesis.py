@@ -8,7 +8,7 @@ import numpy as np
 
 from runtime_min.errors import UtteranceTooLongError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
-from runtime_min.model.synthesiser import Synthesiser, Utterance
+from runtime_min.model.synthesiser import Prepared, Synthesiser, Utterance
 from runtime_min.speech.plan import SpeechPlan, plan_speech
 from runtime_min.speech.request import END_PAUSE, Capabilities, Request
 from runtime_min.speech.speak import speak
@@ -24,8 +24,22 @@ def frequency(letter: str) -> float:
     return 400.0 + 200.0 * LETTERS.index(letter)
 
 
-class Fake(Synthesiser):
-    """Synthesises a piece, and remembers the request."""
+class Ready(Synthesiser):
+    """Has all samples of an utterance before any is decoded."""
+
+    def decode(self, prepared: Prepared, start: int, end: int) -> np.ndarray:
+        return prepared.noise[0, SAMPLES_PER_FRAME * start : SAMPLES_PER_FRAME * end]
+
+
+def ready(samples: np.ndarray, durations: np.ndarray, energy: np.ndarray | None = None) -> Prepared:
+    """Returns an utterance whose samples are there."""
+    if energy is None:
+        energy = np.zeros(2 * int(durations.sum()), np.float32)
+    return Prepared(durations, {"energy": energy[None]}, samples[None])
+
+
+class Fake(Ready):
+    """Synthesises a piece; remembers its requests."""
 
     def __init__(self, capacity: int = 10**9) -> None:
         self.capacity = capacity
@@ -37,7 +51,7 @@ class Fake(Synthesiser):
         frames = np.array([BOUNDARY_FRAMES, *lengths, BOUNDARY_FRAMES]) / speed
         return np.maximum(np.rint(frames), 1).astype(np.int64)
 
-    def synthesise(self, utterance: Utterance) -> tuple[np.ndarray, np.ndarray]:
+    def prepare(self, utterance: Utterance) -> Prepared:
         phonemes, _, speed, seed = utterance
         self.asked.append((phonemes, seed))
         durations = self.durations(phonemes, speed)
@@ -50,7 +64,7 @@ class Fake(Synthesiser):
             phase = random.uniform(0, 2 * np.pi)
             tone = 0.3 * np.sin(2 * np.pi * frequency(phoneme) * times + phase) if phoneme in LETTERS else 0
             sounds.append(tone + 1e-5 * random.standard_normal(len(times)))
-        return np.concatenate(sounds).astype(np.float32), durations
+        return ready(np.concatenate(sounds).astype(np.float32), durations)
 
 
 def plan(
@@ -64,6 +78,7 @@ def plan(
     clause: float = 0.0,
     trim: bool = False,
     end_pause: float = END_PAUSE,
+    one_pass: bool = False,
 ) -> SpeechPlan:
     """The plan of `Bundle.stream` or `Bundle.synthesize`."""
     request = Request(
@@ -75,6 +90,7 @@ def plan(
         clause_pause=clause,
         trim=trim,
         end_pause=end_pause,
+        one_pass=one_pass,
     )
     return plan_speech(Capabilities({"voice": VOICE}, VOCABULARY, limit), request, request.whole, whole=whole)
 

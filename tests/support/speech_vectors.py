@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from runtime_min.errors import KokoroError, UtteranceTooLongError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.loudness import voice_gain
-from runtime_min.model.synthesiser import Synthesiser, Utterance
+from runtime_min.model.synthesiser import Prepared, Utterance
 from runtime_min.model.voices import style_row
 from runtime_min.output.wav import encode, wav_header
 from runtime_min.speech.join import HALF_FADE, LARGEST_SHIFT, best_shift, crossfade, quietest
@@ -30,6 +30,7 @@ from runtime_min.speech.silence import find_speech, levels
 from runtime_min.speech.speak import speak
 from runtime_min.speech.split import find_breaks, split
 from runtime_min.speech.words import Segment, Word
+from tests.support.fake_synthesis import Ready, ready
 from tests.support.paths import ROOT
 
 PATH = ROOT / "tests" / "golden" / "speech.json"
@@ -58,13 +59,13 @@ def samples(seed: int, count: int, period: int) -> NDArray[np.float32]:
     return ((4 * wave + noise(seed, count) // 4) * 2.0**-20).astype(np.float32)
 
 
-class Model(Synthesiser):
+class Model(Ready):
     """Computes durations and samples from the phonemes, the seed and the style without any rounding."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
 
-    def synthesise(self, utterance: Utterance) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def prepare(self, utterance: Utterance) -> Prepared:
         phonemes, style, speed, seed = utterance
         frames = [5, *(2 + ord(phoneme) % 4 for phoneme in phonemes), 5]
         durations = np.maximum(np.rint(np.array(frames) / speed), 1).astype(np.int64)
@@ -72,10 +73,11 @@ class Model(Synthesiser):
             raise UtteranceTooLongError(int(durations.sum()), self._capacity, 40)
         loudness = int(style.decoder[0, 0])
         sounds = []
+        loud = [1 if phoneme in QUIET else 2 + ord(phoneme) % 7 for phoneme in f" {phonemes} "]
         for place, (phoneme, count) in enumerate(zip(f" {phonemes} ", durations, strict=True)):
             sound = samples((seed + place) % 2**32, SAMPLES_PER_FRAME * int(count), 60 + ord(phoneme) % 97)
             sounds.append(sound * np.float32(2.0**-10 if phoneme in QUIET else 2.0**-loudness))
-        return np.concatenate(sounds), durations
+        return ready(np.concatenate(sounds), durations, np.repeat(loud, 2 * durations).astype(np.float32))
 
 
 def tables() -> dict[str, NDArray[np.float32]]:

@@ -12,11 +12,11 @@ from runtime_min import Bundle
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.format.verify import manifest_of
-from runtime_min.model.synthesiser import Synthesiser, Utterance
+from runtime_min.model.synthesiser import Prepared, Synthesiser, Utterance
 from runtime_min.model.tokens import BOUNDARIES
 from runtime_min.speech.request import Capabilities
 from runtime_min.text.english import English
-from tests.support.fake_synthesis import VOICE
+from tests.support.fake_synthesis import VOICE, Ready, ready
 
 PHONEMES = 'AIOWYQTbdfhijklmnpstuvwzæðŋɑɒɔəɛɜɡɪɹʃʊʌʒʤʧˈˌːθᵊᵻɐaeoʔɾɲʎʦʣS ;:,.!?—…"()“”'
 _VOICES = ("af_heart", "am_adam", "bf_emma", "ef_dora", "if_sara")
@@ -58,19 +58,22 @@ class TextBundle(Bundle):
         self.closed = True
 
 
-class _Silence(Synthesiser):
+class _Silence(Ready):
     """Says two frames of silence for each phoneme."""
 
     def __init__(self, gate: threading.Event) -> None:
         self._gate = gate
         self._begun = False
 
-    def synthesise(self, utterance: Utterance) -> tuple[np.ndarray, np.ndarray]:
+    def prepare(self, utterance: Utterance) -> Prepared:
+        durations = np.full(len(utterance.phonemes) + BOUNDARIES, 2)
+        return ready(np.zeros(SAMPLES_PER_FRAME * durations.sum(), np.float32), durations)
+
+    def decode(self, prepared: Prepared, start: int, end: int) -> np.ndarray:
         if self._begun:
             self._gate.wait(20)
         self._begun = True
-        durations = np.full(len(utterance.phonemes) + BOUNDARIES, 2)
-        return np.zeros(SAMPLES_PER_FRAME * durations.sum(), np.float32), durations
+        return super().decode(prepared, start, end)
 
 
 def count_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from runtime_min.errors import PauseError, UtteranceTooLongError
 from runtime_min.model import voices
-from runtime_min.model.synthesiser import Utterance
+from runtime_min.model.synthesiser import Prepared, Utterance
 from runtime_min.model.voices import Style
 from runtime_min.speech import split, words
+from runtime_min.speech.passes import CONTEXT
 from runtime_min.speech.request import END_PAUSE
-from runtime_min.speech.speak import CONTEXT
 from runtime_min.speech.timing import LEAD_FRAMES, Audio
 from runtime_min.speech.words import Segment, Word
 from tests.support.fake_synthesis import BOUNDARY_FRAMES, LETTERS, Fake, frequency, pieces, plan, spoken
@@ -41,9 +41,9 @@ def assert_heard_where_timed(audio: Audio) -> None:
 
 
 def test_what_fits_into_one_piece_is_what_the_model_says_to_the_bit() -> None:
-    expected, durations = Fake().synthesise(
-        Utterance("abc abc", Style(*np.zeros((2, 1, 2), np.float32)), 1.0, 7)
-    )
+    style = Style(*np.zeros((2, 1, 2), np.float32))
+    prepared = Fake().prepare(Utterance("abc abc", style, 1.0, 7))
+    expected, durations = prepared.noise[0], prepared.durations
     audio = spoken(plan("abc abc", whole=True, seed=7))
     assert audio.samples.tobytes() == expected.tobytes()
     np.testing.assert_array_equal(audio.durations, durations)
@@ -113,17 +113,37 @@ def test_a_phoneme_that_alone_is_too_long_is_refused() -> None:
         spoken(plan("abc abc"), Fake(capacity=16))
 
 
-def test_pieces_are_synthesised_with_words_of_their_neighbours_and_seeds_of_their_own() -> None:
+def test_a_passage_is_read_once_and_its_pieces_are_those_of_one_pass() -> None:
+    text = "abc de fgh. " * 20
+    fake, whole = Fake(), spoken(plan(text, limit=300, whole=True, seed=3))
+    audio = spoken(plan(text, limit=300, one_pass=True, seed=3), fake)
+    assert fake.asked == [(text, 3)]
+    np.testing.assert_array_equal(audio.durations, whole.durations)
+    # Only joins differ: there is no other rendering to be in phase with.
+    assert len(audio.samples) == len(whole.samples)
+    np.testing.assert_allclose(audio.samples, whole.samples, atol=1e-6)
+
+
+def test_a_stream_begins_with_an_opening_which_knows_what_follows() -> None:
     fake, text = Fake(), "abc de fgh. " * 20
-    audio = spoken(plan(text, limit=60, seed=3), fake)
+    first, *others = pieces(plan(text, limit=300), fake)
+    (opening, seed), rest = fake.asked
+    assert rest == (text, seed)
+    assert text.startswith(opening) and len(first.phonemes) + 25 < len(opening) <= len(first.phonemes) + 50
+    assert "".join(piece.phonemes for piece in (first, *others)) == text
+
+
+def test_long_input_is_read_in_passes_with_words_of_their_neighbours() -> None:
+    fake, text = Fake(), "abc de fgh. " * 100
+    audio = spoken(plan(text, limit=300, seed=3), fake)
     assert audio.phonemes == text
-    assert fake.asked[0] == (fake.asked[0][0], 3)
-    assert len({seed for _, seed in fake.asked}) == len(fake.asked)
-    overlap = sum(len(phonemes) for phonemes, _ in fake.asked) - len(text)
-    assert 6 * (len(fake.asked) - 1) <= overlap <= 2 * CONTEXT * (len(fake.asked) - 1)
+    passes = [phonemes for phonemes, _ in fake.asked]
+    assert all(len(phonemes) <= 300 for phonemes in passes)
+    overlap = sum(map(len, passes)) - len(text)
+    assert 50 * (len(passes) - 1) <= overlap <= 2 * CONTEXT * (len(passes) - 1)
     again = Fake()
-    assert spoken(plan(text, limit=60, seed=3), again).samples.tobytes() == audio.samples.tobytes()
-    other = spoken(plan(text, limit=60, seed=4))
+    assert spoken(plan(text, limit=300, seed=3), again).samples.tobytes() == audio.samples.tobytes()
+    other = spoken(plan(text, limit=300, seed=4))
     assert other.samples.tobytes() != audio.samples.tobytes()
 
 
@@ -201,9 +221,8 @@ def test_speech_that_is_trimmed_begins_at_once_and_ends_with_the_pause_that_was_
 
 def test_what_is_silent_all_over_is_left_as_it_is() -> None:
     class Silent(Fake):
-        def synthesise(self, utterance: Utterance) -> tuple[np.ndarray, np.ndarray]:
-            samples, durations = super().synthesise(utterance)
-            return np.zeros_like(samples), durations
+        def decode(self, prepared: Prepared, start: int, end: int) -> np.ndarray:
+            return np.zeros_like(super().decode(prepared, start, end))
 
     for whole in (False, True):
         plain, trimmed = (

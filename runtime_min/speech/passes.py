@@ -1,0 +1,144 @@
+"""What the model reads at once, and what part of it the decoder sees for a piece.
+
+All stages before the decoder take a fifth of the time and decide durations, pitch and energy, which depend on
+the whole text around. So they read many pieces in one pass, and the decoder alone speaks piece by piece.
+The decoder normalises by means over all frames that it sees: a window that is louder than the whole comes
+out too quiet. So each piece gets neighbouring frames whose energy brings the mean near that of the pass.
+`docs/decisions/streams.md` has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.synthesiser import Prepared
+from ..model.voices import Style
+from .plan import Section
+from .split import best_end
+
+CONTEXT = 100
+"""Most phonemes of each neighbour that a pass reads too."""
+FEWEST_FRAMES, MOST_FRAMES = 24, 96
+"""Frames of each neighbour that the decoder sees; at most half of the piece's, so that it is soon there."""
+FRAME_PRICE = 0.004
+"""Energy by which the mean must come nearer for one more frame."""
+
+
+class Pass(NamedTuple):
+    """Phonemes that the model reads at once; offsets are those of the passage."""
+
+    start: int
+    end: int
+    pieces: tuple[tuple[int, int], ...]
+    """Start and end of each piece that is spoken of it."""
+    style: Style
+
+
+class Piece(NamedTuple):
+    """A part of a passage that is decoded at once; all are offsets in the passage."""
+
+    context_start: int
+    """The token before this phoneme is the first that is decoded."""
+    start: int
+    """Start of the piece's own phonemes, which `end` ends."""
+    end: int
+
+
+def find_passes(section: Section, limit: int) -> list[Pass]:
+    """Returns the passes of a section in order.
+
+    A section within `limit` is read in one pass, a longer one in passes with context of both sides.
+    An opening is read first, and again as context of what follows.
+    """
+    starts = [0, *section.piece_ends[:-1]]
+    pieces = list(zip(starts, section.piece_ends, strict=True))
+    passes: list[Pass] = []
+    if section.opening:
+        passes = [Pass(0, section.opening.end, (pieces.pop(0),), section.opening.style)]
+    if len(section.passage.phonemes) <= limit:
+        return [*passes, Pass(0, len(section.passage.phonemes), tuple(pieces), section.style)]
+    room = max(limit // 2, limit - 2 * CONTEXT)
+    group: list[tuple[int, int]] = []
+    for piece in pieces:
+        if group and piece[1] - group[0][0] > room:
+            passes.append(pass_of(section, group, limit))
+            group = []
+        group.append(piece)
+    return [*passes, pass_of(section, group, limit)]
+
+
+def pass_of(section: Section, pieces: Sequence[tuple[int, int]], limit: int) -> Pass:
+    """Returns the pass that reads pieces with context, which begins and ends between words if it can."""
+    start, end = pieces[0][0], pieces[-1][1]
+    length = end - start
+    most = min(CONTEXT, length, (limit - length) // 2)
+    lefts, rights = range(start - most, start - most // 2), range(end + most, end + most // 2, -1)
+    before = next((at for at in lefts if at in section.breaks), start - most)
+    after = next((at for at in rights if at in section.breaks), end + most)
+    return Pass(max(0, before), min(len(section.passage.phonemes), after), tuple(pieces), section.style)
+
+
+def smaller_passes(section: Section, large: Pass, limit: int) -> list[Pass]:
+    """Returns two passes for one that is too long, or the one phoneme alone."""
+    pieces = large.pieces
+    if len(pieces) > 1:
+        half = len(pieces) // 2
+        return [pass_of(section, pieces[:half], limit), pass_of(section, pieces[half:], limit)]
+    ((start, end),) = pieces
+    if end - start == 1:
+        return [Pass(start, end, pieces, section.style)]
+    half = (end - start + 1) // 2
+    breaks = (at for at in range(start + half, end) if at in section.breaks)
+    middle = best_end(section.breaks, start, half) or next(breaks, start + half)
+    return [pass_of(section, [part], limit) for part in ((start, middle), (middle, end))]
+
+
+def find_window(prepared: Prepared, read: Pass, start: int, end: int) -> tuple[Piece, int, int]:
+    """Returns a piece, the token of the pass with which the decoder begins, and that before which it ends.
+
+    Args:
+        prepared: the pass.
+        read: the same.
+        start: first phoneme of the piece.
+        end: the phoneme after its last.
+    """
+    frames = np.concatenate([[0], np.cumsum(prepared.durations)])
+    own = start - read.start + 1, end - read.start + 1
+    most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(frames[own[1]] - frames[own[0]]) // 2))
+    lefts = np.zeros(1, np.int64)
+    if start > read.start:
+        lefts = _within(frames[own[0]] - frames[: own[0]][::-1], most)
+        lefts = own[0] - 1 - lefts
+    rights = np.array([len(frames) - 1])
+    if end < read.end:
+        rights = own[1] + 1 + _within(frames[own[1] + 1 :] - frames[own[1]], most)
+    first, last = _best(prepared.curves["energy"], frames, lefts, rights)
+    return Piece(read.start + first, start, end), first, last
+
+
+def _within(distances: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Returns which of ascending distances may be chosen: the last one if all are too short."""
+    nearest = int(np.searchsorted(distances, FEWEST_FRAMES))
+    if nearest >= len(distances):
+        return np.array([len(distances) - 1])
+    return np.arange(nearest, max(nearest + 1, int(np.searchsorted(distances, most, "right"))))
+
+
+def _best(
+    energy: NDArray[np.float32],
+    frames: NDArray[np.int64],
+    lefts: NDArray[np.int64],
+    rights: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Returns the tokens between which the mean energy is nearest to that of all, in few frames."""
+    # `cumsum` adds one after another, so that the bits are the same in every language.
+    sums = np.concatenate([[0.0], np.cumsum(energy[0].astype(np.float64))])[2 * frames]
+    mean = sums[-1] / frames[-1]
+    counts = frames[rights] - frames[lefts][:, None]
+    costs = np.abs((sums[rights] - sums[lefts][:, None]) / counts - mean) + FRAME_PRICE * counts
+    left, right = divmod(int(np.argmin(costs)), len(rights))
+    return int(lefts[left]), int(rights[right])
