@@ -157,9 +157,9 @@ NextRequest Bundle::text_parts(const TextInput &input, const Request &request, c
     };
 }
 
-Spoken Bundle::synthesise(const Utterance &utterance, const CancelCheck &check) {
+Prepared Bundle::prepare(const Utterance &utterance, const CancelCheck &check) {
     require_all_stages();
-    return Synthesiser(stages_, manifest_).synthesise(utterance, check);
+    return Synthesiser(stages_, manifest_).prepare(utterance, check);
 }
 
 void Bundle::require_all_stages() const {

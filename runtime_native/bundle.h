@@ -39,8 +39,8 @@ public:
     // Returns the parts of a request for a text, as `BundledText::parts` does, for any thread.
     NextRequest text_parts(const TextInput &input, const Request &request, const Capabilities &capabilities);
 
-    // Speaks an utterance. Throws what `Synthesiser::synthesise` does, and MISSING_STAGES_ERROR of a partial bundle.
-    Spoken synthesise(const Utterance &utterance, const CancelCheck &check);
+    // Prepares an utterance. Throws what `Synthesiser::prepare` does, and MISSING_STAGES_ERROR of a partial bundle.
+    Prepared prepare(const Utterance &utterance, const CancelCheck &check);
     // Throws MISSING_STAGES_ERROR if this is a partial bundle.
     void require_all_stages() const;
 

@@ -111,6 +111,7 @@ kokoro::Plans plans_of(const Lease &lease, const kokoro_request *request, bool w
     asked.end_pause = given.end_pause == 0 ? END_PAUSE : given.end_pause < 0 ? 0 : given.end_pause;
     if (given.loudness != 0) asked.loudness = given.loudness;
     asked.stretch = !given.no_stretch;
+    asked.one_pass = given.one_pass;
     kokoro::Capabilities capabilities = bundle.capabilities();
     kokoro::NextRequest parts;
     if (given.text) {
@@ -257,10 +258,10 @@ kokoro_error kokoro_synthesize(kokoro_bundle *bundle, const kokoro_request *requ
         Lease lease(bundle);
         require(audio, "audio");
         *audio = nullptr;
-        auto synthesise = [&speaker = lease.speaker(), check = lease.cancel_check()](const auto &utterance) {
-            return speaker.synthesise(utterance, check);
+        auto prepare = [&speaker = lease.speaker(), check = lease.cancel_check()](const auto &utterance) {
+            return speaker.prepare(utterance, check);
         };
-        kokoro::Speech speech(plans_of(lease, request, true), synthesise);
+        kokoro::Speech speech(plans_of(lease, request, true), prepare);
         kokoro::Audio whole = *speech.next();
         while (auto piece = speech.next()) whole.append(std::move(*piece));
         *audio = new OwnedAudio(std::move(whole));
@@ -276,10 +277,10 @@ kokoro_error kokoro_stream(kokoro_bundle *bundle, const kokoro_request *request,
             cancelled();
             if (stopped) throw Error(KOKORO_CANCELLED, "The callback stopped the stream before its end.");
         };
-        auto synthesise = [&speaker = lease.speaker(), check](const auto &utterance) {
-            return speaker.synthesise(utterance, check);
+        auto prepare = [&speaker = lease.speaker(), check](const auto &utterance) {
+            return speaker.prepare(utterance, check);
         };
-        kokoro::Speech speech(plans_of(lease, request, false), synthesise);
+        kokoro::Speech speech(plans_of(lease, request, false), prepare);
         kokoro::Player player;
         auto take = [&](const kokoro::Audio &piece) {
             // A piece that was computed before is not handed over after `kokoro_cancel`.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -130,7 +130,7 @@ def compare(case: Case, pieces: Sequence[Audio], recogniser: Recogniser) -> Comp
             pauses.append(_pause(joined.tokens, place) - _pause(whole.tokens, place))
     ends = [
         (phrase_end(joined.samples, one.end + _LEAD), phrase_end(whole.samples, other.end + _LEAD))
-        for (one, other), (mark, _) in zip(spans, spans[1:], strict=False)
+        for (one, other), (mark, _) in pairwise(spans)
         if whole.tokens and _marked(whole, other, mark)
     ]
     pitches = [(one[0] - other[0], one[1] - other[1]) for one, other in ends if one and other]

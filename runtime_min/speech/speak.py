@@ -35,14 +35,9 @@ from numpy.typing import NDArray
 from ..errors import UtteranceTooLongError
 from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from ..model.loudness import amplify
-<<<<<<< HEAD
-from ..model.synthesiser import Synthesiser, Utterance
-from .join import Excerpt, Joiner
-=======
 from ..model.synthesiser import Prepared, Synthesiser, Utterance
-from .join import Joiner, Part
+from .join import Excerpt, Joiner
 from .passes import Pass, Piece, find_passes, find_window, smaller_passes
->>>>>>> 73804ee (speech: a stream is read in one pass and decoded piece by piece)
 from .plan import Section, SpeechPlan, piece_seed
 from .split import Break
 from .stretch import model_speed, stretch
@@ -192,32 +187,7 @@ def _stretched(rendering: Rendering, speed: float, length: int) -> Rendering:
     return Rendering(piece, stretched, np.diff(frames), starts, lead)
 
 
-<<<<<<< HEAD
-def _with_context(section: Section, start: int, end: int, limit: int) -> Piece:
-    """Adds phonemes of both neighbours, at most `CONTEXT`, fewer so as to end between words."""
-    length = end - start
-    most = min(CONTEXT, max(3, length // SHARE), (limit - length) // 2)
-    lefts, rights = range(start - most, start - most // 2), range(end + most, end + most // 2, -1)
-    before = next((at for at in lefts if at in section.breaks), start - most)
-    after = next((at for at in rights if at in section.breaks), end + most)
-    return Piece(max(0, before), start, end, min(len(section.passage.phonemes), after))
-
-
-def _smaller(section: Section, piece: Piece, limit: int) -> list[Piece]:
-    """Returns two pieces for one that is too long, or the one phoneme alone."""
-    start, end = piece.start, piece.end
-    if end - start == 1:
-        return [Piece(start, start, end, end)]
-    half = (end - start + 1) // 2
-    breaks = (at for at in range(start + half, end) if at in section.breaks)
-    middle = best_end(section.breaks, start, half) or next(breaks, start + half)
-    return [_with_context(section, start, middle, limit), _with_context(section, middle, end, limit)]
-
-
 def _excerpts(section: Section, rendering: Rendering, pauses: Mapping[Break, float]) -> Iterator[Excerpt]:
-=======
-def _parts(section: Section, rendering: Rendering, pauses: Mapping[Break, float]) -> Iterator[Part]:
->>>>>>> 73804ee (speech: a stream is read in one pass and decoded piece by piece)
     """Divides a rendering where a pause is added."""
     phonemes, piece = section.passage.phonemes, rendering.piece
 

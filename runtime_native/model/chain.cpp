@@ -1,7 +1,9 @@
 #include "chain.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <memory>
 #include <numeric>
 
 #include "../base/errors.h"
@@ -30,9 +32,45 @@ int64_t check_frames(const std::map<std::string, StageRunner> &stages, const std
     return frames;
 }
 
+// The decoder's inputs, or what the stage before it makes them of.
+struct Curves {
+    Floats asr, f0, energy, decoder, noise;
+};
+
+// Returns some frames of `values`, [channels, frames times a scale].
+Floats between(const Floats &values, size_t channels, int64_t frames, int64_t start, int64_t end) {
+    int64_t row = static_cast<int64_t>(values.size() / channels), scale = row / frames;
+    Floats part;
+    part.reserve(channels * scale * (end - start));
+    for (auto first = values.begin(); first != values.end(); first += row)
+        part.insert(part.end(), first + scale * start, first + scale * end);
+    return part;
+}
+
+std::vector<float> decode(std::map<std::string, StageRunner> &stages, const Curves &curves, int64_t start,
+                          int64_t end, const CancelCheck &check) {
+    const int64_t count = end - start, frames = static_cast<int64_t>(curves.noise.size()) / SAMPLES_PER_FRAME;
+    auto run = [&](const char *name, const std::vector<Input> &inputs) {
+        check();
+        return stages.at(name).run(count, inputs)[0];
+    };
+    auto part = [&](const Floats &values, size_t channels = 1) { return between(values, channels, frames, start, end); };
+    const Floats asr = part(curves.asr, curves.asr.size() / frames), f0 = part(curves.f0), energy = part(curves.energy);
+    // The noise, or the spectrum that a stage of its own makes of it.
+    Floats source = part(curves.noise);
+    if (stages.count("source")) source = run("source", {f0, source});
+    Floats audio = run("decoder", {asr, f0, energy, curves.decoder, source});
+    if (!std::all_of(audio.begin(), audio.end(), [](float each) { return std::isfinite(each); })) {
+        throw Error(KOKORO_MODEL_OUTPUT_ERROR,
+                    "The stage 'decoder' computed samples that are not finite: expected numbers. The weights are "
+                    "damaged or the libraries wrong; verify the bundle or export it again.");
+    }
+    return {audio.begin(), audio.end()};
+}
+
 }  // namespace
 
-Spoken run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int64_t> &tokens, const Style &style,
+Prepared run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int64_t> &tokens, const Style &style,
                  double speed, uint64_t seed, const CancelCheck &check) {
     auto run = [&](const char *name, int64_t length, const std::vector<Input> &inputs) {
         check();
@@ -49,12 +87,12 @@ Spoken run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int64
     Floats text = run("text_encoder", count, {tokens})[0];
     Floats encoding = align(predicted[0], durations, frames);
     std::vector<Floats> curves = run("f0n", frames, {encoding, prosody});
-    Floats asr = align(text, durations, frames);
-    // The noise, or the spectrum that a stage of its own makes of it.
-    Floats source = gaussian_noise(seed, SAMPLES_PER_FRAME * frames);
-    if (stages.count("source")) source = run("source", frames, {curves[0], source})[0];
-    Floats audio = run("decoder", frames, {asr, curves[0], curves[1], decoder, source})[0];
-    return {{audio.begin(), audio.end()}, durations};
+    std::vector<float> energy(curves[1].begin(), curves[1].end());
+    auto kept = std::make_shared<const Curves>(Curves{align(text, durations, frames), std::move(curves[0]),
+                                                      std::move(curves[1]), decoder,
+                                                      gaussian_noise(seed, SAMPLES_PER_FRAME * frames)});
+    auto some = [&stages, kept, check](int64_t start, int64_t end) { return decode(stages, *kept, start, end, check); };
+    return {std::move(durations), std::move(energy), some};
 }
 
 }  // namespace kokoro

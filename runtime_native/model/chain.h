@@ -8,9 +8,10 @@
 
 namespace kokoro {
 
-// Speaks tokens, boundaries included, through all stages. Throws UTTERANCE_TOO_LONG_ERROR if the durations exceed the
-// largest bucket (nothing was decoded then), MODEL_OUTPUT_ERROR if they are not finite, and what `check` throws.
-Spoken run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int64_t> &tokens, const Style &style,
+// Runs all stages before the decoder on tokens, boundaries included. Throws UTTERANCE_TOO_LONG_ERROR if the durations
+// exceed the largest bucket, MODEL_OUTPUT_ERROR if they are not finite, and what `check` throws. The stages must live
+// as long as the result, which decodes with them.
+Prepared run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int64_t> &tokens, const Style &style,
                  double speed, uint64_t seed, const CancelCheck &check);
 
 }  // namespace kokoro

@@ -21,8 +21,9 @@ public:
     Synthesiser(std::map<std::string, StageRunner> &stages, const Manifest &manifest)
         : stages_(stages), manifest_(manifest) {}
 
-    // Throws UTTERANCE_TOO_LONG_ERROR, MODEL_OUTPUT_ERROR, EXECUTION_ERROR, or what `check` throws.
-    Spoken synthesise(const Utterance &utterance, const CancelCheck &check);
+    // Runs all stages before the decoder. Throws UTTERANCE_TOO_LONG_ERROR, MODEL_OUTPUT_ERROR, EXECUTION_ERROR, or
+    // what `check` throws, and so does decoding.
+    Prepared prepare(const Utterance &utterance, const CancelCheck &check);
 
 private:
     std::map<std::string, StageRunner> &stages_;

@@ -20,6 +20,7 @@ constexpr double LOWEST_SPEED = 0.25;
 constexpr double HIGHEST_SPEED = 4;
 constexpr double LONGEST_PAUSE = 60;   // seconds
 constexpr double LOWEST_LOUDNESS = -50, HIGHEST_LOUDNESS = -14;  // LUFS
+constexpr size_t LOOKAHEAD = 50;       // phonemes after an opening's piece that are read with it
 constexpr size_t MOST_NAMED = 20;      // items that a message names
 // 2^64 over the golden ratio: the seeds of pieces lie far from each other and from other seeds' pieces.
 constexpr uint64_t SEED_STEP = 0x9E3779B97F4A7C15;
@@ -168,10 +169,30 @@ Section Plans::section(const Request &request, Passage passage, bool ended) {
     Style style = capabilities_.style(voice, std::max<size_t>(std::min(length, limit), 1));
     std::optional<float> gain;
     if (request.loudness) gain = capabilities_.gain(voice, *request.loudness);
+    std::optional<Opening> first;
+    if (!whole_ && !request.one_pass && phonemes_before_ < FIRST_CLAUSE && !ends.empty())
+        first = opening(passage, breaks, ends[0], voice, style);
     double speed = check_speed(passage.speed.value_or(request.speed));
     uint64_t seed = piece_seed(request.seed, phonemes_before_);
     phonemes_before_ += length;
-    return {std::move(passage), std::move(breaks), std::move(ends), std::move(style), speed, seed, request.stretch, gain};
+    return {std::move(passage), std::move(breaks), std::move(ends), std::move(style), speed, seed, request.stretch, gain,
+            std::move(first)};
+}
+
+// Returns how the first piece is read, between words if it can; none if that is all of the passage.
+std::optional<Opening> Plans::opening(const Passage &passage, const Breaks &breaks, size_t first_end,
+                                      const std::string &voice, const Style &style) const {
+    size_t limit = capabilities_.max_phonemes, length = passage.phonemes.size();
+    size_t end = std::min(limit, first_end + LOOKAHEAD);
+    size_t most = end, least = std::max(first_end, most - std::min(most, LOOKAHEAD / 2));
+    for (size_t at = most; at > least; at--)
+        if (at <= length && breaks[at] != Break::NONE) {
+            end = at;
+            break;
+        }
+    if (end >= length) return {};
+    Style row = capabilities_.style(voice, std::min({5 * end / 4, length, limit}));
+    return Opening{end, {style.decoder, row.prosody}};
 }
 
 }  // namespace kokoro

@@ -38,7 +38,14 @@ struct Request {
     double end_pause = 0;
     std::optional<double> loudness;
     bool stretch = true;
+    bool one_pass = false;
     bool ends_segment = false;  // the next part of the speech is another segment
+};
+
+// How the first piece of a stream is read before the rest, to be heard at once.
+struct Opening {
+    size_t end;   // offset in the passage up to which the model reads
+    Style style;  // its prosody is that of a little more than `end` phonemes
 };
 
 // A passage that is ready to be spoken, or one without phonemes, whose words are left out.
@@ -51,6 +58,7 @@ struct Section {
     uint64_t seed;
     bool stretch;  // reach a speed that the model does not go well by a time stretch
     std::optional<float> gain;
+    std::optional<Opening> opening;  // none reads all of the passage before its first piece
 };
 
 // A checked request, divided into sections and pieces.
@@ -85,6 +93,8 @@ public:
 private:
     SpeechPlan plan(const Request &request);
     Section section(const Request &request, Passage passage, bool ended);
+    std::optional<Opening> opening(const Passage &passage, const Breaks &breaks, size_t first_end,
+                                   const std::string &voice, const Style &style) const;
 
     Capabilities capabilities_;
     NextRequest requests_;

@@ -15,9 +15,7 @@ namespace kokoro {
 
 namespace {
 
-constexpr size_t CONTEXT = 12;  // most phonemes of each neighbour that are synthesised too
 constexpr int64_t LEAD_FRAMES = 3;  // speech begins so many frames before the first boundary token ends
-constexpr size_t SHARE = 8;     // phonemes of the piece for each of a neighbour, so that a short piece is soon there
 
 // Returns the samples of silence behind the speech, or none if all silence is left as it is.
 std::optional<size_t> end_silence(const SpeechPlan &plan) {
@@ -57,8 +55,8 @@ struct Speech::Rendering {
     size_t sample(size_t phoneme) const { return size_t(starts[token(phoneme)]); }
 };
 
-Speech::Speech(Plans plans, Synthesise synthesise)
-    : plans_(std::move(plans)), synthesise_(std::move(synthesise)), plan_(*plans_.next()), joiner_(end_silence(plan_)) {
+Speech::Speech(Plans plans, Prepare prepare)
+    : plans_(std::move(plans)), prepare_(std::move(prepare)), plan_(*plans_.next()), joiner_(end_silence(plan_)) {
     for (const Section &section : plan_.sections) {
         size_t start = 0;
         for (size_t end : section.piece_ends) lengths_.push_back(end - std::exchange(start, end));
@@ -68,7 +66,7 @@ Speech::Speech(Plans plans, Synthesise synthesise)
 }
 
 std::optional<Audio> Speech::next() {
-    if (waiting_.empty() && !begin_section()) return {};
+    if (passes_.empty() && upcoming_pieces_.empty() && !begin_section()) return {};
     Rendering rendering = render();
     const Piece &piece = rendering.piece;
     const std::vector<int64_t> &durations = rendering.durations;
@@ -113,12 +111,8 @@ bool Speech::begin_section() {
     last_section_ = !ahead_;
     section_ = as_one(std::move(found));
     clock_.emplace(section_.passage.phonemes, section_.passage.words);
-    size_t start = 0;
-    for (size_t end : section_.piece_ends) {
-        waiting_.push_back(with_context(start, end));
-        start = end;
-    }
-    std::reverse(waiting_.begin(), waiting_.end());
+    passes_ = find_passes(section_, plan_.max_phonemes);
+    std::reverse(passes_.begin(), passes_.end());
     return true;
 }
 
@@ -133,28 +127,43 @@ std::optional<Section> Speech::take_section() {
     return section;
 }
 
-// Synthesises the next piece, in halves if it exceeds the largest frame bucket.
+// Decodes the next piece.
 Speech::Rendering Speech::render() {
+    if (upcoming_pieces_.empty()) read_pass();
+    Span span = upcoming_pieces_.back();
+    upcoming_pieces_.pop_back();
+    Window window = find_window(prepared_, read_, span);
+    auto first = prepared_.durations.begin() + window.first, last = prepared_.durations.begin() + window.last;
+    int64_t start = std::accumulate(prepared_.durations.begin(), first, int64_t{0});
+    Decoded decoded{prepared_.decode(start, std::accumulate(first, last, start)), {first, last}};
+    return rendering({read_.start + window.first, span.first, span.second}, std::move(decoded));
+}
+
+// Reads the next pass, in halves if it exceeds the largest frame bucket.
+void Speech::read_pass() {
     while (true) {
-        Piece piece = waiting_.back();
-        waiting_.pop_back();
-        std::u32string phonemes =
-            section_.passage.phonemes.substr(piece.context_start, piece.context_end - piece.context_start);
+        read_ = std::move(passes_.back());
+        passes_.pop_back();
+        std::u32string phonemes = section_.passage.phonemes.substr(read_.start, read_.end - read_.start);
         try {
-            double speed = section_.stretch ? model_speed(section_.speed) : section_.speed;
-            Spoken spoken = synthesise_({phonemes, section_.style, speed, piece_seed(section_.seed, piece.start)});
-            return rendering(piece, std::move(spoken), section_.speed / speed);
+            prepared_ = prepare_({phonemes, *read_.style, spoken_speed(), piece_seed(section_.seed, read_.start)});
+            upcoming_pieces_.assign(read_.pieces.rbegin(), read_.pieces.rend());
+            return;
         } catch (const Error &error) {
             if (error.code != KOKORO_UTTERANCE_TOO_LONG_ERROR || phonemes.size() == 1) throw;
         }
-        std::vector<Piece> halves = smaller(piece);
-        waiting_.insert(waiting_.end(), halves.rbegin(), halves.rend());
+        std::vector<Pass> halves = smaller_passes(section_, read_, plan_.max_phonemes);
+        passes_.insert(passes_.end(), halves.rbegin(), halves.rend());
     }
 }
 
-// Returns a piece as it is heard, at `speed` beside that of the model. It is less fast if its own samples, or a
+// Returns the speed of the model.
+double Speech::spoken_speed() const { return section_.stretch ? model_speed(section_.speed) : section_.speed; }
+
+// Returns a piece as it is heard, at the speed beside that of the model. It is less fast if its own samples, or a
 // neighbour's, would be fewer than a frame has: a join needs them.
-Speech::Rendering Speech::rendering(const Piece &piece, Spoken spoken, double speed) const {
+Speech::Rendering Speech::rendering(const Piece &piece, Decoded spoken) const {
+    double speed = section_.speed / spoken_speed();
     std::vector<int64_t> starts{0};
     for (int64_t frames : spoken.durations) starts.push_back(starts.back() + int64_t(SAMPLES_PER_FRAME) * frames);
     int64_t lead = int64_t(SAMPLES_PER_FRAME) * std::min(LEAD_FRAMES, spoken.durations[0]);
@@ -177,40 +186,6 @@ Speech::Rendering Speech::rendering(const Piece &piece, Spoken spoken, double sp
     if (section_.gain) amplify(spoken.samples, *section_.gain);
     auto samples = std::make_shared<const std::vector<float>>(std::move(spoken.samples));
     return {piece, std::move(samples), std::move(spoken.durations), std::move(starts), lead};
-}
-
-// Adds phonemes of both neighbours, at most CONTEXT, fewer so as to end between words.
-Piece Speech::with_context(size_t start, size_t end) const {
-    size_t length = end - start, all = section_.passage.phonemes.size();
-    size_t most = std::min({CONTEXT, std::max<size_t>(3, length / SHARE), (plan_.max_phonemes - length) / 2});
-    size_t before = start > most ? start - most : 0, after = std::min(all, end + most);
-    // Offsets before the passage and beyond it are no breaks.
-    for (size_t distance = most; distance > most / 2; distance--)
-        if (distance <= start && section_.breaks[start - distance] != Break::NONE) {
-            before = start - distance;
-            break;
-        }
-    for (size_t distance = most; distance > most / 2; distance--)
-        if (end + distance <= all && section_.breaks[end + distance] != Break::NONE) {
-            after = end + distance;
-            break;
-        }
-    return {before, start, end, after};
-}
-
-// Returns two pieces for one that is too long, or the one phoneme alone.
-std::vector<Piece> Speech::smaller(const Piece &piece) const {
-    auto [unused, start, end, unused_too] = piece;
-    if (end - start == 1) return {{start, start, end, end}};
-    size_t half = (end - start + 1) / 2;
-    size_t middle = start + half;
-    if (auto best = best_end(section_.breaks, start, half)) {
-        middle = *best;
-    } else {
-        while (middle < end && section_.breaks[middle] == Break::NONE) middle++;
-        if (middle == end) middle = start + half;
-    }
-    return {with_context(start, middle), with_context(middle, end)};
 }
 
 // Divides a rendering where a pause is added.

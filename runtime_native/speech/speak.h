@@ -1,4 +1,4 @@
-// Speech of any length: synthesise each piece with context, join the pieces, time the phonemes. FORMAT.md ("Speech of
+// Speech of any length: read it in passes, decode each piece in context, join the pieces, time the phonemes. FORMAT.md ("Speech of
 // any length") has the rules; runtime_min/speech/speak.py draws the systems of offsets.
 #pragma once
 
@@ -7,26 +7,25 @@
 #include <vector>
 
 #include "join.h"
+#include "passes.h"
 #include "request.h"
 #include "timing.h"
 
 namespace kokoro {
 
-// Computes an utterance. Throws UTTERANCE_TOO_LONG_ERROR if it exceeds the largest bucket of frames.
-using Synthesise = std::function<Spoken(const Utterance &)>;
+// Computes an utterance up to the decoder. Throws UTTERANCE_TOO_LONG_ERROR if it exceeds the largest bucket of frames.
+using Prepare = std::function<Prepared(const Utterance &)>;
 
-// A part of a passage that is synthesised at once; all four are offsets in the passage.
-struct Piece {
-    size_t context_start;
-    size_t start;
-    size_t end;
-    size_t context_end;
+// A piece as the model computes it.
+struct Decoded {
+    std::vector<float> samples;      // 600 for each frame
+    std::vector<int64_t> durations;  // frames of each token
 };
 
 // A speech, piece by piece.
 class Speech {
 public:
-    Speech(Plans plans, Synthesise synthesise);
+    Speech(Plans plans, Prepare prepare);
 
     // Returns the audio of the next piece, or none after the last. Throws what the plans and the synthesis throw.
     std::optional<Audio> next();
@@ -40,13 +39,13 @@ private:
     bool begin_section();
     std::optional<Section> take_section();
     Rendering render();
-    Rendering rendering(const Piece &piece, Spoken spoken, double speed) const;
-    Piece with_context(size_t start, size_t end) const;
-    std::vector<Piece> smaller(const Piece &piece) const;
+    void read_pass();
+    double spoken_speed() const;
+    Rendering rendering(const Piece &piece, Decoded spoken) const;
     std::vector<Part> parts(const Rendering &rendering) const;
 
     Plans plans_;
-    Synthesise synthesise_;
+    Prepare prepare_;
     SpeechPlan plan_;  // without the sections, which are upcoming
     std::vector<size_t> lengths_;
     std::vector<Section> upcoming_;  // in reverse
@@ -54,7 +53,10 @@ private:
     Joiner joiner_;
     Section section_;
     bool last_section_ = false;
-    std::vector<Piece> waiting_;  // pieces of the section, in reverse
+    std::vector<Pass> passes_;  // of the section, in reverse
+    Pass read_{};
+    Prepared prepared_;                    // what was read
+    std::vector<Span> upcoming_pieces_;  // of what was read, in reverse
     std::optional<Clock> clock_;
 };
 

@@ -10,9 +10,7 @@ namespace {
 
 using Text = std::u32string_view;
 
-// A stream's first piece is its first clause if that is no longer than this, and else as many words as fit into
-// FIRST_WORDS.
-constexpr size_t FIRST_CLAUSE = 40;
+// Where FIRST_CLAUSE is too short, a stream's first piece is as many words as fit into this.
 constexpr size_t FIRST_WORDS = 20;
 // Below this a piece would be over before the next is computed.
 constexpr size_t SHORTEST_CLAUSE = 10;

@@ -11,6 +11,9 @@ namespace kokoro {
 // The kind of a place where input may be split; the greater is the better place.
 enum class Break : uint8_t { NONE, WORD, CLAUSE, SENTENCE };
 
+// A stream's first piece is its first clause if that is no longer than this.
+constexpr size_t FIRST_CLAUSE = 40;
+
 // The break before every offset of the phonemes, from 0 to their number.
 using Breaks = std::vector<Break>;
 

@@ -85,22 +85,28 @@ const Loudness MEASURED{{"plain", -2312}, {"other", -1990}};
 
 bool is_quiet(char32_t phoneme) { return is_one_of(phoneme, U" ,.;:!?—"); }
 
-Spoken synthesise(const Utterance &utterance, int64_t capacity) {
-    Spoken spoken;
+Prepared prepare(const Utterance &utterance, int64_t capacity) {
+    Prepared prepared;
     std::u32string phonemes = U" " + utterance.phonemes + U" ";
-    int64_t all = 0;
+    int64_t all = 0, slower = utterance.style.prosody[0] > 0;
     for (size_t at = 0; at < phonemes.size(); at++) {
-        double frames = at == 0 || at + 1 == phonemes.size() ? 5 : 2 + phonemes[at] % 4;
-        spoken.durations.push_back(std::max<int64_t>(1, std::llrint(frames / utterance.speed)));
-        all += spoken.durations.back();
+        double frames = at == 0 || at + 1 == phonemes.size() ? 5 : 2 + phonemes[at] % 4 + slower;
+        prepared.durations.push_back(std::max<int64_t>(1, std::llrint(frames / utterance.speed)));
+        all += prepared.durations.back();
     }
     if (all > capacity) throw Error(KOKORO_UTTERANCE_TOO_LONG_ERROR, "too long");
+    std::vector<float> whole;
     for (size_t at = 0; at < phonemes.size(); at++) {
-        auto sound = samples((utterance.seed + at) & 0xFFFFFFFF, 600 * spoken.durations[at], 60 + phonemes[at] % 97);
+        auto sound = samples((utterance.seed + at) & 0xFFFFFFFF, 600 * prepared.durations[at], 60 + phonemes[at] % 97);
         int loudness = is_quiet(phonemes[at]) ? 10 : static_cast<int>(utterance.style.decoder[0]);
-        for (float &sample : sound) spoken.samples.push_back(std::ldexp(sample, -loudness));
+        for (float &sample : sound) whole.push_back(std::ldexp(sample, -loudness));
+        float loud = is_quiet(phonemes[at]) ? 1 : 2 + phonemes[at] % 7;
+        prepared.energy.insert(prepared.energy.end(), 2 * prepared.durations[at], loud);
     }
-    return spoken;
+    prepared.decode = [whole](int64_t start, int64_t end) {
+        return std::vector<float>(whole.begin() + 600 * start, whole.begin() + 600 * end);
+    };
+    return prepared;
 }
 
 std::vector<float> voice_table(uint64_t number) {
@@ -159,6 +165,7 @@ void print_speech(std::istream &line, const Voices &voices) {
     double loudness = read<double>(line);
     if (loudness != 0) request.loudness = loudness;
     request.stretch = read<bool>(line);
+    request.one_pass = read<bool>(line);
     bool whole = read<bool>(line);
     size_t limit = read<size_t>(line);
     int64_t capacity = read<int64_t>(line);
@@ -170,7 +177,7 @@ void print_speech(std::istream &line, const Voices &voices) {
     auto gain = [&](const std::string &voice, double wanted) { return voice_gain(MEASURED, voices, voice, wanted); };
     auto next = [rest = std::optional<Request>(request)]() mutable { return std::exchange(rest, {}); };
     Speech speech(Plans({style, vocabulary, limit, gain}, next, whole),
-                  [&](const Utterance &utterance) { return synthesise(utterance, capacity); });
+                  [&](const Utterance &utterance) { return prepare(utterance, capacity); });
     stream(speech, false, print_piece, [] {});
 }
 

@@ -132,7 +132,13 @@ def test_speech_of_any_length(probe: Probe) -> None:
 
 def _lines(case: dict[str, Any]) -> list[str]:
     values = (case[name] for name in ("speed", "seed", "sentence_pause", "clause_pause"))
-    ends = int(case["trim"]), case["end_pause"], case["loudness"] or 0, int(case["stretch"])
+    ends = (
+        int(case["trim"]),
+        case["end_pause"],
+        case["loudness"] or 0,
+        int(case["stretch"]),
+        int(case["one_pass"]),
+    )
     first = (
         *("speech", field(case["voice"]), *values, *ends, int(case["whole"])),
         *(case["limit"], case["capacity"], field("".join(VOCABULARY)), len(case["segments"])),

@@ -64,7 +64,7 @@ class Request(ctypes.Structure):
         ("end_pause", c_double),
         ("loudness", c_double),
         ("no_stretch", c_int),
-        ("reserved", c_int),
+        ("one_pass", c_int),
     ]
 
 

@@ -67,7 +67,8 @@ class Model(Ready):
 
     def prepare(self, utterance: Utterance) -> Prepared:
         phonemes, style, speed, seed = utterance
-        frames = [5, *(2 + ord(phoneme) % 4 for phoneme in phonemes), 5]
+        slower = int(style.prosody[0, 0] > 0)
+        frames = [5, *(2 + ord(phoneme) % 4 + slower for phoneme in phonemes), 5]
         durations = np.maximum(np.rint(np.array(frames) / speed), 1).astype(np.int64)
         if durations.sum() > self._capacity:
             raise UtteranceTooLongError(int(durations.sum()), self._capacity, 40)
@@ -296,6 +297,9 @@ def _speech_cases() -> Iterator[dict[str, Any]]:
     """Yields fields of requests, and `whole`, `limit` and `capacity`, where they are not the usual ones."""
     yield {"segments": [Segment("həlo.")]}
     yield {"segments": [Segment(_LONG)], "seed": 2**64 - 3}
+    yield {"segments": [Segment(_LONG[:400])], "one_pass": True}
+    yield {"segments": [Segment("də də."), Segment(_LONG[:300]), Segment(_LONG[:70])]}
+    yield {"segments": [Segment(_LONG * 3)], "speed": 0.9, "capacity": 1300}
     yield {"segments": [Segment(_LONG)], "whole": True, "voice": "plain*0.25+other", "speed": 0.7}
     yield {"segments": [Segment(_LONG[:300])], "limit": 60, "trim": True, "speed": 2.5}
     yield {"segments": [Segment(_LONG[:120])], "limit": 60, "speed": 2.5, "stretch": False}
@@ -349,6 +353,7 @@ def _speech(case: Mapping[str, Any]) -> dict[str, Any]:
         "end_pause": 0.25,
         "loudness": None,
         "stretch": True,
+        "one_pass": False,
     }
     request = fields | {name: value for name, value in case.items() if name in fields}
     whole, limit, capacity = case.get("whole", False), case.get("limit", 510), case.get("capacity", 1000)

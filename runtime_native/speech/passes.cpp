@@ -1,0 +1,146 @@
+#include "passes.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kokoro {
+
+namespace {
+
+constexpr size_t CONTEXT = 100;  // most phonemes of each neighbour that a pass reads too
+constexpr int64_t FEWEST_FRAMES = 24, MOST_FRAMES = 96;  // of each neighbour that the decoder sees
+constexpr double FRAME_PRICE = 0.004;  // energy by which the mean must come nearer for one more frame
+
+// Returns the pass that reads pieces with context, which begins and ends between words if it can.
+Pass pass_of(const Section &section, std::vector<Span> pieces, size_t limit) {
+    size_t start = pieces.front().first, end = pieces.back().second;
+    size_t length = end - start, all = section.passage.phonemes.size();
+    size_t most = std::min({CONTEXT, length, (limit - length) / 2});
+    size_t before = start > most ? start - most : 0, after = std::min(all, end + most);
+    // Offsets before the passage and beyond it are no breaks.
+    for (size_t distance = most; distance > most / 2; distance--)
+        if (distance <= start && section.breaks[start - distance] != Break::NONE) {
+            before = start - distance;
+            break;
+        }
+    for (size_t distance = most; distance > most / 2; distance--)
+        if (end + distance <= all && section.breaks[end + distance] != Break::NONE) {
+            after = end + distance;
+            break;
+        }
+    return {before, after, std::move(pieces), &section.style};
+}
+
+// Returns which of ascending distances may be chosen, as the first and the one after the last: the last one if all are
+// too short.
+Span within(const std::vector<int64_t> &distances, int64_t most) {
+    auto begin = distances.begin(), end = distances.end();
+    size_t nearest = std::lower_bound(begin, end, FEWEST_FRAMES) - begin;
+    if (nearest >= distances.size()) return {distances.size() - 1, distances.size()};
+    return {nearest, std::max<size_t>(nearest + 1, std::upper_bound(begin, end, most) - begin)};
+}
+
+// Returns the sum of the energy before each frame, and of all, added one after another.
+std::vector<double> sums(const std::vector<float> &energy) {
+    std::vector<double> found{0};
+    double sum = 0;
+    for (size_t at = 0; at < energy.size(); at++) {
+        sum += energy[at];
+        if (at % 2) found.push_back(sum);
+    }
+    return found;
+}
+
+// Returns the tokens between which the mean energy is nearest to that of all, in few frames.
+Window best(const std::vector<float> &energy, const std::vector<int64_t> &frames, const std::vector<size_t> &lefts,
+            const std::vector<size_t> &rights) {
+    const std::vector<double> energies = sums(energy);
+    auto sum = [&](size_t token) { return energies[frames[token]]; };
+    const double mean = energies.back() / double(frames.back());
+    Window found{lefts[0], rights[0]};
+    double least = INFINITY;
+    for (size_t left : lefts)
+        for (size_t right : rights) {
+            double count = double(frames[right] - frames[left]);
+            double cost = std::fabs((sum(right) - sum(left)) / count - mean) + FRAME_PRICE * count;
+            if (cost < least) {
+                least = cost;
+                found = {left, right};
+            }
+        }
+    return found;
+}
+
+}  // namespace
+
+std::vector<Pass> find_passes(const Section &section, size_t limit) {
+    size_t all = section.passage.phonemes.size(), start = 0;
+    std::vector<Span> pieces;
+    for (size_t end : section.piece_ends) {
+        pieces.emplace_back(start, end);
+        start = end;
+    }
+    std::vector<Pass> passes;
+    if (section.opening) {
+        passes.push_back({0, section.opening->end, {pieces[0]}, &section.opening->style});
+        pieces.erase(pieces.begin());
+    }
+    if (all <= limit) {
+        passes.push_back({0, all, std::move(pieces), &section.style});
+        return passes;
+    }
+    size_t room = std::max(limit / 2, limit > 2 * CONTEXT ? limit - 2 * CONTEXT : 0);
+    std::vector<Span> group;
+    for (Span piece : pieces) {
+        if (!group.empty() && piece.second - group[0].first > room) {
+            passes.push_back(pass_of(section, std::move(group), limit));
+            group.clear();
+        }
+        group.push_back(piece);
+    }
+    passes.push_back(pass_of(section, std::move(group), limit));
+    return passes;
+}
+
+std::vector<Pass> smaller_passes(const Section &section, const Pass &large, size_t limit) {
+    auto begin = large.pieces.begin(), end = large.pieces.end();
+    if (large.pieces.size() > 1) {
+        auto half = begin + large.pieces.size() / 2;
+        return {pass_of(section, {begin, half}, limit), pass_of(section, {half, end}, limit)};
+    }
+    auto [start, stop] = large.pieces[0];
+    if (stop - start == 1) return {{start, stop, large.pieces, &section.style}};
+    size_t half = (stop - start + 1) / 2, middle = start + half;
+    if (auto best = best_end(section.breaks, start, half)) {
+        middle = *best;
+    } else {
+        while (middle < stop && section.breaks[middle] == Break::NONE) middle++;
+        if (middle == stop) middle = start + half;
+    }
+    return {pass_of(section, {{start, middle}}, limit), pass_of(section, {{middle, stop}}, limit)};
+}
+
+Window find_window(const Prepared &prepared, const Pass &read, Span piece) {
+    std::vector<int64_t> frames{0};
+    for (int64_t duration : prepared.durations) frames.push_back(frames.back() + duration);
+    size_t first = piece.first - read.start + 1, last = piece.second - read.start + 1;
+    int64_t most = std::min(MOST_FRAMES, std::max(FEWEST_FRAMES, (frames[last] - frames[first]) / 2));
+    std::vector<size_t> lefts{0}, rights{frames.size() - 1};
+    if (piece.first > read.start) {
+        std::vector<int64_t> distances;
+        for (size_t token = first; token-- > 0;) distances.push_back(frames[first] - frames[token]);
+        auto [nearest, end] = within(distances, most);
+        lefts.clear();
+        for (size_t at = nearest; at < end; at++) lefts.push_back(first - 1 - at);
+    }
+    if (piece.second < read.end) {
+        std::vector<int64_t> distances;
+        for (size_t token = last + 1; token < frames.size(); token++) distances.push_back(frames[token] - frames[last]);
+        auto [nearest, end] = within(distances, most);
+        rights.clear();
+        for (size_t at = nearest; at < end; at++) rights.push_back(last + 1 + at);
+    }
+    return best(prepared.energy, frames, lefts, rights);
+}
+
+}  // namespace kokoro

@@ -1,0 +1,46 @@
+// What the model reads at once, and what part of it the decoder sees for a piece. runtime_min/speech/passes.py has the
+// reasons.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "request.h"
+
+namespace kokoro {
+
+// Start and end of a piece.
+using Span = std::pair<size_t, size_t>;
+
+// Phonemes that the model reads at once; offsets are those of the passage.
+struct Pass {
+    size_t start;
+    size_t end;
+    std::vector<Span> pieces;  // those that are spoken of it
+    const Style *style;
+};
+
+// A part of a passage that is decoded at once; offsets are those of the passage.
+struct Piece {
+    size_t context_start;  // the token before this phoneme is the first that is decoded
+    size_t start;
+    size_t end;
+};
+
+// The tokens of a pass from `first` to before `last` that the decoder sees.
+struct Window {
+    size_t first;
+    size_t last;
+};
+
+// Returns the passes of a section in order: one within `limit`, more with context otherwise, and first the opening.
+std::vector<Pass> find_passes(const Section &section, size_t limit);
+
+// Returns two passes for one that is too long, or the one phoneme alone.
+std::vector<Pass> smaller_passes(const Section &section, const Pass &large, size_t limit);
+
+// Returns the window of a piece whose mean energy is near that of the pass.
+Window find_window(const Prepared &prepared, const Pass &read, Span piece);
+
+}  // namespace kokoro
