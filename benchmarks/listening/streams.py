@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -94,9 +94,8 @@ def main(
         typer.echo(_table(found, wrong, spoken))
         typer.echo(f"\n{total} paragraphs; one pass: {100 * wrong / spoken:.1f} % of the words wrong")
         for mode in modes:
-            typer.echo(
-                f"{mode}: first audio after {_first_audio(bundle, mode != 'stream'):.3f} s (threads: {threads})"
-            )
+            seconds = _first_audio(bundle, mode != "stream")
+            typer.echo(f"{mode}: first audio after {seconds:.3f} s with {threads} threads")
 
 
 def _cases(bundle: Bundle, paragraphs: int, everything: bool) -> Iterator[Case]:
@@ -145,7 +144,7 @@ def _marked(audio: Audio, word: Timing, following: Timing) -> bool:
     return any(token.text in MARKS for token in between)
 
 
-def _cut(samples: NDArray[np.float32], span: Timing) -> NDArray[np.float32]:
+def _cut(samples: NDArray[Any], span: Timing) -> NDArray[Any]:
     return samples[round((span.start + _LEAD) * SAMPLE_RATE) : round((span.end + _LEAD) * SAMPLE_RATE)]
 
 
@@ -166,7 +165,7 @@ def _first_audio(bundle: Bundle, one_pass: bool) -> float:
     found = []
     for _ in range(5):
         start = time.perf_counter()
-        next(bundle.pieces(words, one_pass=one_pass))  # type: ignore[arg-type]
+        next(bundle.pieces(words, one_pass=one_pass))
         found.append(time.perf_counter() - start)
     return min(found)
 

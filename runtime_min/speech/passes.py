@@ -2,8 +2,8 @@
 
 All stages before the decoder take a fifth of the time and decide durations, pitch and energy, which depend on
 the whole text around. So they read many pieces in one pass, and the decoder alone speaks piece by piece.
-The decoder normalises by means over all frames that it sees: a window that is louder than the whole comes
-out too quiet. So each piece gets neighbouring frames whose energy brings the mean near that of the pass.
+The decoder normalises by statistics of all frames that it sees: what has more energy than the whole comes out
+too quiet. So each piece gets neighbouring frames whose energy is like that of the pass, and a gain.
 `docs/decisions/streams.md` has the figures.
 """
 
@@ -25,7 +25,9 @@ CONTEXT = 100
 FEWEST_FRAMES, MOST_FRAMES = 24, 96
 """Frames of each neighbour that the decoder sees; at most half of the piece's, so that it is soon there."""
 FRAME_PRICE = 0.004
-"""Energy by which the mean must come nearer for one more frame."""
+"""Decibels by which the loss must be less for one more frame."""
+MEAN_LOSS, SPREAD_LOSS = 1.4, 0.95
+"""Decibels by which speech comes out too quietly for one more of the energy's mean and standard deviation."""
 
 
 class Pass(NamedTuple):
@@ -38,14 +40,15 @@ class Pass(NamedTuple):
     style: Style
 
 
-class Piece(NamedTuple):
-    """A part of a passage that is decoded at once; all are offsets in the passage."""
+class Window(NamedTuple):
+    """What the decoder sees for a piece."""
 
-    context_start: int
-    """The token before this phoneme is the first that is decoded."""
-    start: int
-    """Start of the piece's own phonemes, which `end` ends."""
-    end: int
+    first: int
+    """The token of the pass with which it begins."""
+    last: int
+    """The token before which it ends."""
+    gain: np.float32
+    """Factor of the samples, which brings them to the level of the whole pass."""
 
 
 def find_passes(section: Section, limit: int) -> list[Pass]:
@@ -97,8 +100,8 @@ def smaller_passes(section: Section, large: Pass, limit: int) -> list[Pass]:
     return [pass_of(section, [part], limit) for part in ((start, middle), (middle, end))]
 
 
-def find_window(prepared: Prepared, read: Pass, start: int, end: int) -> tuple[Piece, int, int]:
-    """Returns a piece, the token of the pass with which the decoder begins, and that before which it ends.
+def find_window(prepared: Prepared, read: Pass, start: int, end: int) -> Window:
+    """Returns the window of a piece whose energy is nearest to that of its pass, in few frames.
 
     Args:
         prepared: the pass.
@@ -111,13 +114,15 @@ def find_window(prepared: Prepared, read: Pass, start: int, end: int) -> tuple[P
     most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(frames[own[1]] - frames[own[0]]) // 2))
     lefts = np.zeros(1, np.int64)
     if start > read.start:
-        lefts = _within(frames[own[0]] - frames[: own[0]][::-1], most)
-        lefts = own[0] - 1 - lefts
+        lefts = own[0] - 1 - _within(frames[own[0]] - frames[: own[0]][::-1], most)
     rights = np.array([len(frames) - 1])
     if end < read.end:
         rights = own[1] + 1 + _within(frames[own[1] + 1 :] - frames[own[1]], most)
-    first, last = _best(prepared.curves["energy"], frames, lefts, rights)
-    return Piece(read.start + first, start, end), first, last
+    losses = _losses(prepared.curves["energy"], frames, lefts, rights)
+    costs = np.abs(losses) + FRAME_PRICE * (frames[rights] - frames[lefts][:, None])
+    left, right = divmod(int(np.argmin(costs)), len(rights))
+    gain = np.float32(10 ** (float(losses[left, right]) / 20))
+    return Window(int(lefts[left]), int(rights[right]), gain)
 
 
 def _within(distances: NDArray[np.int64], most: int) -> NDArray[np.int64]:
@@ -128,17 +133,24 @@ def _within(distances: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     return np.arange(nearest, max(nearest + 1, int(np.searchsorted(distances, most, "right"))))
 
 
-def _best(
+def _losses(
     energy: NDArray[np.float32],
     frames: NDArray[np.int64],
     lefts: NDArray[np.int64],
     rights: NDArray[np.int64],
-) -> tuple[int, int]:
-    """Returns the tokens between which the mean energy is nearest to that of all, in few frames."""
+) -> NDArray[np.float64]:
+    """Returns by how many dB the decoder speaks too quietly between tokens, ``[lefts, rights]``."""
+    values = energy[0].astype(np.float64)
     # `cumsum` adds one after another, so that the bits are the same in every language.
-    sums = np.concatenate([[0.0], np.cumsum(energy[0].astype(np.float64))])[2 * frames]
-    mean = sums[-1] / frames[-1]
-    counts = frames[rights] - frames[lefts][:, None]
-    costs = np.abs((sums[rights] - sums[lefts][:, None]) / counts - mean) + FRAME_PRICE * counts
-    left, right = divmod(int(np.argmin(costs)), len(rights))
-    return int(lefts[left]), int(rights[right])
+    sums, squares = (
+        np.concatenate([[0.0], np.cumsum(each)])[2 * frames] for each in (values, values * values)
+    )
+
+    def louder(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.float64]:
+        count = 2 * (frames[right] - frames[left])
+        mean = (sums[right] - sums[left]) / count
+        variance = (squares[right] - squares[left]) / count - mean * mean
+        found: NDArray[np.float64] = MEAN_LOSS * mean + SPREAD_LOSS * np.sqrt(np.maximum(variance, 0.0))
+        return found
+
+    return louder(lefts[:, None], rights) - louder(np.array(0), np.array(len(frames) - 1))

@@ -37,11 +37,21 @@ from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from ..model.loudness import amplify
 from ..model.synthesiser import Prepared, Synthesiser, Utterance
 from .join import Excerpt, Joiner
-from .passes import Pass, Piece, find_passes, find_window, smaller_passes
+from .passes import Pass, find_passes, find_window, smaller_passes
 from .plan import Section, SpeechPlan, piece_seed
 from .split import Break
 from .stretch import model_speed, stretch
 from .timing import LEAD_FRAMES, Audio, Clock
+
+
+class Piece(NamedTuple):
+    """A part of a passage that is decoded at once; all are offsets in the passage."""
+
+    context_start: int
+    """The token before this phoneme is the first that is decoded."""
+    start: int
+    """Start of the piece's own phonemes, which `end` ends."""
+    end: int
 
 
 class Rendering(NamedTuple):
@@ -154,14 +164,15 @@ def _rendering(
     section: Section, synthesiser: Synthesiser, prepared: Prepared, read: Pass, start: int, end: int
 ) -> Rendering:
     """Decodes a piece of a pass."""
-    piece, first, last = find_window(prepared, read, start, end)
+    first, last, gain = find_window(prepared, read, start, end)
     frames = np.concatenate([[0], np.cumsum(prepared.durations)])
     samples = synthesiser.decode(prepared, int(frames[first]), int(frames[last]))
     durations = prepared.durations[first:last]
     places = SAMPLES_PER_FRAME * (frames[first : last + 1] - frames[first])
     lead = SAMPLES_PER_FRAME * min(LEAD_FRAMES, int(durations[0]))
     speed = section.speed / (model_speed(section.speed) if section.stretch else section.speed)
-    rendering = Rendering(piece, samples, durations, places, lead)
+    piece = Piece(read.start + first, start, end)
+    rendering = Rendering(piece, gain * samples, durations, places, lead)
     rendering = _stretched(rendering, speed, len(section.passage.phonemes))
     if section.gain is not None:
         rendering = rendering._replace(samples=amplify(rendering.samples, section.gain))

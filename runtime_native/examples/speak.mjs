@@ -10,7 +10,7 @@ koffi.opaque("kokoro_bundle");
 koffi.struct("kokoro_request", {
   size: "size_t", text: "str", phonemes: "str", voice: "str", speed: "double", seed: "uint64_t", ssml: "int",
   skip_emoji: "int", trim: "int", steady: "int", language: "str", sentence_pause: "double", clause_pause: "double",
-  end_pause: "double", loudness: "double", no_stretch: "int", reserved: "int",
+  end_pause: "double", loudness: "double", no_stretch: "int", one_pass: "int",
 });
 // Timings and durations follow.
 koffi.struct("kokoro_audio", {

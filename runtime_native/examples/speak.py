@@ -21,7 +21,7 @@ class Request(ctypes.Structure):
     _fields_ = fields(
         "size size,text text,text phonemes,text voice,double speed,uint64 seed,int ssml,int skip_emoji,"
         "int trim,int steady,text language,double sentence_pause,double clause_pause,double end_pause,"
-        "double loudness,int no_stretch,int reserved"
+        "double loudness,int no_stretch,int one_pass"
     )
 
 

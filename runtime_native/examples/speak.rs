@@ -9,7 +9,7 @@ use std::{env, fs::File, mem, ptr, slice};
 struct Request {
     size: usize, text: *const c_char, phonemes: *const c_char, voice: *const c_char, speed: c_double, seed: u64,
     ssml: c_int, skip_emoji: c_int, trim: c_int, steady: c_int, language: *const c_char, sentence_pause: c_double,
-    clause_pause: c_double, end_pause: c_double, loudness: c_double, no_stretch: c_int, reserved: c_int,
+    clause_pause: c_double, end_pause: c_double, loudness: c_double, no_stretch: c_int, one_pass: c_int,
 }
 
 /// Timings and durations follow.

@@ -9,7 +9,9 @@ namespace {
 
 constexpr size_t CONTEXT = 100;  // most phonemes of each neighbour that a pass reads too
 constexpr int64_t FEWEST_FRAMES = 24, MOST_FRAMES = 96;  // of each neighbour that the decoder sees
-constexpr double FRAME_PRICE = 0.004;  // energy by which the mean must come nearer for one more frame
+constexpr double FRAME_PRICE = 0.004;  // decibels by which the loss must be less for one more frame
+// Decibels by which speech comes out too quietly for one more of the energy's mean and standard deviation.
+constexpr double MEAN_LOSS = 1.4, SPREAD_LOSS = 0.95;
 
 // Returns the pass that reads pieces with context, which begins and ends between words if it can.
 Pass pass_of(const Section &section, std::vector<Span> pieces, size_t limit) {
@@ -40,32 +42,48 @@ Span within(const std::vector<int64_t> &distances, int64_t most) {
     return {nearest, std::max<size_t>(nearest + 1, std::upper_bound(begin, end, most) - begin)};
 }
 
-// Returns the sum of the energy before each frame, and of all, added one after another.
-std::vector<double> sums(const std::vector<float> &energy) {
-    std::vector<double> found{0};
-    double sum = 0;
-    for (size_t at = 0; at < energy.size(); at++) {
-        sum += energy[at];
-        if (at % 2) found.push_back(sum);
+// Tells by how many dB the decoder speaks too quietly between two tokens.
+class Losses {
+public:
+    Losses(const std::vector<float> &energy, const std::vector<int64_t> &frames) : frames_(frames) {
+        // Added one after another, as in Python.
+        for (float each : energy) {
+            double value = each;
+            sums_.push_back(sums_.back() + value);
+            squares_.push_back(squares_.back() + value * value);
+        }
+        whole_ = louder(0, frames.size() - 1);
     }
-    return found;
-}
 
-// Returns the tokens between which the mean energy is nearest to that of all, in few frames.
+    double operator()(size_t left, size_t right) const { return louder(left, right) - whole_; }
+
+private:
+    double louder(size_t left, size_t right) const {
+        const size_t first = 2 * frames_[left], last = 2 * frames_[right];
+        const double count = double(last - first);
+        const double mean = (sums_[last] - sums_[first]) / count;
+        const double variance = (squares_[last] - squares_[first]) / count - mean * mean;
+        return MEAN_LOSS * mean + SPREAD_LOSS * std::sqrt(std::max(variance, 0.0));
+    }
+
+    const std::vector<int64_t> &frames_;
+    std::vector<double> sums_{0}, squares_{0};  // of the energy before each of its values
+    double whole_ = 0;
+};
+
+// Returns the tokens between which the loss is least, in few frames.
 Window best(const std::vector<float> &energy, const std::vector<int64_t> &frames, const std::vector<size_t> &lefts,
             const std::vector<size_t> &rights) {
-    const std::vector<double> energies = sums(energy);
-    auto sum = [&](size_t token) { return energies[frames[token]]; };
-    const double mean = energies.back() / double(frames.back());
-    Window found{lefts[0], rights[0]};
+    const Losses losses(energy, frames);
+    Window found{};
     double least = INFINITY;
     for (size_t left : lefts)
         for (size_t right : rights) {
-            double count = double(frames[right] - frames[left]);
-            double cost = std::fabs((sum(right) - sum(left)) / count - mean) + FRAME_PRICE * count;
+            const double loss = losses(left, right);
+            const double cost = std::fabs(loss) + FRAME_PRICE * double(frames[right] - frames[left]);
             if (cost < least) {
                 least = cost;
-                found = {left, right};
+                found = {left, right, static_cast<float>(std::pow(10.0, loss / 20))};
             }
         }
     return found;

@@ -21,17 +21,11 @@ struct Pass {
     const Style *style;
 };
 
-// A part of a passage that is decoded at once; offsets are those of the passage.
-struct Piece {
-    size_t context_start;  // the token before this phoneme is the first that is decoded
-    size_t start;
-    size_t end;
-};
-
-// The tokens of a pass from `first` to before `last` that the decoder sees.
+// The tokens of a pass from `first` to before `last`, which the decoder sees for a piece.
 struct Window {
     size_t first;
     size_t last;
+    float gain;  // factor of the samples, which brings them to the level of the whole pass
 };
 
 // Returns the passes of a section in order: one within `limit`, more with context otherwise, and first the opening.
@@ -40,7 +34,7 @@ std::vector<Pass> find_passes(const Section &section, size_t limit);
 // Returns two passes for one that is too long, or the one phoneme alone.
 std::vector<Pass> smaller_passes(const Section &section, const Pass &large, size_t limit);
 
-// Returns the window of a piece whose mean energy is near that of the pass.
+// Returns the window of a piece whose energy is nearest to that of the pass, in few frames.
 Window find_window(const Prepared &prepared, const Pass &read, Span piece);
 
 }  // namespace kokoro

@@ -136,6 +136,7 @@ Speech::Rendering Speech::render() {
     auto first = prepared_.durations.begin() + window.first, last = prepared_.durations.begin() + window.last;
     int64_t start = std::accumulate(prepared_.durations.begin(), first, int64_t{0});
     Decoded decoded{prepared_.decode(start, std::accumulate(first, last, start)), {first, last}};
+    for (float &sample : decoded.samples) sample *= window.gain;
     return rendering({read_.start + window.first, span.first, span.second}, std::move(decoded));
 }
 

@@ -16,6 +16,13 @@ namespace kokoro {
 // Computes an utterance up to the decoder. Throws UTTERANCE_TOO_LONG_ERROR if it exceeds the largest bucket of frames.
 using Prepare = std::function<Prepared(const Utterance &)>;
 
+// A part of a passage that is decoded at once; all are offsets in the passage.
+struct Piece {
+    size_t context_start;  // the token before this phoneme is the first that is decoded
+    size_t start;
+    size_t end;
+};
+
 // A piece as the model computes it.
 struct Decoded {
     std::vector<float> samples;      // 600 for each frame
