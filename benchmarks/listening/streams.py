@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -76,10 +77,8 @@ def main(
     recogniser = Recogniser()
     with Bundle.load(path, threads=threads) as bundle:
         modes: dict[str, Pieces] = {
-            "stream": lambda words, voice, speed: [*bundle.pieces(words, voice, speed, trim=False)],
-            "stream, `one_pass`": lambda words, voice, speed: [
-                *bundle.pieces(words, voice, speed, trim=False, one_pass=True)
-            ],
+            "stream": partial(_speak, bundle, one_pass=False),
+            "stream, `one_pass`": partial(_speak, bundle, one_pass=True),
         }
         found: dict[str, list[Comparison]] = {mode: [] for mode in modes}
         wrong = spoken = 0
@@ -98,14 +97,24 @@ def main(
             typer.echo(f"{mode}: first audio after {seconds:.3f} s with {threads} threads")
 
 
+def _speak(bundle: Bundle, words: Sequence[Word], voice: str, speed: float, *, one_pass: bool) -> list[Audio]:
+    return [*bundle.pieces(phonemes=words, voice=voice, speed=speed, trim=False, one_pass=one_pass)]
+
+
+def _words(bundle: Bundle, text: str, voice: str) -> Sequence[Word]:
+    words = bundle.find_g2p("en-gb" if voice.startswith("b") else "en-us")[1](text)
+    assert not isinstance(words, str)
+    return words
+
+
 def _cases(bundle: Bundle, paragraphs: int, everything: bool) -> Iterator[Case]:
     texts = [line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#")]
     for number, text in enumerate(texts[:paragraphs]):
         turn = [(VOICES[number % 4], SPEEDS[number // 4 % 3])]
         for voice, speed in product(VOICES, SPEEDS) if everything else turn:
-            _, g2p = bundle.find_g2p("en-gb" if voice.startswith("b") else "en-us")
-            words = g2p(text)
-            yield Case(text, voice, speed, words, bundle.synthesize(words, voice, speed))  # type: ignore[arg-type]
+            words = _words(bundle, text, voice)
+            whole = bundle.synthesize(phonemes=words, voice=voice, speed=speed)
+            yield Case(text, voice, speed, words, whole)
 
 
 def compare(case: Case, pieces: Sequence[Audio], recogniser: Recogniser) -> Comparison:
@@ -161,11 +170,11 @@ def _pause(tokens: Sequence[Timing], place: int) -> float:
 def _first_audio(bundle: Bundle, one_pass: bool) -> float:
     """Returns the least seconds to the first piece of a paragraph, of five."""
     text = next(line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#"))
-    words = bundle.find_g2p("en-us")[1](text)
+    words = _words(bundle, text, VOICES[0])
     found = []
     for _ in range(5):
         start = time.perf_counter()
-        next(bundle.pieces(words, one_pass=one_pass))
+        next(bundle.pieces(phonemes=words, voice=VOICES[0], one_pass=one_pass))
         found.append(time.perf_counter() - start)
     return min(found)
 

@@ -10,8 +10,10 @@ from .timing import Audio
 
 CAUTION = 1.5
 """The machine may become slower by this factor without a gap."""
-BESIDE = 20
-"""Phonemes that take as long as what is computed beside those of a piece: neighbours' words, and silence."""
+BESIDE = 40
+"""Phonemes that take as long as what is computed beside those of a piece: its neighbours' frames."""
+READING = 5
+"""So many phonemes are read in the time in which one is decoded."""
 
 
 class Player:
@@ -42,6 +44,7 @@ def steady_pieces(
     """
     held: list[Audio] = []
     seconds, slowest, start = 0.0, 0.0, clock()
+    reading = sum(lengths) // READING
     following = [*lengths, *([LARGEST_PIECE] if sum(lengths) >= LARGEST_PIECE else [])]
     for piece in pieces:
         end = clock()
@@ -49,8 +52,11 @@ def steady_pieces(
         seconds += len(piece.samples) / piece.sample_rate
         slowest = max(slowest, (end - start) / (len(piece.phonemes) + BESIDE))
         heard = (piece.tokens[-1].end - piece.tokens[0].start) / len(piece.phonemes)
-        if lasts(seconds, following[len(held) :], heard, CAUTION * slowest):
+        computed = CAUTION * slowest
+        # The second piece waits until all of the passage is read.
+        if lasts(seconds - computed * reading, following[len(held) :], heard, computed):
             break
+        reading = 0
         start = end
     if held:
         yield Audio.join(held)
