@@ -176,6 +176,7 @@ class Bundle:
             stretch: reach speeds below 0.6 and above 1.1 by a time stretch, which is understood better and
                 has the length that the speed promises; it is the default. False leaves them to the model, as
                 kokoro does.
+            one_pass: only for streams, see `stream`; by default False.
 
         Raises:
             InputError: the request cannot be synthesised.

@@ -1,14 +1,15 @@
 """Compares streams with one pass: durations and loudness of words, pitch, pauses, and the words understood.
 
-python -m benchmarks.listening.streams bundles/demo
+python -m benchmarks.listening.streams bundles/demo --results streams.jsonl
 
 Each paragraph is spoken by one of four voices at one of three speeds, in turn; `--all` speaks each by all.
 """
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
@@ -32,6 +33,7 @@ PARAGRAPHS = Path(__file__).with_name("paragraphs.txt")
 VOICES = ("af_heart", "am_michael", "bf_emma", "bm_george")
 SPEEDS = (1.0, 0.8, 1.2)
 MARKS = ".,;:!?"
+MODES = ("stream", "stream, `one_pass`")
 _LEAD = LEAD_FRAMES / FRAMES_PER_SECOND
 Pieces = Callable[[Sequence[Word], str, float], Sequence[Audio]]
 
@@ -64,37 +66,53 @@ class Comparison(NamedTuple):
     pitches: list[tuple[float, float]]
     """Difference of the pitch at ends of phrases, in semitones, and of its slope, in semitones a second."""
     wrong: int
-    """Words that the recogniser gets wrong."""
+    """Words that the recogniser gets wrong,"""
+    wrong_in_one_pass: int
+    words: int
+    """and the number of all words."""
+    worst: str
+    """The word whose level differs most."""
 
 
 def main(
     path: Annotated[Path, typer.Argument(metavar="BUNDLE", help="A bundle of the real voice.")],
+    results: Annotated[Path, typer.Option(help="Figures of each paragraph; those that it has are kept.")],
     paragraphs: Annotated[int, typer.Option(help="Number of paragraphs, of 32.", min=1, max=32)] = 32,
     everything: Annotated[bool, typer.Option("--all", help="Every voice and speed for each.")] = False,
     threads: Annotated[int, typer.Option(help="Threads that compute.")] = 1,
 ) -> None:
     """Print a table of streams beside one pass."""
     recogniser = Recogniser()
+    done = read_results(results)
     with Bundle.load(path, threads=threads) as bundle:
         modes: dict[str, Pieces] = {
-            "stream": partial(_speak, bundle, one_pass=False),
-            "stream, `one_pass`": partial(_speak, bundle, one_pass=True),
+            mode: partial(_speak, bundle, one_pass=mode != "stream") for mode in MODES
         }
-        found: dict[str, list[Comparison]] = {mode: [] for mode in modes}
-        wrong = spoken = 0
-        cases = _cases(bundle, paragraphs, everything)
         total = paragraphs * (len(VOICES) * len(SPEEDS) if everything else 1)
-        for case in track(cases, "speaking", total):
-            spoken += len(normalised(case.text))
-            wrong += words_wrong(normalised(case.text), recogniser.words(case.whole.samples))
-            for mode, speak in modes.items():
-                pieces = speak(case.words, case.voice, case.speed)
-                found[mode].append(compare(case, pieces, recogniser))
-        typer.echo(_table(found, wrong, spoken))
-        typer.echo(f"\n{total} paragraphs; one pass: {100 * wrong / spoken:.1f} % of the words wrong")
+        for number, text, voice, speed in track(_cases(paragraphs, everything), "speaking", total):
+            missing = [mode for mode in modes if (number, voice, speed, mode) not in done]
+            if missing:
+                words = _words(bundle, text, voice)
+                whole = bundle.synthesize(phonemes=words, voice=voice, speed=speed)
+                case = Case(text, voice, speed, words, whole)
+            for mode in missing:
+                found = compare(case, modes[mode](words, voice, speed), recogniser)
+                done[number, voice, speed, mode] = found
+                with results.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps([number, voice, speed, mode, *found]) + "\n")
+        typer.echo(table(done))
         for mode in modes:
             seconds = _first_audio(bundle, mode != "stream")
-            typer.echo(f"{mode}: first audio after {seconds:.3f} s with {threads} threads")
+            typer.echo(f"{mode}: {seconds:.3f} s of processor time before the first audio")
+
+
+def read_results(path: Path) -> dict[tuple[int, str, float, str], Comparison]:
+    """Returns the figures of a file by paragraph, voice, speed and mode; none if it is not there."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return {
+        (number, voice, speed, mode): Comparison(*found)
+        for number, voice, speed, mode, *found in map(json.loads, lines)
+    }
 
 
 def _speak(bundle: Bundle, words: Sequence[Word], voice: str, speed: float, *, one_pass: bool) -> list[Audio]:
@@ -107,14 +125,13 @@ def _words(bundle: Bundle, text: str, voice: str) -> Sequence[Word]:
     return words
 
 
-def _cases(bundle: Bundle, paragraphs: int, everything: bool) -> Iterator[Case]:
+def _cases(paragraphs: int, everything: bool) -> Iterator[tuple[int, str, str, float]]:
+    """Yields paragraphs, each with its number, voice and speed."""
     texts = [line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#")]
     for number, text in enumerate(texts[:paragraphs]):
         turn = [(VOICES[number % 4], SPEEDS[number // 4 % 3])]
         for voice, speed in product(VOICES, SPEEDS) if everything else turn:
-            words = _words(bundle, text, voice)
-            whole = bundle.synthesize(phonemes=words, voice=voice, speed=speed)
-            yield Case(text, voice, speed, words, whole)
+            yield number, text, voice, speed
 
 
 def compare(case: Case, pieces: Sequence[Audio], recogniser: Recogniser) -> Comparison:
@@ -142,9 +159,11 @@ def compare(case: Case, pieces: Sequence[Audio], recogniser: Recogniser) -> Comp
         if whole.tokens and _marked(whole, other, mark)
     ]
     pitches = [(one[0] - other[0], one[1] - other[1]) for one, other in ends if one and other]
-    heard = words_wrong(normalised(case.text), recogniser.words(joined.samples))
+    wrong = [words_wrong(normalised(case.text), recogniser.words(each.samples)) for each in (joined, whole)]
     length = len(joined.samples) / len(whole.samples)
-    return Comparison(length, firsts[0], durations, levels, louder, pauses, pitches, heard)
+    worst = spans[int(np.argmax(np.abs(levels)))][0].text
+    figures = (durations, levels, louder, pauses, pitches)
+    return Comparison(length, firsts[0], *figures, *wrong, len(normalised(case.text)), worst)
 
 
 def _marked(audio: Audio, word: Timing, following: Timing) -> bool:
@@ -168,18 +187,21 @@ def _pause(tokens: Sequence[Timing], place: int) -> float:
 
 
 def _first_audio(bundle: Bundle, one_pass: bool) -> float:
-    """Returns the least seconds to the first piece of a paragraph, of five."""
+    """Returns the processor time before the first piece of a paragraph, the least of five."""
     text = next(line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#"))
     words = _words(bundle, text, VOICES[0])
     found = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         next(bundle.pieces(phonemes=words, voice=VOICES[0], one_pass=one_pass))
-        found.append(time.perf_counter() - start)
+        found.append(time.process_time() - start)
     return min(found)
 
 
-def _table(found: dict[str, list[Comparison]], wrong: int, spoken: int) -> str:
+def table(done: Mapping[tuple[int, str, float, str], Comparison]) -> str:
+    """Returns the figures of all paragraphs as a table, and the words whose levels differ most."""
+    found = {mode: [each for key, each in done.items() if key[3] == mode] for mode in MODES}
+    found = {mode: each for mode, each in found.items() if each}
     rows: dict[str, Callable[[list[Comparison]], str]] = {
         "length: mean; largest difference": lambda each: _ratio([one.length for one in each]),
         "length of the first piece": lambda each: _ratio([one.first_length for one in each]),
@@ -197,11 +219,18 @@ def _table(found: dict[str, list[Comparison]], wrong: int, spoken: int) -> str:
             [x for one in each for x, _ in one.pitches], "semitones"
         ),
         "its slope": lambda each: _spread([x for one in each for _, x in one.pitches], "semitones/s"),
-        "words wrong": lambda each: f"{100 * sum(one.wrong for one in each) / spoken:.1f} %",
+        "words wrong": lambda each: _wrong(each, [one.wrong for one in each]),
+        "words wrong in one pass": lambda each: _wrong(each, [one.wrong_in_one_pass for one in each]),
     }
     lines = [f"| | {' | '.join(found)} |", f"| --- |{' ---: |' * len(found)}"]
     lines += [f"| {name} | {' | '.join(map(row, found.values()))} |" for name, row in rows.items()]
-    return "\n".join(lines)
+    largest = sorted(((max(map(abs, one.levels)), one.worst, key) for key, one in done.items()), reverse=True)
+    lines += ["", *(f"{difference:.1f} dB: {word!r} of {key}" for difference, word, key in largest[:5])]
+    return "\n".join([*lines, "", f"paragraphs: {len(done) // len(found)}"])
+
+
+def _wrong(each: list[Comparison], wrong: Sequence[int]) -> str:
+    return f"{100 * sum(wrong) / sum(one.words for one in each):.1f} %"
 
 
 def _ratio(values: Sequence[float]) -> str:

@@ -71,7 +71,8 @@ def test_durations_of_any_size_fit_or_are_refused_by_type(durations: np.ndarray)
     runner: Any = SimpleNamespace(buckets=(40, 100), stage=SimpleNamespace(axis="frames"))
     expected = sum(map(int, durations))
     try:
-        assert _check_frames({"decoder": runner}, durations, 5) == expected <= 100
+        _check_frames({"decoder": runner}, durations, 5)
+        assert expected <= 100
     except UtteranceTooLongError as error:
         assert error.frames == expected > 100
     except TensorInputError:
