@@ -163,7 +163,7 @@ def compare(case: Case, pieces: Sequence[Audio], recogniser: Recogniser) -> Comp
     length = len(joined.samples) / len(whole.samples)
     worst = spans[int(np.argmax(np.abs(levels)))][0].text
     figures = (durations, levels, louder, pauses, pitches)
-    return Comparison(length, firsts[0], *figures, *wrong, len(normalised(case.text)), worst)
+    return Comparison(length, firsts[0], *figures, wrong[0], wrong[1], len(normalised(case.text)), worst)
 
 
 def _marked(audio: Audio, word: Timing, following: Timing) -> bool:

@@ -24,6 +24,8 @@ CONTEXT = 100
 """Most phonemes of each neighbour that a pass reads too."""
 FEWEST_FRAMES, MOST_FRAMES = 24, 96
 """Frames of each neighbour that the decoder sees; at most half of the piece's, so that it is soon there."""
+OPENING_FRAMES = 16
+"""Frames that the decoder sees behind an opening's piece, which nothing should delay."""
 FRAME_PRICE = 0.004
 """Decibels by which the loss must be less for one more frame."""
 MEAN_LOSS, SPREAD_LOSS = 1.4, 0.95
@@ -38,6 +40,7 @@ class Pass(NamedTuple):
     pieces: tuple[tuple[int, int], ...]
     """Start and end of each piece that is spoken of it."""
     style: Style
+    is_opening: bool = False
 
 
 class Window(NamedTuple):
@@ -61,7 +64,7 @@ def find_passes(section: Section, limit: int) -> list[Pass]:
     pieces = list(zip(starts, section.piece_ends, strict=True))
     passes: list[Pass] = []
     if section.opening:
-        passes = [Pass(0, section.opening.end, (pieces.pop(0),), section.opening.style)]
+        passes = [Pass(0, section.opening.end, (pieces.pop(0),), section.opening.style, True)]
     if len(section.passage.phonemes) <= limit:
         return [*passes, Pass(0, len(section.passage.phonemes), tuple(pieces), section.style)]
     room = max(limit // 2, limit - 2 * CONTEXT)
@@ -111,13 +114,16 @@ def find_window(prepared: Prepared, read: Pass, start: int, end: int) -> Window:
     """
     frames = np.concatenate([[0], np.cumsum(prepared.durations)])
     own = start - read.start + 1, end - read.start + 1
-    most = min(MOST_FRAMES, max(FEWEST_FRAMES, int(frames[own[1]] - frames[own[0]]) // 2))
+    fewest = OPENING_FRAMES if read.is_opening else FEWEST_FRAMES
+    most = fewest
+    if not read.is_opening:
+        most = min(MOST_FRAMES, max(fewest, int(frames[own[1]] - frames[own[0]]) // 2))
     lefts = np.zeros(1, np.int64)
     if start > read.start:
-        lefts = own[0] - 1 - _within(frames[own[0]] - frames[: own[0]][::-1], most)
+        lefts = own[0] - 1 - _within(frames[own[0]] - frames[: own[0]][::-1], fewest, most)
     rights = np.array([len(frames) - 1])
     if end < read.end:
-        rights = own[1] + 1 + _within(frames[own[1] + 1 :] - frames[own[1]], most)
+        rights = own[1] + 1 + _within(frames[own[1] + 1 :] - frames[own[1]], fewest, most)
     losses = _losses(prepared.curves["energy"], frames, lefts, rights)
     costs = np.abs(losses) + FRAME_PRICE * (frames[rights] - frames[lefts][:, None])
     left, right = divmod(int(np.argmin(costs)), len(rights))
@@ -125,9 +131,9 @@ def find_window(prepared: Prepared, read: Pass, start: int, end: int) -> Window:
     return Window(int(lefts[left]), int(rights[right]), gain)
 
 
-def _within(distances: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+def _within(distances: NDArray[np.int64], fewest: int, most: int) -> NDArray[np.int64]:
     """Returns which of ascending distances may be chosen: the last one if all are too short."""
-    nearest = int(np.searchsorted(distances, FEWEST_FRAMES))
+    nearest = int(np.searchsorted(distances, fewest))
     if nearest >= len(distances):
         return np.array([len(distances) - 1])
     return np.arange(nearest, max(nearest + 1, int(np.searchsorted(distances, most, "right"))))

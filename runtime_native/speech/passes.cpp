@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t CONTEXT = 100;  // most phonemes of each neighbour that a pass reads too
 constexpr int64_t FEWEST_FRAMES = 24, MOST_FRAMES = 96;  // of each neighbour that the decoder sees
+constexpr int64_t OPENING_FRAMES = 16;  // behind an opening's piece, which nothing should delay
 constexpr double FRAME_PRICE = 0.004;  // decibels by which the loss must be less for one more frame
 // Decibels by which speech comes out too quietly for one more of the energy's mean and standard deviation.
 constexpr double MEAN_LOSS = 1.4, SPREAD_LOSS = 0.95;
@@ -35,9 +36,9 @@ Pass pass_of(const Section &section, std::vector<Span> pieces, size_t limit) {
 
 // Returns which of ascending distances may be chosen, as the first and the one after the last: the last one if all are
 // too short.
-Span within(const std::vector<int64_t> &distances, int64_t most) {
+Span within(const std::vector<int64_t> &distances, int64_t fewest, int64_t most) {
     auto begin = distances.begin(), end = distances.end();
-    size_t nearest = std::lower_bound(begin, end, FEWEST_FRAMES) - begin;
+    size_t nearest = std::lower_bound(begin, end, fewest) - begin;
     if (nearest >= distances.size()) return {distances.size() - 1, distances.size()};
     return {nearest, std::max<size_t>(nearest + 1, std::upper_bound(begin, end, most) - begin)};
 }
@@ -100,7 +101,7 @@ std::vector<Pass> find_passes(const Section &section, size_t limit) {
     }
     std::vector<Pass> passes;
     if (section.opening) {
-        passes.push_back({0, section.opening->end, {pieces[0]}, &section.opening->style});
+        passes.push_back({0, section.opening->end, {pieces[0]}, &section.opening->style, true});
         pieces.erase(pieces.begin());
     }
     if (all <= limit) {
@@ -142,19 +143,21 @@ Window find_window(const Prepared &prepared, const Pass &read, Span piece) {
     std::vector<int64_t> frames{0};
     for (int64_t duration : prepared.durations) frames.push_back(frames.back() + duration);
     size_t first = piece.first - read.start + 1, last = piece.second - read.start + 1;
-    int64_t most = std::min(MOST_FRAMES, std::max(FEWEST_FRAMES, (frames[last] - frames[first]) / 2));
+    const int64_t fewest = read.is_opening ? OPENING_FRAMES : FEWEST_FRAMES;
+    const int64_t half = (frames[last] - frames[first]) / 2;
+    const int64_t most = read.is_opening ? fewest : std::min(MOST_FRAMES, std::max(fewest, half));
     std::vector<size_t> lefts{0}, rights{frames.size() - 1};
     if (piece.first > read.start) {
         std::vector<int64_t> distances;
         for (size_t token = first; token-- > 0;) distances.push_back(frames[first] - frames[token]);
-        auto [nearest, end] = within(distances, most);
+        auto [nearest, end] = within(distances, fewest, most);
         lefts.clear();
         for (size_t at = nearest; at < end; at++) lefts.push_back(first - 1 - at);
     }
     if (piece.second < read.end) {
         std::vector<int64_t> distances;
         for (size_t token = last + 1; token < frames.size(); token++) distances.push_back(frames[token] - frames[last]);
-        auto [nearest, end] = within(distances, most);
+        auto [nearest, end] = within(distances, fewest, most);
         rights.clear();
         for (size_t at = nearest; at < end; at++) rights.push_back(last + 1 + at);
     }

@@ -19,6 +19,7 @@ struct Pass {
     size_t end;
     std::vector<Span> pieces;  // those that are spoken of it
     const Style *style;
+    bool is_opening = false;
 };
 
 // The tokens of a pass from `first` to before `last`, which the decoder sees for a piece.
