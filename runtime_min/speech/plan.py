@@ -28,7 +28,7 @@ from .words import Passage, Portion, Unspoken, read_input
 
 LARGEST_PIECE = 250
 """Phonemes. Larger pieces need more memory, and kokoro is known to rush beyond 400."""
-LOOKAHEAD = 50
+LOOKAHEAD = 40
 """Phonemes after an opening's piece that are read with it: with fewer its length depends on them."""
 _SEED_STEP = 0x9E3779B97F4A7C15
 """2**64 over the golden ratio: the seeds of pieces lie far from each other and from other seeds' pieces."""

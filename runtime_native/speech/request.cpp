@@ -20,7 +20,7 @@ constexpr double LOWEST_SPEED = 0.25;
 constexpr double HIGHEST_SPEED = 4;
 constexpr double LONGEST_PAUSE = 60;   // seconds
 constexpr double LOWEST_LOUDNESS = -50, HIGHEST_LOUDNESS = -14;  // LUFS
-constexpr size_t LOOKAHEAD = 50;       // phonemes after an opening's piece that are read with it
+constexpr size_t LOOKAHEAD = 40;       // phonemes after an opening's piece that are read with it
 constexpr size_t MOST_NAMED = 20;      // items that a message names
 // 2^64 over the golden ratio: the seeds of pieces lie far from each other and from other seeds' pieces.
 constexpr uint64_t SEED_STEP = 0x9E3779B97F4A7C15;

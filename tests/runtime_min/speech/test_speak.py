@@ -129,7 +129,7 @@ def test_a_stream_begins_with_an_opening_which_knows_what_follows() -> None:
     first, *others = pieces(plan(text, limit=300), fake)
     (opening, seed), rest = fake.asked
     assert rest == (text, seed)
-    assert text.startswith(opening) and len(first.phonemes) + 25 < len(opening) <= len(first.phonemes) + 50
+    assert text.startswith(opening) and len(first.phonemes) + 20 < len(opening) <= len(first.phonemes) + 40
     assert "".join(piece.phonemes for piece in (first, *others)) == text
 
 
