@@ -1,0 +1,53 @@
+"""Passes hold every piece once and within the limit; a window holds its piece, and its gain knows the pass."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runtime_min.speech.passes import (
+    FEWEST_FRAMES,
+    MOST_FRAMES,
+    Pass,
+    find_passes,
+    find_window,
+    smaller_passes,
+)
+from tests.support.fake_synthesis import plan, ready
+
+DURATIONS = st.lists(st.integers(1, 9), min_size=5, max_size=80)
+
+
+@given(st.text("abc .,", min_size=1, max_size=400), st.integers(12, 120), st.booleans())
+def test_every_piece_is_in_one_pass_that_the_model_holds(text: str, limit: int, one_pass: bool) -> None:
+    (section,) = plan(text, limit=limit, one_pass=one_pass).sections
+    passes = find_passes(section, limit)
+    assert [end for read in passes for _, end in read.pieces] == list(section.piece_ends)
+    for read in passes:
+        assert 0 <= read.start <= read.pieces[0][0] and read.pieces[-1][1] <= read.end <= len(text)
+        assert read.end - read.start <= limit
+        if read.pieces[-1][1] - read.pieces[0][0] > 1:
+            halves = smaller_passes(section, read, limit)
+            bounds = halves[0].pieces[0][0], halves[1].pieces[-1][1]
+            assert bounds == (read.pieces[0][0], read.pieces[-1][1])
+
+
+@given(DURATIONS, st.integers(0, 2**32 - 1), st.data())
+def test_a_window_holds_its_piece_and_enough_of_what_is_beside_it(
+    lengths: list[int], seed: int, data: st.DataObject
+) -> None:
+    durations = np.array(lengths, np.int64)
+    frames = int(durations.sum())
+    energy = np.random.default_rng(seed).normal(3, 2, 2 * frames).astype(np.float32)
+    prepared = ready(np.zeros(600 * frames, np.float32), durations, energy)
+    phonemes = len(durations) - 2
+    start = data.draw(st.integers(0, phonemes - 1))
+    end = data.draw(st.integers(start + 1, phonemes))
+    read = Pass(0, phonemes, ((start, end),), plan("a").sections[0].style)
+    first, last, gain = find_window(prepared, read, start, end)
+    if (start, end) == (0, phonemes):
+        assert (first, last, gain) == (0, len(durations), 1)
+    before, behind = int(durations[first : start + 1].sum()), int(durations[end + 1 : last].sum())
+    assert first == 0 or FEWEST_FRAMES <= before <= MOST_FRAMES + 9
+    assert last == len(durations) or FEWEST_FRAMES <= behind <= MOST_FRAMES + 9
