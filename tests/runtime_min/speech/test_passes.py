@@ -1,4 +1,4 @@
-"""Passes hold every piece once and within the limit; a window holds its piece, and its gain knows the pass."""
+"""Passes hold every piece once and within the limit; windows hold their piece, and gains know the pass."""
 
 from __future__ import annotations
 
