@@ -173,8 +173,8 @@ class Bundle:
                 played next.
             loudness: LUFS to which a fixed gain brings each voice, from -50 to -14; peaks are bent so that
                 none clips. None leaves the voices at the levels of the model.
-            stretch: reach speeds below 0.6 and above 1.1 by a time stretch, which is understood better and
-                has the length that the speed promises; it is the default. False leaves them to the model, as
+            stretch: speak to the length that the speed promises, below 0.6 and above 1.1 by a time stretch,
+                which is understood better; it is the default. False leaves the speed to the model, as
                 kokoro does.
             one_pass: only for streams, see `stream`; by default False.
 

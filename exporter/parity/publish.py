@@ -79,7 +79,7 @@ def measure_voices(plan: Plan, progress: Progress, bundle: Path) -> Mapping[str,
     if not plan.is_whole or not plan.voices or not vocabulary.keys() >= set(PHONEMES):
         return {}
     if plan.checkpoint.source in ("hub", "packages") and plan.options.voices in (None, "official", "hub"):
-        return official_loudness()
+        return official_loudness(plan.precision)
     progress.step(f"measure the loudness of {len(plan.voices)} voices")
     if _cannot_be_validated(plan) is None:
         found = measure_loudness(bundle, sorted(plan.voices))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..engine.stage_runner import StageRunner
 from ..errors import TensorInputError, UtteranceTooLongError, check_type
 from ..format.signatures import FRAMES_PER_SECOND, SAMPLES_PER_FRAME, SOURCE
-from .alignment import align, round_durations
+from .alignment import align, fitted_speed, round_durations
 from .noise import gaussian_noise
 from .voices import Style
 
@@ -134,6 +134,8 @@ def predict(
     style: Style,
     speed: float,
     durations: NDArray[np.int64] | None = None,
+    *,
+    fitted: bool = False,
 ) -> Prediction:
     """Runs all stages before the decoder; arguments and errors are those of `run_chain`.
 
@@ -144,11 +146,12 @@ def predict(
         style: row of a voice.
         speed: a checked speed.
         durations: frames of each token in place of the predicted ones.
+        fitted: see `Utterance`.
     """
     (hidden,) = run("bert", token_ids=token_ids)
     encoding, predicted = run("duration", hidden=hidden, prosody_style=style.prosody)
     if durations is None:
-        durations = round_durations(predicted, speed)
+        durations = round_durations(predicted, fitted_speed(predicted, speed) if fitted else speed)
     _check_frames(stages, durations, token_ids.shape[1])
     (text,) = run("text_encoder", token_ids=token_ids)
     # It is large, and nothing else needs it.

@@ -25,6 +25,8 @@ class Utterance(NamedTuple):
     style: Style
     speed: float
     seed: int
+    fitted: bool = False
+    """The length is that of speed 1 over the speed, and not what kokoro makes of the speed."""
 
 
 class Prepared(NamedTuple):
@@ -47,8 +49,8 @@ class Synthesiser:
         self._vocabulary = vocabulary
 
     def trace(self, utterance: Utterance, choices: Choices) -> Trace:
-        """Returns every tensor of an utterance, finite or not; raises as `run_chain` does."""
-        phonemes, style, speed, seed = utterance
+        """Returns every tensor of an utterance at kokoro's speed, finite or not; raises as `run_chain`."""
+        phonemes, style, speed, seed, _ = utterance
         return run_chain(self._stages, tokenise(phonemes, self._vocabulary), style, speed, seed, choices)
 
     def prepare(self, utterance: Utterance) -> Prepared:
@@ -58,9 +60,9 @@ class Synthesiser:
             UtteranceTooLongError: the durations exceed the largest bucket.
             ModelOutputError: the durations are not finite.
         """
-        phonemes, style, speed, seed = utterance
+        phonemes, style, speed, seed, fitted = utterance
         tokens = tokenise(phonemes, self._vocabulary)
-        found = predict(self._stages, self._run, tokens, style, speed)
+        found = predict(self._stages, self._run, tokens, style, speed, fitted=fitted)
         noise = gaussian_noise(seed, SAMPLES_PER_FRAME * found.asr.shape[2])[None]
         return Prepared(found.durations, found.curves(style), noise)
 

@@ -150,7 +150,7 @@ def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Itera
         phonemes = section.passage.phonemes[read.start : read.end]
         seed = piece_seed(section.seed, read.start)
         try:
-            prepared = synthesiser.prepare(Utterance(phonemes, read.style, speed, seed))
+            prepared = synthesiser.prepare(Utterance(phonemes, read.style, speed, seed, section.stretch))
         except UtteranceTooLongError:
             if len(phonemes) == 1:
                 raise

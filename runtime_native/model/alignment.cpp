@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "../base/errors.h"
 
@@ -10,6 +11,12 @@ namespace kokoro {
 namespace {
 
 constexpr float MOST_FRAMES = 1 << 24;  // far more than any bundle holds, so that no sum overflows
+constexpr int HALVINGS = 24;
+
+int64_t sum_of_durations(const Floats &predicted, double speed) {
+    std::vector<int64_t> durations = round_durations(predicted, speed);
+    return std::accumulate(durations.begin(), durations.end(), int64_t(0));
+}
 
 }  // namespace
 
@@ -25,6 +32,17 @@ std::vector<int64_t> round_durations(const Floats &predicted, double speed) {
         durations.push_back(static_cast<int64_t>(std::clamp(frames, 1.0f, MOST_FRAMES)));
     }
     return durations;
+}
+
+double fitted_speed(const Floats &predicted, double speed) {
+    if (speed == 1) return speed;
+    double wanted = double(sum_of_durations(predicted, 1)) / speed;
+    double slow = speed / 2, fast = speed * 2;
+    for (int halving = 0; halving < HALVINGS; halving++) {
+        double middle = (slow + fast) / 2;
+        (double(sum_of_durations(predicted, middle)) > wanted ? slow : fast) = middle;
+    }
+    return fast;
 }
 
 Floats align(const Floats &features, const std::vector<int64_t> &durations, int64_t frames) {

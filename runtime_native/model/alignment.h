@@ -12,6 +12,10 @@ namespace kokoro {
 // one, and at least 1. Throws MODEL_OUTPUT_ERROR if a prediction is not finite.
 std::vector<int64_t> round_durations(const Floats &predicted, double speed);
 
+// Returns the speed for `round_durations` whose frames add up to those of speed 1 over `speed`, or to the next number
+// below. Throws as `round_durations` does.
+double fitted_speed(const Floats &predicted, double speed);
+
 // Repeats each token's column of `features`, [channels, tokens], for its duration: [channels, frames].
 Floats align(const Floats &features, const std::vector<int64_t> &durations, int64_t frames);
 

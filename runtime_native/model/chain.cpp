@@ -71,7 +71,7 @@ std::vector<float> decode(std::map<std::string, StageRunner> &stages, const Curv
 }  // namespace
 
 Prepared run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int64_t> &tokens, const Style &style,
-                 double speed, uint64_t seed, const CancelCheck &check) {
+                 double speed, bool fitted, uint64_t seed, const CancelCheck &check) {
     auto run = [&](const char *name, int64_t length, const std::vector<Input> &inputs) {
         check();
         return stages.at(name).run(length, inputs);
@@ -82,7 +82,7 @@ Prepared run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int
     const int64_t count = static_cast<int64_t>(tokens.size());
     Floats hidden = run("bert", count, {tokens})[0];
     std::vector<Floats> predicted = run("duration", count, {hidden, prosody});
-    std::vector<int64_t> durations = round_durations(predicted[1], speed);
+    std::vector<int64_t> durations = round_durations(predicted[1], fitted ? fitted_speed(predicted[1], speed) : speed);
     const int64_t frames = check_frames(stages, durations);
     Floats text = run("text_encoder", count, {tokens})[0];
     Floats encoding = align(predicted[0], durations, frames);

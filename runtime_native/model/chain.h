@@ -12,6 +12,6 @@ namespace kokoro {
 // exceed the largest bucket, MODEL_OUTPUT_ERROR if they are not finite, and what `check` throws. The stages must live
 // as long as the result, which decodes with them.
 Prepared run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int64_t> &tokens, const Style &style,
-                 double speed, uint64_t seed, const CancelCheck &check);
+                 double speed, bool fitted, uint64_t seed, const CancelCheck &check);
 
 }  // namespace kokoro

@@ -6,8 +6,9 @@
 namespace kokoro {
 
 Prepared Synthesiser::prepare(const Utterance &utterance, const CancelCheck &check) {
-    Aligned<int64_t> tokens = tokenise(utterance.phonemes, manifest_);
-    return run_chain(stages_, tokens, utterance.style, utterance.speed, utterance.seed, check);
+    const auto &[phonemes, style, speed, seed, fitted] = utterance;
+    Aligned<int64_t> tokens = tokenise(phonemes, manifest_);
+    return run_chain(stages_, tokens, style, speed, fitted, seed, check);
 }
 
 }  // namespace kokoro

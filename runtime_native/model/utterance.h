@@ -20,6 +20,7 @@ struct Utterance {
     Style style;
     double speed;
     uint64_t seed;
+    bool fitted;  // the length is that of speed 1 over the speed, and not what kokoro makes of the speed
 };
 
 // An utterance before the decoder, which takes four fifths of the time.

@@ -14,7 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 from runtime_min.engine.vm import aligned
 from runtime_min.errors import ModelOutputError, TensorInputError, UtteranceTooLongError
-from runtime_min.model.alignment import align, round_durations
+from runtime_min.model.alignment import align, fitted_speed, round_durations
 from runtime_min.model.chain import _check_frames
 from runtime_min.speech.request import HIGHEST_SPEED, LOWEST_SPEED
 
@@ -49,6 +49,20 @@ def test_alignment_is_kokoros_matrix_product(data: st.DataObject, channels: int,
 def test_faster_speech_is_never_longer(predicted: np.ndarray, one: float, other: float) -> None:
     slow, fast = sorted((one, other))
     assert (round_durations(predicted, fast) <= round_durations(predicted, slow)).all()
+
+
+@given(arrays(np.float32, (1, 80), elements=st.floats(1.5, 12, width=32)), st.floats(0.6, 1.1))
+def test_a_fitted_speed_means_its_length_to_one_in_a_hundred(predicted: np.ndarray, speed: float) -> None:
+    # Predictions of the model hardly ever are equal to the last bit; those of hypothesis like to be.
+    predicted = predicted * np.linspace(1, 1.1, 80, dtype=np.float32)
+    wanted = round_durations(predicted, 1.0).sum() / speed
+    found = round_durations(predicted, fitted_speed(predicted, speed)).sum()
+    assert wanted * 0.99 - 1 < found <= wanted
+
+
+@given(PREDICTIONS)
+def test_a_fitted_speed_leaves_speed_1_to_kokoro(predicted: np.ndarray) -> None:
+    assert fitted_speed(predicted, 1.0) == 1.0
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
