@@ -14,13 +14,13 @@ from xdist.scheduler import LoadScopeScheduling
 
 from exporter.bundle.write import write_bundle
 from exporter.text.files import LANGUAGES, text_files
-from tests.support import stand_in
-from tests.support.emulation import EmulatedMachine, fetched_machine
-from tests.support.speaking import compiled_libraries
-from tests.support.tiny_bundle import contents, dummy_contents
+from tests.support.emulation.machine import EmulatedMachine, fetched_machine
+from tests.support.gpu import stand_in
+from tests.support.tiny.bundle import contents, dummy_contents
+from tests.support.tiny.model import compiled_libraries
 
 if TYPE_CHECKING:
-    from tests.support.gpu_testing import Gpu
+    from tests.support.kernels.on_gpu import Gpu
 
 # A shell that starts the tests in the background has them ignore Ctrl-C, and with them what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -104,7 +104,7 @@ def text_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def gpu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gpu]:
     """GPUs that the CPU stands in for."""
-    from tests.support.gpu_testing import Gpu
+    from tests.support.kernels.on_gpu import Gpu
 
     with ExitStack() as stack:
         yield Gpu(tmp_path_factory.mktemp("gpu"), stack)

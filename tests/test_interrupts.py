@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from exporter import directories
-from tests.support.interrupted import PHASES
 from tests.support.paths import ROOT
+from tests.support.programs.interruptions import PHASES
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -23,7 +23,7 @@ from tests.support.paths import ROOT
 def test_an_interrupt_at_any_moment_ends_the_process_and_leaves_nothing(
     phase: str, count: int, speaking_bundle: Path, tmp_path: Path
 ) -> None:
-    program = ["-m", "tests.support.interrupted", phase, str(count), speaking_bundle, tmp_path]
+    program = ["-m", "tests.support.programs.interruptions", phase, str(count), speaking_bundle, tmp_path]
     done = subprocess.run([sys.executable, *program], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     outcomes = json.loads(done.stdout)
@@ -35,7 +35,7 @@ def test_an_interrupt_at_any_moment_ends_the_process_and_leaves_nothing(
 EXPORT = """
 from exporter.export.jobs import compile_libraries
 from exporter.export.run import _temporary_files
-from tests.support.stand_in_build import Recorder, hang, some_jobs
+from tests.support.fakes.builds import Recorder, hang, some_jobs
 
 if __name__ == "__main__":
     with _temporary_files() as work:

@@ -11,7 +11,7 @@ from benchmarks.interleaved import ENOUGH, Idleness, interleave
 from benchmarks.results import ENGINES, growth, ratio, rotated
 from exporter.measure.engine import Spoken
 from exporter.measure.results import Timing
-from tests.support.benchmark_example import RATES, comparison
+from tests.support.fakes.benchmark_results import RATES, comparison
 
 positive = st.floats(1e-3, 1e3)
 times = st.lists(positive, min_size=1, max_size=9).map(tuple)

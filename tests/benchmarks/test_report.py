@@ -14,7 +14,7 @@ from benchmarks.report import contents, facts, quoted
 from benchmarks.results import ENGINES, KOKORO_ONNX
 from benchmarks.tables import tables
 from exporter.measure.figure_table import FigureTable
-from tests.support.benchmark_example import RATES, comparison, kernels
+from tests.support.fakes.benchmark_results import RATES, comparison, kernels
 from tests.support.paths import ROOT
 
 MEASURED = ROOT / "docs" / "measured"

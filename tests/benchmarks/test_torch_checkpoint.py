@@ -13,7 +13,7 @@ from benchmarks.torch_checkpoint import write_torch_checkpoint
 from exporter.compiler.kokoro_model import build_model, make_weights_plain
 from exporter.model import checkpoint
 from exporter.model.config import read_config
-from tests.support.small_checkpoint import small_config
+from tests.support.tiny.config import small_config
 
 
 def test_kokoro_loads_the_same_weights_and_rows_of_zeros(

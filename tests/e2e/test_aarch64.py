@@ -15,10 +15,11 @@ from exporter.reference.utterances import Utterance
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, assert_refused_here
 from tests.e2e.test_clean_machine import HEAVY
-from tests.support import bundle_server, native_server
-from tests.support.bundle_server import EmulatedBundle
-from tests.support.emulation import EmulatedMachine
-from tests.support.native_checks import check_elf
+from tests.support.emulation import bundle_server
+from tests.support.emulation.bundle_server import EmulatedBundle
+from tests.support.emulation.machine import EmulatedMachine
+from tests.support.native import emulated_comparison
+from tests.support.native.file_checks import check_elf
 from tests.support.paths import ROOT
 from tests.support.proof import assert_speaks_as_kokoro
 from tests.support.utterances import HELLO
@@ -77,7 +78,7 @@ def test_the_native_library_speaks_there_as_the_python_runtime_does(
 ) -> None:
     library = shipped / "native" / LIBRARY
     check_elf(library, TARGET)
-    with aarch64.serving(Path(native_server.__file__), ROOT, shipped, library) as ask:
+    with aarch64.serving(Path(emulated_comparison.__file__), ROOT, shipped, library) as ask:
         for speed, seed in ((1.0, 0), (2.0, 2**64 - 1)):
             ask(("compare", HELLO, {"voice": "af_heart*0.7+am_adam*0.3", "speed": speed, "seed": seed}))
         twice = f"{HELLO} {HELLO}"

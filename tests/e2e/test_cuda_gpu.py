@@ -13,8 +13,8 @@ from exporter.parity.answers import Kokoro
 from exporter.reference.utterances import Utterance
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, environment, run_python
-from tests.support import bundle_server, serve
-from tests.support.bundle_server import EmulatedBundle
+from tests.support.emulation import bundle_server, questions
+from tests.support.emulation.bundle_server import EmulatedBundle
 from tests.support.proof import assert_speaks_as_kokoro
 from tests.support.utterances import HELLO, phonemes_of
 
@@ -40,7 +40,7 @@ def bundle(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     output = tmp_path_factory.mktemp("cuda") / "bundle"
     done = export(output, "--target", "cuda-linux", "--lstm-device", "cuda")
     assert done.returncode == 0, done.stderr
-    with serve.asking([sys.executable], bundle_server.__file__, output, env=environment()) as ask:
+    with questions.asking([sys.executable], bundle_server.__file__, output, env=environment()) as ask:
         yield EmulatedBundle(output, read_manifest(output), ask)
 
 

@@ -24,8 +24,8 @@ from runtime_min import Bundle
 from runtime_min.adapters import KokoroModel, OnnxSession, kokoro_classes, save_voices
 from runtime_min.errors import TensorInputError
 from tests.e2e.conftest import run_python
+from tests.support.emulation.library_files import unpacked_wheel
 from tests.support.utterances import HELLO, phonemes_of
-from tests.support.wheels import unpacked_wheel
 
 pytestmark = pytest.mark.e2e
 

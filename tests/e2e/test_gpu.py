@@ -17,9 +17,10 @@ from exporter.parity.answers import Kokoro
 from exporter.reference.utterances import Utterance
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, environment, run_python
-from tests.support import bundle_server, serve, stand_in
-from tests.support.bundle_server import EmulatedBundle
-from tests.support.export_for_stand_in import FRAME_BUCKET, SHIPPED, TEXT_BUCKET
+from tests.support.emulation import bundle_server, questions
+from tests.support.emulation.bundle_server import EmulatedBundle
+from tests.support.gpu import stand_in
+from tests.support.gpu.export_for_stand_in import FRAME_BUCKET, SHIPPED, TEXT_BUCKET
 from tests.support.proof import assert_speaks_as_kokoro
 from tests.support.utterances import HELLO, phonemes_of
 
@@ -38,7 +39,7 @@ def bundles(export: Export, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     assert done.returncode == 0, done.stderr
     for kind, (fast_math, lstm_device) in KINDS.items():
         library = stand_in.build(kind, fast_math)
-        module, paths = "tests.support.export_for_stand_in", (library, place / "cpu", place / kind)
+        module, paths = "tests.support.gpu.export_for_stand_in", (library, place / "cpu", place / kind)
         done = run_python("-m", module, kind, lstm_device, *paths)
         assert done.returncode == 0, done.stderr
     return {kind: place / kind for kind in KINDS}
@@ -48,7 +49,7 @@ def bundles(export: Export, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 def on_gpu(request: pytest.FixtureRequest, bundles: dict[str, Path]) -> Iterator[EmulatedBundle]:
     """A bundle loaded by a process that has nothing of TVM's compiler."""
     path = bundles[request.param]
-    with serve.asking([sys.executable], bundle_server.__file__, path, env=environment()) as ask:
+    with questions.asking([sys.executable], bundle_server.__file__, path, env=environment()) as ask:
         yield EmulatedBundle(path, read_manifest(path), ask)
 
 

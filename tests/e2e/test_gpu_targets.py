@@ -12,8 +12,8 @@ from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export
 from tests.e2e.test_aarch64 import SYSTEM_LIBRARIES
-from tests.support.fatbin import CUBIN, MAGIC, PTX, entries
-from tests.support.other_systems import check_library, exported_by_wheels
+from tests.support.emulation.library_files import check_library, exported_by_wheels
+from tests.support.gpu.fatbin import CUBIN, MAGIC, PTX, entries
 
 pytestmark = [pytest.mark.e2e, pytest.mark.machines]
 

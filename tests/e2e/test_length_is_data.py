@@ -74,14 +74,14 @@ def fill_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that fills what the allocator hands out."""
     library = tmp_path_factory.mktemp("shim") / "fill_memory.so"
     options = ("-O2", "-fno-builtin", "-shared", "-fPIC", "-ldl")
-    command = ["cc", str(SUPPORT / "fill_memory.c"), *options, "-o", str(library)]
+    command = ["cc", str(SUPPORT / "programs" / "fill_memory.c"), *options, "-o", str(library)]
     subprocess.run(command, check=True)
     return library
 
 
 def spoken_alone(directory: Path, **environment: str) -> Any:
     """Digests of a short utterance through every bucket, from a process of its own."""
-    done = run_python(SUPPORT / "speak_for_digests.py", directory, HELLO, "ə", **environment)
+    done = run_python(SUPPORT / "programs" / "speak_for_digests.py", directory, HELLO, "ə", **environment)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -13,9 +13,9 @@ from exporter.parity.answers import Kokoro
 from exporter.reference.utterances import Utterance
 from runtime_min.engine.machine import _parse_cpuinfo, this_machine
 from runtime_min.format.verify import read_manifest
-from tests.support import bundle_server
-from tests.support.bundle_server import EmulatedBundle
-from tests.support.emulation import ROOT, EmulatedMachine, ask_processor
+from tests.support.emulation import bundle_server
+from tests.support.emulation.bundle_server import EmulatedBundle
+from tests.support.emulation.machine import ROOT, EmulatedMachine, ask_processor
 from tests.support.proof import assert_speaks_as_kokoro
 from tests.support.utterances import phonemes_of
 

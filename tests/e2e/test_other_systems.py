@@ -11,10 +11,10 @@ from exporter.parity.answers import Kokoro
 from exporter.reference.utterances import Utterance
 from runtime_min.format.verify import read_manifest
 from tests.e2e.conftest import Export, assert_refused_here
-from tests.support.other_systems import check_library, exported_by_wheels
+from tests.support.emulation.library_files import check_library, exported_by_wheels
+from tests.support.emulation.windows import WindowsBundle, make_windows
 from tests.support.proof import assert_speaks_as_kokoro
 from tests.support.utterances import HELLO
-from tests.support.windows import WindowsBundle, make_windows
 
 pytestmark = [pytest.mark.e2e, pytest.mark.machines]
 

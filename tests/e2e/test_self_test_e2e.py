@@ -21,7 +21,7 @@ from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, SelfTestFailedError, read_self_test
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, run_python
 from tests.support.exported_self_test import give, self_test
-from tests.support.self_tested import rewrite
+from tests.support.tiny.self_test import rewrite
 
 pytestmark = pytest.mark.e2e
 

@@ -9,7 +9,7 @@ import pytest
 
 from runtime_min import Audio, Bundle, Segment, Word
 from runtime_min.errors import ClosedBundleError
-from tests.support.speaking import no_other_threads_run, running_threads
+from tests.support.tiny.runtime_alone import no_other_threads_run, running_threads
 from tests.support.utterances import phonemes_of
 
 pytestmark = pytest.mark.e2e

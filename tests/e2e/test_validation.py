@@ -104,7 +104,7 @@ def test_padding_is_what_pt_static_suffers_from(
 @pytest.fixture(scope="module")
 def libraries(bundle: Bundle) -> Path:
     """A library for each defect that must be compiled, from the user's cache where it has them."""
-    script = ROOT / "tests" / "support" / "defective_libraries.py"
+    script = ROOT / "tests" / "support" / "programs" / "defective_libraries.py"
     recipe = f"{compiler_facts(find_target('host'))}{bundle.level.name}{script.read_text(encoding='utf-8')}"
     key = hashlib.sha256(recipe.encode()).hexdigest()
     libraries = directories.cache() / "defective" / key
@@ -112,7 +112,7 @@ def libraries(bundle: Bundle) -> Path:
         libraries.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=".compiling-", dir=libraries.parent))
         arguments = (OFFICIAL_CONFIG, bundle.level.name, unfinished)
-        done = run_python("-m", "tests.support.defective_libraries", *arguments)
+        done = run_python("-m", "tests.support.programs.defective_libraries", *arguments)
         assert done.returncode == 0, done.stderr
         unfinished.rename(libraries)
     return libraries
@@ -231,7 +231,8 @@ def test_an_alignment_that_is_one_frame_off_is_found(
 def test_a_defective_bundle_is_not_published(libraries: Path, tmp_path: Path) -> None:
     (library,) = libraries.glob("slope.*")
     variables = {"DEFECTIVE_LIBRARY": str(library), "DEFECTIVE_STAGE": "f0n"}
-    done = run_python("-m", "tests.support.export_defective", tmp_path / "bundles" / "bundle", **variables)
+    bundle = tmp_path / "bundles" / "bundle"
+    done = run_python("-m", "tests.support.programs.defective_export", bundle, **variables)
     assert done.returncode == 8, done.stderr
     assert "chain, dB" in done.stderr
     assert "--no-validate" in done.stderr

@@ -29,7 +29,7 @@ from runtime_min.engine.machine import Machine
 from runtime_min.errors import DiskFullError
 from tests.exporter.compiler.kernels import test_conv1d, test_winograd
 from tests.exporter.compiler.kernels.test_conv1d import random_arguments
-from tests.support.kernel_testing import TILES, every_level
+from tests.support.kernels.on_cpu import TILES, every_level
 
 TARGET = find_target("linux-x86_64")
 PRESENT = {"columns": 32, "rows": 8}

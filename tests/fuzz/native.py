@@ -20,13 +20,13 @@ from exporter.bundle.write import write_bundle
 from exporter.native import build
 from exporter.text.files import LANGUAGES, text_files
 from tests.fuzz.readers import golden_manifests, texts
-from tests.support.clang import Clang, fetched_clang
+from tests.support.fakes.text_bundle import PHONEMES
+from tests.support.gpu.stand_in import runtime_library
+from tests.support.native.clang import Clang, fetched_clang
+from tests.support.native.sanitised import flags, for_another_compiler
 from tests.support.paths import ROOT
-from tests.support.sanitised import flags, for_another_compiler
-from tests.support.speaking import compiled_libraries
-from tests.support.stand_in import runtime_library
-from tests.support.text_bundle import PHONEMES
-from tests.support.tiny_bundle import VOCABULARY, contents, with_entries
+from tests.support.tiny.bundle import VOCABULARY, contents, with_entries
+from tests.support.tiny.model import compiled_libraries
 
 # Sequences of calls take as long on a busy machine, and the address sanitiser keeps what was freed.
 LIMITS = ("-len_control=0", "-timeout=60", "-rss_limit_mb=4096")

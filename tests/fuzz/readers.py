@@ -28,10 +28,10 @@ from runtime_min.format.parse import parse_manifest
 from runtime_min.text.pauses import read_pauses
 from runtime_min.text.ssml import read_ssml
 from tests.support.english_text import assert_spoken, rows, whole_english
-from tests.support.fuzzing import MANIFEST, Files, consistent, damaged_bytes, damaged_document
-from tests.support.hostile_text import UNITS
+from tests.support.files import bytes_of
+from tests.support.fuzzing.bundles import MANIFEST, Files, consistent, damaged_bytes, damaged_document
+from tests.support.fuzzing.texts import UNITS
 from tests.support.paths import ROOT
-from tests.support.written import bytes_of
 
 GOLDEN = ROOT / "tests/golden/format-1"
 REFUSED = (BundleError, InputError)

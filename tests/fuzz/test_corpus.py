@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz.corpus import CORPUS, load, save
 from tests.fuzz.native import CORPORA
 from tests.fuzz.readers import READERS, REFUSED
-from tests.support.fuzzing import quick
+from tests.support.fuzzing.bundles import quick
 
 
 @pytest.mark.parametrize("name", READERS)

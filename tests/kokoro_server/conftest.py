@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.fake_speech import FakeBundle, Running, serving
+from tests.support.fakes.speech_server import FakeBundle, Running, serving
 
 
 @pytest.fixture(scope="module")

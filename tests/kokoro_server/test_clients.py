@@ -16,7 +16,7 @@ import pytest
 from kokoro_server import app, connections
 from kokoro_server.app import Options
 from runtime_min import Audio, encode
-from tests.support.fake_speech import VOICES, FakeBundle, Running, serving
+from tests.support.fakes.speech_server import VOICES, FakeBundle, Running, serving
 
 SPEECH = "/v1/audio/speech"
 CAPTIONS = "/dev/captioned_speech"

@@ -19,7 +19,7 @@ from kokoro_server import connections, limits
 from kokoro_server.connections import Connection, Listener
 from tests.kokoro_server.test_clients import wait_until
 from tests.kokoro_server.test_process import command
-from tests.support.fake_speech import FakeBundle, serving
+from tests.support.fakes.speech_server import FakeBundle, serving
 
 HEALTH = b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n"
 SPEECH = b"POST /v1/audio/speech HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from kokoro_server.__main__ import _parser
-from tests.support.fake_speech import Running
+from tests.support.fakes.speech_server import Running
 from tests.support.paths import ROOT
 
 

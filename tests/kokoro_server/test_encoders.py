@@ -10,7 +10,7 @@ import pytest
 from kokoro_server.encoders import FORMATS
 from kokoro_server.requests import SpeechRequest
 from kokoro_server.speech import speak
-from tests.support.fake_speech import FakeBundle
+from tests.support.fakes.speech_server import FakeBundle
 
 
 @pytest.mark.parametrize("name", FORMATS)

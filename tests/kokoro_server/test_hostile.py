@@ -17,7 +17,7 @@ import pytest
 
 from tests.kokoro_server.test_connections import health
 from tests.kokoro_server.test_process import command
-from tests.support.hostile_requests import Hostile, cases, damaged
+from tests.support.fuzzing.http_requests import Hostile, cases, damaged
 
 SECONDS = float(os.environ.get("KOKORO_HOSTILE_SECONDS", "600"))
 PATIENCE = 0.5

@@ -19,7 +19,7 @@ from kokoro_server.app import Options
 from kokoro_server.encoders import FORMATS
 from kokoro_server.requests import MODELS
 from runtime_min import Audio, encode
-from tests.support.fake_speech import FakeBundle, Running, fake_g2p, serving
+from tests.support.fakes.speech_server import FakeBundle, Running, fake_g2p, serving
 
 TEXT = "One sentence, and another one. " * 6
 

@@ -30,7 +30,7 @@ def command(*arguments: str, descriptors: int | None = None) -> Iterator[tuple[s
     """Starts a server of the fake bundle with so many descriptors, and yields its process and port."""
     limited = [] if descriptors is None else ["prlimit", f"--nofile={descriptors}"]
     process = subprocess.Popen(
-        [*limited, sys.executable, "-m", "tests.support.fake_speech", *arguments, "--port", "0"],
+        [*limited, sys.executable, "-m", "tests.support.fakes.speech_server", *arguments, "--port", "0"],
         cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         start_new_session=True,
     )  # fmt: skip

@@ -13,8 +13,8 @@ from wyoming.client import AsyncTcpClient
 from wyoming.tts import Synthesize
 
 from tests.kokoro_server.test_clients import CAPTIONS, SPEECH, answered, figure
-from tests.support.fake_speech import Running, serving
-from tests.support.text_bundle import TextBundle, count_read
+from tests.support.fakes.speech_server import Running, serving
+from tests.support.fakes.text_bundle import TextBundle, count_read
 
 BOOK = "The cat sat on the mat, and was happy. " * 334
 """3,006 words."""

@@ -19,7 +19,7 @@ from kokoro_server.app import Options
 from kokoro_server.errors import RequestError
 from kokoro_server.wyoming import chosen_voice, described
 from runtime_min import Audio, VoiceName, encode
-from tests.support.fake_speech import VOICES, FakeBundle, Running, serving
+from tests.support.fakes.speech_server import VOICES, FakeBundle, Running, serving
 
 TEXT = "One sentence, and another one. " * 4
 

@@ -28,9 +28,9 @@ from wyoming.tts import Synthesize
 from kokoro_server.limits import WYOMING_CONNECTIONS
 from tests.kokoro_server.test_process import figures
 from tests.kokoro_server.test_wyoming_events import SOUND
-from tests.support.fuzzing import damaged_bytes
+from tests.support.fakes.wyoming_client import DESCRIBE, message
+from tests.support.fuzzing.bundles import damaged_bytes
 from tests.support.paths import ROOT
-from tests.support.wyoming_peer import DESCRIBE, message
 
 SECONDS = float(os.environ.get("KOKORO_WYOMING_SECONDS", "600"))
 DESCRIPTORS = 128
@@ -144,7 +144,7 @@ def limited(log: Path) -> Iterator[tuple[psutil.Process, int, int]]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = ("--port", "0", "--wyoming-port", str(port), "--send-timeout", "1")
-    command = [sys.executable, "-m", "tests.support.fake_speech", "0.01", *options]
+    command = [sys.executable, "-m", "tests.support.fakes.speech_server", "0.01", *options]
     with log.open("wb") as file:
         shell = ["sh", "-c", f'ulimit -n {DESCRIPTORS}; exec "$@"', "sh"]
         process = subprocess.Popen([*shell, *command], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=file)

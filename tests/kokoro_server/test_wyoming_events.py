@@ -19,8 +19,8 @@ from wyoming.event import Event, async_read_event, async_write_event
 
 from kokoro_server.events import EventError, FramingError, read_event
 from kokoro_server.wyoming import raw_refusal
-from tests.support.fuzzing import damaged_bytes
-from tests.support.wyoming_peer import message
+from tests.support.fakes.wyoming_client import message
+from tests.support.fuzzing.bundles import damaged_bytes
 
 MOST = 400
 """Bytes of a message in these tests."""

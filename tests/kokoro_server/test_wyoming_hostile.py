@@ -20,8 +20,8 @@ from kokoro_server.events import read_event
 from kokoro_server.limits import REQUEST_BYTES, WYOMING_CONNECTIONS
 from kokoro_server.requests import LONGEST_VOICE
 from tests.kokoro_server.test_clients import wait_until
-from tests.support.fake_speech import FakeBundle, Running, serving
-from tests.support.wyoming_peer import DESCRIBE, answers, connected, error_of, events, logged, message
+from tests.support.fakes.speech_server import FakeBundle, Running, serving
+from tests.support.fakes.wyoming_client import DESCRIBE, answers, connected, error_of, events, logged, message
 
 DEEP = b"[" * 50_000
 REFUSED = {

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from exporter.bundle.write import write_bundle
 from exporter.compiler.targets import find_target
 from exporter.export.runtime_wheel import runtime_libraries
-from tests.support import bundle_server, serve
-from tests.support.emulation import EmulatedMachine
-from tests.support.other_systems import BIONIC
-from tests.support.speaking import UTTERANCES, contents_with_levels
-from tests.support.tiny_bundle import with_entries
+from tests.support.emulation import bundle_server, questions
+from tests.support.emulation.library_files import BIONIC
+from tests.support.emulation.machine import EmulatedMachine
+from tests.support.tiny.bundle import with_entries
+from tests.support.tiny.model import contents_with_levels
+from tests.support.tiny.runtime_alone import UTTERANCES
 
 pytestmark = pytest.mark.machines
 
@@ -38,7 +39,7 @@ def speak(aarch64: EmulatedMachine, tmp_path: Path) -> Callable[[str], list[NDAr
         bundle = write_bundle(tmp_path / name / "bundle", with_entries(made, target=system))
         variables = {**aarch64.environment, "LD_LIBRARY_PATH": str(renamed)}
         script = Path(bundle_server.__file__)
-        with serve.asking(aarch64.command, script, bundle, env=variables, cwd=aarch64.place) as ask:
+        with questions.asking(aarch64.command, script, bundle, env=variables, cwd=aarch64.place) as ask:
             return [ask((None, "synthesize", utterance, {})).samples for utterance in UTTERANCES]
 
     return speak

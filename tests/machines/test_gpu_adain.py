@@ -12,8 +12,8 @@ from tests.exporter.compiler.kernels.test_adain import (
     every_order,
     random_arguments,
 )
-from tests.support.gpu_testing import Gpu, every_device
-from tests.support.kernel_testing import Array
+from tests.support.kernels.on_cpu import Array
+from tests.support.kernels.on_gpu import Gpu, every_device
 
 pytestmark = pytest.mark.machines
 

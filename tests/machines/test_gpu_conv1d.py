@@ -21,8 +21,8 @@ from tests.exporter.compiler.kernels.test_conv1d import (
     swapped,
     torch_convolution,
 )
-from tests.support.gpu_testing import DEVICES, Gpu
-from tests.support.kernel_testing import Array, relative_error
+from tests.support.kernels.on_cpu import Array, relative_error
+from tests.support.kernels.on_gpu import DEVICES, Gpu
 
 pytestmark = pytest.mark.machines
 READ_TYPES = ("float32", "float16")

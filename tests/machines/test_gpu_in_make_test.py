@@ -1,7 +1,7 @@
 """The part of the GPU tests in `make test`: a kernel with barriers and one with fast math's functions."""
 
 from tests.machines import test_gpu_adain, test_gpu_kernels
-from tests.support.gpu_testing import Gpu, every_device
+from tests.support.kernels.on_gpu import Gpu, every_device
 
 
 @every_device

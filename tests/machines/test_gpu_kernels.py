@@ -20,8 +20,8 @@ from tests.exporter.compiler.kernels.test_layer_norm import random_input
 from tests.exporter.compiler.kernels.test_lstm import random_layer, torch_lstm
 from tests.exporter.compiler.kernels.test_phases import STRIDES, pool_arguments, random_signal
 from tests.exporter.compiler.kernels.test_spectrum import generator_output, torch_inverse
-from tests.support.gpu_testing import Gpu, every_device
-from tests.support.kernel_testing import Array, relative_error
+from tests.support.kernels.on_cpu import Array, relative_error
+from tests.support.kernels.on_gpu import Gpu, every_device
 
 pytestmark = pytest.mark.machines
 

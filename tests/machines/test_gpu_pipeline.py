@@ -18,7 +18,7 @@ from exporter.compiler.passes import compile_module, phases
 from exporter.compiler.stages.layers import Conv
 from runtime_min.format.signatures import StageSignature, TensorSignature
 from tests.exporter.compiler.test_converters import CHANNELS, ChannelsLast
-from tests.support.gpu_testing import Gpu, every_device, target
+from tests.support.kernels.on_gpu import Gpu, every_device, target
 
 
 class Joined(nn.Module):

@@ -11,13 +11,13 @@ from exporter.bundle.write import write_bundle
 from exporter.compiler.targets import find_target
 from exporter.export.runtime_wheel import runtime_libraries
 from exporter.native.build import LIBRARY, build_library
-from tests.support import native_server
-from tests.support.both_runtimes import utterances
-from tests.support.emulation import Ask, EmulatedMachine
-from tests.support.native_checks import check_elf
+from tests.support.emulation.machine import Ask, EmulatedMachine
+from tests.support.native import emulated_comparison
+from tests.support.native.both_runtimes import utterances
+from tests.support.native.file_checks import check_elf
 from tests.support.paths import ROOT
-from tests.support.speaking import contents_with_levels
-from tests.support.tiny_bundle import MAX_PHONEMES
+from tests.support.tiny.bundle import MAX_PHONEMES
+from tests.support.tiny.model import contents_with_levels
 
 pytestmark = pytest.mark.machines
 
@@ -36,7 +36,7 @@ def ask(library: Path, aarch64: EmulatedMachine, tmp_path_factory: pytest.TempPa
     place = tmp_path_factory.mktemp("tiny")
     runtime = runtime_libraries(TARGET)["libtvm_runtime.so"]
     bundle = write_bundle(place / "bundle", contents_with_levels(place, TARGET, runtime))
-    with aarch64.serving(Path(native_server.__file__), ROOT, bundle, library) as asking:
+    with aarch64.serving(Path(emulated_comparison.__file__), ROOT, bundle, library) as asking:
         yield asking
 
 

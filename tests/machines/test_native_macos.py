@@ -8,7 +8,7 @@ import pytest
 
 from exporter.compiler.targets import find_target
 from exporter.native.build import build_library, library_name
-from tests.support.native_checks import check_mach_o
+from tests.support.native.file_checks import check_mach_o
 
 pytestmark = pytest.mark.machines
 

@@ -27,9 +27,9 @@ from tests.exporter.compiler.kernels import (
     test_winograd,
     test_winograd_in_call,
 )
-from tests.support import guarded, kernel_testing
-from tests.support.emulated_kernels import EmulatedLevel
-from tests.support.emulation import EmulatedMachine
+from tests.support.emulation.machine import EmulatedMachine
+from tests.support.kernels import guarded_memory, on_cpu
+from tests.support.kernels.on_cpu import EmulatedLevel
 
 TARGET = find_target("linux-aarch64")
 (LEVEL,) = TARGET.levels
@@ -73,12 +73,12 @@ IN_MAKE_TEST = test_embedding.test_columns_are_the_tokens_rows_plus_those_of_the
 @pytest.fixture(scope="module", autouse=True)
 def emulated(aarch64: EmulatedMachine) -> Iterator[None]:
     """Makes the level of aarch64 one that kernels can be built and called for."""
-    serving = aarch64.serving(Path(guarded.__file__), runtime_libraries(TARGET)["libtvm_runtime.so"])
+    serving = aarch64.serving(Path(guarded_memory.__file__), runtime_libraries(TARGET)["libtvm_runtime.so"])
     with serving as ask, pytest.MonkeyPatch.context() as patch:
         level = EmulatedLevel(TARGET, LEVEL, ask)
-        patch.setitem(kernel_testing.EMULATED, LEVEL.name, level.build)
-        patch.setitem(kernel_testing.TILES, LEVEL.name, tiles_of(LEVEL))
-        patch.setattr(kernel_testing, "LEVELS", ["x86-64-v3", LEVEL.name])
+        patch.setitem(on_cpu.EMULATED, LEVEL.name, level.build)
+        patch.setitem(on_cpu.TILES, LEVEL.name, tiles_of(LEVEL))
+        patch.setattr(on_cpu, "LEVELS", ["x86-64-v3", LEVEL.name])
         yield
 
 

@@ -14,8 +14,13 @@ from exporter.compiler.link import LinkError, find_linker, link_library
 from exporter.compiler.passes import compile_module
 from exporter.compiler.targets import Target, find_target
 from tests.exporter.compiler.test_link import Compiled
-from tests.support import tiny_stage
-from tests.support.other_systems import check_library, check_signature, exported_by_wheels, signature_offset
+from tests.support.emulation.library_files import (
+    check_library,
+    check_signature,
+    exported_by_wheels,
+    signature_offset,
+)
+from tests.support.tiny import stage as tiny_stage
 
 NAMES = (
     *("macos-arm64", pytest.param("metal-ios", marks=pytest.mark.machines), "windows-x86_64"),

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from tvm import relax
 from tvm.script import tirx as T
 
-from tests.support import stand_in
-from tests.support.stand_in import Ask
-from tests.support.stand_in.compile_kernels import with_named_divisions
+from tests.support.gpu import stand_in
+from tests.support.gpu.stand_in import Ask
+from tests.support.gpu.stand_in.compile_kernels import with_named_divisions
 
 pytestmark = pytest.mark.machines
 
@@ -315,7 +315,7 @@ PARTS = """
 import ctypes, sys
 from pathlib import Path
 import tvm
-from tests.support import stand_in
+from tests.support.gpu import stand_in
 kind, library, program = sys.argv[1:]
 stand_in.load(Path(library))
 y = tvm.runtime.empty((64,), "float32", tvm.device(kind, 0))
@@ -339,7 +339,7 @@ WITH_TVM = """
 import sys
 import numpy as np
 import tvm
-from tests.support import stand_in
+from tests.support.gpu import stand_in
 from pathlib import Path
 kind, library, program = sys.argv[1:]
 stand_in.load(Path(library))

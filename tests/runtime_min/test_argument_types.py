@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.speaking import run_alone
+from tests.support.tiny.runtime_alone import run_alone
 
 CALLS = """
 import os

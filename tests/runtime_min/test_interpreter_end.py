@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.paths import ROOT
-from tests.support.speaking import environment
+from tests.support.tiny.runtime_alone import environment
 
 PROGRAM = """
 import asyncio, os, sys, threading, time, warnings

@@ -13,10 +13,11 @@ import pytest
 
 from exporter.bundle.pack import pack_bundle
 from tests.exporter.bundle.test_sign import make_key
-from tests.support.self_tested import give_its_own
-from tests.support.speaking import ROOT, environment
-from tests.support.without_linux import PROGRAM
-from tests.support.written import bytes_of
+from tests.support.emulation.without_linux import PROGRAM
+from tests.support.files import bytes_of
+from tests.support.paths import ROOT
+from tests.support.tiny.runtime_alone import environment
+from tests.support.tiny.self_test import give_its_own
 
 RUN = """
 import runpy

@@ -15,7 +15,7 @@ import pytest
 
 import runtime_min
 from tests.support.paths import ROOT
-from tests.support.speaking import environment
+from tests.support.tiny.runtime_alone import environment
 
 COMMAND = [sys.executable, "-m", "runtime_min"]
 

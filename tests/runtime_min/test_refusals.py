@@ -30,8 +30,8 @@ from runtime_min.errors import (
     VoiceArrayError,
 )
 from runtime_min.format.manifest import CpuLevel
-from tests.support.speaking import run_alone
-from tests.support.tiny_bundle import contents, dummy_contents_on, with_entries, with_levels
+from tests.support.tiny.bundle import contents, dummy_contents_on, with_entries, with_levels
+from tests.support.tiny.runtime_alone import run_alone
 
 
 @pytest.fixture(scope="module")

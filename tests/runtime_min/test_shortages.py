@@ -8,7 +8,7 @@ from pathlib import Path
 import msgpack
 
 from runtime_min.errors import MachineError
-from tests.support.probes import run
+from tests.support.tiny.runtime_alone import run_probed
 
 
 def test_too_little_memory_is_an_error_and_the_bundle_goes_on(speaking_bundle: Path, tmp_path: Path) -> None:
@@ -19,7 +19,7 @@ def test_too_little_memory_is_an_error_and_the_bundle_goes_on(speaking_bundle: P
     for stage in manifest["stages"][3:]:
         stage["libraries"][-1]["bucket"] = 1 << 16
     (copy / "manifest.msgpack").write_bytes(msgpack.packb(manifest))
-    kinds = run(
+    kinds = run_probed(
         copy,
         """
 import resource
@@ -50,7 +50,7 @@ result = kinds
 
 def test_too_little_of_anything_while_loading_is_an_error_of_the_machine(speaking_bundle: Path) -> None:
     """Each load is in a process of its own without TVM, whose pool of threads would end the process."""
-    kinds = run(
+    kinds = run_probed(
         speaking_bundle,
         """
 import resource

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.emulation.without_linux import PROGRAM
 from tests.support.paths import ROOT
-from tests.support.speaking import assert_speaks_as_the_format_specifies, run_alone
-from tests.support.without_linux import PROGRAM
+from tests.support.tiny.runtime_alone import assert_speaks_as_the_format_specifies, run_alone
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,8 @@ import pytest
 import tvm_ffi
 
 from runtime_min.errors import BundleError
-from tests.support.speaking import ROOT, environment, expected
+from tests.support.paths import ROOT
+from tests.support.tiny.runtime_alone import environment, expected
 
 
 @pytest.fixture(scope="module")

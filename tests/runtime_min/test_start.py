@@ -16,7 +16,7 @@ from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of
 from runtime_min.loading import load_bundle
 from tests.support.paths import ROOT
-from tests.support.tiny_bundle import dummy_contents
+from tests.support.tiny.bundle import dummy_contents
 
 
 @pytest.fixture(scope="module")

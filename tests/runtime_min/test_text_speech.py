@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from runtime_min import Audio, Segment, Unspoken, speak_arguments, speak_command
 from runtime_min.errors import EmptyInputError, MarkupError, SpeedError, UnknownVoiceError
-from tests.support.text_bundle import TextBundle, count_read
+from tests.support.fakes.text_bundle import TextBundle, count_read
 
 SENTENCE = "The cat sat on the mat, and was happy. "
 BOOK = SENTENCE * 400

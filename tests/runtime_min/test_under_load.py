@@ -15,9 +15,9 @@ import pytest
 from exporter.bundle.write import ExtensionFiles, write_bundle
 from runtime_min.errors import ChangedFileError, InstallationError
 from runtime_min.format.manifest import CpuLevel
-from tests.support.probes import run
-from tests.support.self_tested import extension, give, made_up, stored
-from tests.support.tiny_bundle import contents, with_levels
+from tests.support.tiny.bundle import contents, with_levels
+from tests.support.tiny.runtime_alone import run_probed
+from tests.support.tiny.self_test import extension, give, made_up, stored
 
 FRAMES = [2, 1, 3, 4, 2, 5, 1]
 
@@ -50,7 +50,7 @@ def test_memory_handles_and_threads_stay_as_they_are_over_many_calls(
     speaking_bundle: Path, count: int
 ) -> None:
     """A leak of a kilobyte a call would show; for a real model there is `kokoro-export measure --memory`."""
-    grown, handles, threads = run(speaking_bundle, SOAK.replace("COUNT", str(count)))
+    grown, handles, threads = run_probed(speaking_bundle, SOAK.replace("COUNT", str(count)))
     print(f"\n{count} calls: {grown} bytes, {handles} handles, {threads} threads more")
     assert (handles, threads) == (0, 0)
     assert grown < 1_000_000
@@ -75,14 +75,14 @@ result = [after[0] - before[0], after[1:] == before[1:], list(after[3:])]
 
 def test_closing_frees_memory_handles_threads_libraries_and_maps(speaking_bundle: Path) -> None:
     # With an arena for each thread, the allocator keeps megabytes, and how many is chance.
-    grown, same, left = run(speaking_bundle, LOADING, MALLOC_ARENA_MAX="1")
+    grown, same, left = run_probed(speaking_bundle, LOADING, MALLOC_ARENA_MAX="1")
     assert same and left == [0, 0]
     # Each holds 180 KB of mapped libraries and as much of TVM's blocks.
     assert grown < 4_000_000
 
 
 def test_a_bundle_that_is_forgotten_is_freed_too(speaking_bundle: Path) -> None:
-    assert run(
+    assert run_probed(
         speaking_bundle,
         """
 Bundle.load(PATH).close()
@@ -96,7 +96,7 @@ result = (handles(), status("Threads"), mapped("parameters.bin")) == before
 
 
 def test_a_load_that_fails_holds_nothing(speaking_bundle: Path) -> None:
-    assert run(
+    assert run_probed(
         speaking_bundle,
         """
 before = handles(), status("Threads")
@@ -111,7 +111,7 @@ result = (handles(), status("Threads")) == before
 
 
 def test_without_tvms_interface_it_says_what_to_install(speaking_bundle: Path) -> None:
-    assert run(
+    assert run_probed(
         speaking_bundle,
         """
 sys.modules["tvm_ffi"] = None
@@ -125,7 +125,7 @@ except KokoroError as error:
 
 def test_many_bundles_speak_at_once_from_many_threads(speaking_bundle: Path) -> None:
     """Several threads share each bundle, and bundles have pools of different sizes."""
-    assert run(
+    assert run_probed(
         speaking_bundle,
         """
 from concurrent.futures import ThreadPoolExecutor
@@ -151,7 +151,7 @@ def test_a_bundle_is_closed_while_others_use_it(speaking_bundle: Path, tmp_path:
     """Whoever is late gets an error that says so, whatever was asked, and nobody hangs or crashes."""
     copy = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
     give(copy, extension(made_up(FRAMES), FRAMES), stored(made_up(FRAMES)))
-    outcomes = run(
+    outcomes = run_probed(
         copy,
         f"""
 from collections import Counter
@@ -218,7 +218,7 @@ while not Path({str(stop)!r}).exists() or not outcomes:
 result = outcomes
 """
     with ThreadPoolExecutor(2) as pool:
-        loading = [pool.submit(run, speaking_bundle, script) for _ in range(2)]
+        loading = [pool.submit(run_probed, speaking_bundle, script) for _ in range(2)]
         try:
             for made in islice(cycle((new, old)), count):
                 write_bundle(place, made)
@@ -230,7 +230,7 @@ result = outcomes
 
 
 def test_a_child_process_says_what_to_do_and_may_load_its_own(speaking_bundle: Path) -> None:
-    assert run(
+    assert run_probed(
         speaking_bundle,
         """
 import json
@@ -258,7 +258,7 @@ result = [json.loads(os.read(reader, 1000)), code, same]
 def test_a_bundle_that_is_replaced_on_disk_speaks_on(speaking_bundle: Path, tmp_path: Path, how: str) -> None:
     """With what it has used before, and with the same files at the same place."""
     copy = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
-    assert run(
+    assert run_probed(
         copy,
         f"""
 import shutil
@@ -292,7 +292,7 @@ def test_a_loaded_bundle_keeps_one_file_open(
     """50 are open at once where a process may have 64 files."""
     text = ExtensionFiles({}, {f"text/{name}.bin": name.encode() for name in ("lexicon", "tagger")})
     bundle = write_bundle(tmp_path / "bundle", contents(libraries, runtime_library).extended(text))
-    assert run(
+    assert run_probed(
         bundle,
         """
 import resource
@@ -321,14 +321,14 @@ def test_a_bundle_of_links_among_other_files_speaks(
     (place / "__pycache__").mkdir()
     os.mkfifo(place / "pipe")
     script = "result = Bundle.load(PATH).synthesize(phonemes='abc').samples.tolist()"
-    assert run(place, script) == run(speaking_bundle, script)
+    assert run_probed(place, script) == run_probed(speaking_bundle, script)
     (tmp_path / "store" / "voices" / "af_heart.bin").write_bytes(b"through the other name")
     with pytest.raises(AssertionError, match=r"DamagedFileError.*af_heart\.bin should have"):
-        run(place, script)
+        run_probed(place, script)
 
 
 def test_cancelled_speech_leaves_the_bundle_usable(speaking_bundle: Path) -> None:
-    assert run(
+    assert run_probed(
         speaking_bundle,
         """
 import signal, time

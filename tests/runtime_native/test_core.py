@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from runtime_min.engine import machine
 from runtime_min.model.noise import gaussian_noise
-from tests.support.native_probe import Probe, field
+from tests.support.native.probe import Probe, field
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,9 @@ import msgpack
 import pytest
 
 from runtime_min import Bundle, KokoroError
-from tests.support.fuzzing import MANIFEST, Files, consistent_bundle, damaged_bundle, write
-from tests.support.native_library import NativeError, NativeLibrary, native_library
-from tests.support.written import bytes_of
+from tests.support.files import bytes_of
+from tests.support.fuzzing.bundles import MANIFEST, Files, consistent_bundle, damaged_bundle, write
+from tests.support.native.library import NativeError, NativeLibrary, native_library
 
 PHONEMES = ("a", "abc abc")
 

@@ -15,9 +15,9 @@ from exporter.export.native_files import native_files
 from exporter.native import build
 from exporter.native.build import HEADER, build_library
 from runtime_min.format.verify import verify_bundle
-from tests.support.native_checks import check_elf
-from tests.support.native_library import NativeLibrary
-from tests.support.tiny_bundle import contents
+from tests.support.native.file_checks import check_elf
+from tests.support.native.library import NativeLibrary
+from tests.support.tiny.bundle import contents
 
 
 def test_a_bundle_serves_c_as_well(libraries: dict[str, Path], runtime_library: Path, tmp_path: Path) -> None:

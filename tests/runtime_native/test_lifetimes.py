@@ -12,7 +12,7 @@ import pytest
 
 from exporter.compiler.targets import find_target
 from exporter.native.build import HEADER, LIBRARY, build_library
-from tests.support import sanitised
+from tests.support.native import sanitised
 
 HERE = Path(__file__).parent
 KINDS = ("", "address", "thread")

@@ -29,10 +29,10 @@ from tests.runtime_min.format.test_manifest import (
     UNSAFE,
     keys_of,
 )
-from tests.support.attacking import assign, changed
+from tests.support.fuzzing.manifest_changes import assign, changed
 from tests.support.golden import GOLDEN
-from tests.support.native_library import NativeError, native_library
-from tests.support.tiny_bundle import dummy_contents, dummy_contents_on, with_levels
+from tests.support.native.library import NativeError, native_library
+from tests.support.tiny.bundle import dummy_contents, dummy_contents_on, with_levels
 
 REFUSALS = {"MsgpackError", "ManifestError", "FormatVersionError", "RequirementError"}
 

@@ -12,8 +12,8 @@ import pytest
 
 from exporter.native.pattern_programs import UnknownPatternError, compile_pattern
 from exporter.native.text_tables import _NAMES
-from tests.support.native_probe import Probe, field
-from tests.support.text_fuzzing import WORDS
+from tests.support.fuzzing.texts import WORDS
+from tests.support.native.probe import Probe, field
 
 LETTERS = "aAbBkK\u212asSſiIıİzµμΣσςéÉß019٣½_ \n\t\u00a0.,'’[](){}-–/:$°ªאあ😀\u0301"
 """What patterns may take for each other: cases, digits, white space, marks."""

@@ -13,10 +13,10 @@ import pytest
 from exporter.bundle.write import write_bundle
 from exporter.native.build import HEADER, LIBRARY
 from exporter.text.files import LANGUAGES, text_files
-from tests.support import sanitised
+from tests.support.fakes.text_bundle import PHONEMES
+from tests.support.native import sanitised
 from tests.support.paths import ROOT
-from tests.support.text_bundle import PHONEMES
-from tests.support.tiny_bundle import VOCABULARY, contents, with_entries
+from tests.support.tiny.bundle import VOCABULARY, contents, with_entries
 
 HERE = Path(__file__).parent
 ALL_BUT = ("test_sanitisers.py", "test_examples.py", "test_in_bundle.py")

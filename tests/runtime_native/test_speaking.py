@@ -19,8 +19,8 @@ from exporter.compiler.targets import find_target
 from runtime_min import Bundle, KokoroError
 from runtime_min.engine.machine import levels_that_run, this_machine
 from runtime_min.format.verify import sha256_of
-from tests.support.both_runtimes import BothRuntimes, assert_equal, both_runtimes, utterances
-from tests.support.native_library import (
+from tests.support.native.both_runtimes import BothRuntimes, assert_equal, both_runtimes, utterances
+from tests.support.native.library import (
     CALLBACK,
     NativeError,
     NativeLibrary,
@@ -30,8 +30,8 @@ from tests.support.native_library import (
     native_library,
     request,
 )
-from tests.support.speaking import contents_with_levels
-from tests.support.tiny_bundle import MAX_PHONEMES
+from tests.support.tiny.bundle import MAX_PHONEMES
+from tests.support.tiny.model import contents_with_levels
 
 MEASURED = {"af_heart": -1_234, "af_bella": -507, "am_adam": -2_001}
 LEVELS = [level.name for level in levels_that_run(find_target("host").levels, this_machine().features)]

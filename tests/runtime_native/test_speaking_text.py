@@ -17,10 +17,10 @@ from exporter.bundle.write import write_bundle
 from exporter.model.config import OFFICIAL_CONFIG
 from exporter.text.files import LANGUAGES, text_files
 from runtime_min import KokoroError
-from tests.support.both_runtimes import BothRuntimes, assert_equal, both_runtimes
-from tests.support.hostile_text import UNITS
-from tests.support.native_library import CALLBACK, NativeError, native_library, request
-from tests.support.tiny_bundle import contents, voices, with_entries
+from tests.support.fuzzing.texts import UNITS
+from tests.support.native.both_runtimes import BothRuntimes, assert_equal, both_runtimes
+from tests.support.native.library import CALLBACK, NativeError, native_library, request
+from tests.support.tiny.bundle import contents, voices, with_entries
 
 ENGLISH = (
     "On 3 May 2025 Dr. Smith read it for $4.50! Will she read [Kokoro](/kˈOkəɹO/), too? [pause:0.2s] Yes."

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runtime_min.speech.split import find_breaks, split
-from tests.support.native_probe import Probe, field
+from tests.support.native.probe import Probe, field
 from tests.support.paths import ROOT
 from tests.support.speech_vectors import PATH, VOCABULARY
 

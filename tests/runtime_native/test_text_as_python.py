@@ -23,9 +23,8 @@ from runtime_min.speech.request import Request
 from runtime_min.speech.words import Portion, Segment, Word
 from runtime_min.text.bundled import BundledText, accent_files, english_files
 from tests.support.english_text import rows
-from tests.support.hostile_text import UNITS, shapes
-from tests.support.native_probe import Probe, field
-from tests.support.text_fuzzing import VOICES, WORDS, document, text
+from tests.support.fuzzing.texts import UNITS, VOICES, WORDS, document, shapes, text
+from tests.support.native.probe import Probe, field
 
 MARKUP_ERROR = 305
 SECONDS = float(os.environ.get("KOKORO_EXPORT_TEXT_SECONDS", "600"))

@@ -1,4 +1,4 @@
-"""The lexicons of English, and the golden rows."""
+"""The lexicons of English, the golden rows, and text with its written forms as words."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from runtime_min.text.homographs import Homographs
 from runtime_min.text.letter_to_sound import LetterToSound
 from runtime_min.text.lexicon import Lexicon
 from runtime_min.text.tagger import Tagger
+from runtime_min.text.written_forms import find_written_forms
 from tests.support.paths import ROOT, SHARED
 
 LETTER_TO_SOUND = LetterToSound((ROOT / "exporter/text/data/spelling.bin").read_bytes())
@@ -75,3 +76,17 @@ def rows(name: str) -> list[dict[str, Any]]:
     """Returns the golden rows of a file; there are none where the folder is absent."""
     path = GOLDEN / f"{name}.jsonl"
     return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
+
+
+def said(text: str, british: bool = False) -> str:
+    """The text with written forms replaced by their words, apart from letters around them."""
+    parts, position = [""], 0
+    for form in find_written_forms(text, british):
+        parts += [text[position : form.start], form.spoken]
+        position = form.end
+    parts.append(text[position:])
+    spoken = parts[0]
+    for part in parts[1:]:
+        glued = spoken[-1:].isalnum() and (part[:1].isalnum() or part[:1] == "-")
+        spoken += f" {part}" if part and (glued or (spoken[-1:] == "-" and part[0].isalnum())) else part
+    return spoken

@@ -16,7 +16,7 @@ from exporter.model.voice_packs import load_voices
 from exporter.parity.make_self_test import make_self_test
 from runtime_min.format.verify import read_manifest
 from tests.support.paths import PROVING
-from tests.support.self_tested import rewrite
+from tests.support.tiny.self_test import rewrite
 
 ANSWERS = None if PROVING else directories.answers()
 """Directory of kokoro's stored answers."""

@@ -16,7 +16,7 @@ import exporter.bundle.write
 from exporter.bundle.write import BundleContents, write_bundle
 from exporter.compiler.library import Weight
 from runtime_min.format.manifest import CpuLevel, Materials, Target, Versions
-from tests.support.tiny_bundle import (
+from tests.support.tiny.bundle import (
     MAX_PHONEMES,
     STYLE,
     dummy_contents,

@@ -13,7 +13,7 @@ from tvm.script import tirx as T
 from exporter.compiler.kernels import conv1d
 from exporter.compiler.kernels.tiles import AVX512
 from exporter.compiler.passes import compile_module
-from tests.support.cuda_kernel import scaled
+from tests.support.gpu.cuda_kernel import scaled
 from tests.upstream.reproduction import (
     SHORT,
     X86_V3,

@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from tests.support.stand_in import runtime_library
+from tests.support.gpu.stand_in import runtime_library
 from tests.upstream.reproduction import SHORT, X86_V3, built, imported, source
 
 THREADS = """

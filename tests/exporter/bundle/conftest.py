@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from exporter.bundle.write import BundleContents
-from tests.support.tiny_bundle import dummy_contents
+from tests.support.tiny.bundle import dummy_contents
 
 
 @pytest.fixture

@@ -35,8 +35,8 @@ from runtime_min.errors import (
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.origin import signature_of
 from runtime_min.format.verify import read_manifest, sha256_of, verify_files
-from tests.support.tiny_bundle import MAX_PHONEMES, STYLE, voices, with_entries
-from tests.support.written import bytes_of, fail_with
+from tests.support.files import bytes_of, fail_with
+from tests.support.tiny.bundle import MAX_PHONEMES, STYLE, voices, with_entries
 
 
 @pytest.fixture

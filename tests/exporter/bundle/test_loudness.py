@@ -14,7 +14,7 @@ from runtime_min.errors import ManifestError
 from runtime_min.format.verify import read_manifest, verify_bundle
 from runtime_min.model.loudness import read_loudness
 from tests.exporter.bundle.test_add_voices import packs  # noqa: F401
-from tests.support.tiny_bundle import voices, with_entries
+from tests.support.tiny.bundle import voices, with_entries
 
 RATE = 24_000
 

@@ -39,8 +39,8 @@ from runtime_min.format.manifest import MANIFEST_NAME
 from runtime_min.format.origin import origin_checks, read_key
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.exporter.bundle.test_sign import make_key
-from tests.support.attacking import bounded
-from tests.support.written import bytes_of
+from tests.support.files import bytes_of
+from tests.support.fuzzing.manifest_changes import bounded
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from exporter.compiler.targets import find_target
 from exporter.export import assemble as contents
 from exporter.export.assemble import ToolsError
 from exporter.export.bill_of_materials import commit, materials, sources_digest
+from tests.support.files import bytes_of
 from tests.support.paths import ROOT
-from tests.support.written import bytes_of
 
 # Moves the clock of a process by 400 days.
 ANOTHER_DAY = """
@@ -57,7 +57,7 @@ def exported(place: Path, **changes: str) -> tuple[Path, int]:
         **changes,
     }
     done = subprocess.run(
-        [sys.executable, "-m", "tests.support.reproducible_export", str(place / "out")],
+        [sys.executable, "-m", "tests.support.programs.reproducible_export", str(place / "out")],
         cwd=place / "home",
         env={**os.environ, **variables},
         capture_output=True,

@@ -16,7 +16,7 @@ from exporter.cli.main import app
 from runtime_min.errors import DamagedFileError, Ed25519KeyError, OutputError, SignatureError
 from runtime_min.format.origin import CONTEXT, origin_checks, read_key, signature_of
 from runtime_min.format.verify import verify_bundle
-from tests.support.tiny_bundle import dummy_contents, with_entries
+from tests.support.tiny.bundle import dummy_contents, with_entries
 
 
 def make_key(directory: Path, name: str) -> tuple[Path, Path]:

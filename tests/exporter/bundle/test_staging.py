@@ -17,8 +17,8 @@ from exporter.bundle.write import BundleContents, write_bundle
 from runtime_min.bundle_command.unpack import unpack_archive
 from runtime_min.errors import BusyDestinationError, DestinationExistsError, NotABundleError, OutputError
 from runtime_min.output import staging
+from tests.support.files import bytes_of, fail_with
 from tests.support.paths import ROOT
-from tests.support.written import bytes_of, fail_with
 
 
 @pytest.fixture(scope="module")
@@ -184,7 +184,7 @@ from pathlib import Path
 from runtime_min.output.staging import locked
 from exporter.bundle.write import write_bundle
 from runtime_min.format.verify import read_manifest, verify_files
-from tests.support.tiny_bundle import dummy_contents, with_entries
+from tests.support.tiny.bundle import dummy_contents, with_entries
 CHANGES = {"os.mkdir", "os.remove", "os.rename", "os.rmdir", "ctypes.dlsym"}
 sys.platform, work, bundle = sys.argv[1], *map(Path, sys.argv[2:])
 made = dummy_contents(work, ("bert",))

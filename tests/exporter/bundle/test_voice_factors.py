@@ -21,9 +21,9 @@ from runtime_min.format.manifest import PRECISION_REQUIRED, Voice
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.verify import manifest_of, read_manifest, verify_bundle
 from runtime_min.model.voices import VoiceTables, style_row, voice_table
-from tests.support.attacking import Change, assign, changed, manifest_of_sound
+from tests.support.fuzzing.manifest_changes import Change, assign, changed, manifest_of_sound
 from tests.support.paths import REAL_VOICES
-from tests.support.tiny_bundle import MAX_PHONEMES, STYLE, voices
+from tests.support.tiny.bundle import MAX_PHONEMES, STYLE, voices
 
 SHAPE = (MAX_PHONEMES, 2 * STYLE)
 PLAIN = np.outer(np.linspace(-1, 1, MAX_PHONEMES), [1, 2, -3, 0.5]).astype(np.float32)

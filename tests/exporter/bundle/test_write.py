@@ -22,9 +22,9 @@ from runtime_min.errors import BusyDestinationError, DiskFullError, ManifestErro
 from runtime_min.format.manifest import ALIGNMENT, CpuLevel
 from runtime_min.format.verify import read_manifest, verify_files
 from runtime_min.output.staging import locked, replace_directory
+from tests.support.files import bytes_of, fail_with
 from tests.support.paths import ROOT
-from tests.support.tiny_bundle import tensors, voices, with_entries, with_levels
-from tests.support.written import bytes_of, fail_with
+from tests.support.tiny.bundle import tensors, voices, with_entries, with_levels
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ from pathlib import Path
 import typer
 from exporter.bundle.write import write_bundle
 from exporter.cli.terminal import reported_errors
-from tests.support.tiny_bundle import dummy_contents, with_entries
+from tests.support.tiny.bundle import dummy_contents, with_entries
 work, bundle = map(Path, sys.argv[1:])
 
 def measure(staging):

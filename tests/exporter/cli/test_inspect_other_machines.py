@@ -13,7 +13,7 @@ from runtime_min.engine.machine import Machine
 from runtime_min.format import manifest
 from runtime_min.format.verify import read_manifest
 from runtime_min.speak_arguments import run as main
-from tests.support.tiny_bundle import dummy_contents, with_entries, with_levels
+from tests.support.tiny.bundle import dummy_contents, with_entries, with_levels
 
 
 def machine_of(target: Target, missing: frozenset[str] = frozenset()) -> Machine:

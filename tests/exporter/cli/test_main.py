@@ -25,9 +25,9 @@ from exporter.export.jobs import StageError
 from exporter.export.plan import ExportOptions, OptionError
 from runtime_min.errors import DiskFullError
 from runtime_min.format.signatures import STAGE_NAMES
+from tests.support.files import bytes_of
 from tests.support.paths import ROOT
-from tests.support.tiny_bundle import dummy_contents, voices, with_entries
-from tests.support.written import bytes_of
+from tests.support.tiny.bundle import dummy_contents, voices, with_entries
 
 COMMANDS = ("bundle", "inspect", "verify", "sign", "pack", "unpack", "validate", "doctor", "version")
 

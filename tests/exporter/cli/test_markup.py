@@ -14,7 +14,7 @@ from exporter.cli.terminal import ConsoleProgress, plain_console
 from exporter.errors import ExportError
 from runtime_min.command_line import exit_code
 from runtime_min.format.manifest import CpuLevel
-from tests.support.tiny_bundle import dummy_contents, with_entries
+from tests.support.tiny.bundle import dummy_contents, with_entries
 
 NAMES = ("[red]", "[/]", ":boom:", "[link=file:///etc/passwd]")
 

@@ -11,7 +11,7 @@ import pytest
 
 from exporter.bundle.pack import pack_bundle
 from tests.exporter.bundle.test_sign import make_key
-from tests.support import without_linux
+from tests.support.emulation import without_linux
 
 PROGRAM = f"""
 {without_linux.PROGRAM}

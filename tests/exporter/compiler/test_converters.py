@@ -14,8 +14,8 @@ from exporter.compiler.stages.audio import Snake, Upsampler
 from exporter.compiler.stages.layers import AdaIN, Conv, WinogradConv
 from runtime_min.format.signatures import StageSignature, TensorSignature
 from runtime_min.model.distances import snr
-from tests.support import tiny_stage
-from tests.support.kernel_testing import LEVELS, TILES
+from tests.support.kernels.on_cpu import LEVELS, TILES
+from tests.support.tiny import stage as tiny_stage
 
 CHANNELS, STYLE = 32, 32
 

@@ -20,8 +20,8 @@ from exporter.compiler.cuda import ARCHITECTURES, PTX_ARCHITECTURE, CudaCompileE
 from exporter.compiler.link import link_library
 from exporter.compiler.passes import compile_module
 from exporter.compiler.targets import find_target
-from tests.support.cuda_kernel import RUN, THREADS, scaled
-from tests.support.fatbin import CUBIN, MAGIC, PTX, entries
+from tests.support.gpu.cuda_kernel import RUN, THREADS, scaled
+from tests.support.gpu.fatbin import CUBIN, MAGIC, PTX, entries
 from tests.support.paths import ROOT
 
 TARGET = tvm.target.Target(
@@ -69,7 +69,7 @@ def test_a_library_holds_no_source_and_needs_nothing_of_cuda(library):
 
 def test_the_cuda_runtime_of_tvm_hands_the_fatbin_to_the_driver(library, tmp_path):
     runtime = TVM_LIBRARIES / "libtvm_runtime_cuda.so"
-    source = (ROOT / "tests" / "support" / "cuda_driver.c").read_text()
+    source = (ROOT / "tests" / "support" / "gpu" / "cuda_driver.c").read_text()
     libraries = [
         fake(tmp_path, name, prefix, source, runtime)
         for name, prefix in (("libcudart.so.13", "cuda"), ("libcuda.so.1", "cu"))

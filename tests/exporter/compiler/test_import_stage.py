@@ -13,8 +13,8 @@ from exporter.compiler.stages import stage_weights
 from exporter.compiler.stages.audio import F0N
 from exporter.compiler.stages.layers import Conv
 from runtime_min.format.signatures import StageSignature, TensorSignature
-from tests.support import tiny_stage
-from tests.support.kernel_testing import relative_error
+from tests.support.kernels.on_cpu import relative_error
+from tests.support.tiny import stage as tiny_stage
 
 
 @pytest.fixture(scope="module")

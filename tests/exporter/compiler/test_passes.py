@@ -12,7 +12,7 @@ from tvm.s_tir import Schedule
 
 from exporter.compiler.passes import PassError, compile_module, phases
 from exporter.compiler.stages import stage_weights
-from tests.support import tiny_stage
+from tests.support.tiny import stage as tiny_stage
 
 
 class Dumped(NamedTuple):

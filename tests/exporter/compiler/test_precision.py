@@ -34,7 +34,7 @@ from exporter.compiler.winograd_reference import (
 from exporter.model.config import OFFICIAL_CONFIG
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
 from runtime_min.model.distances import snr
-from tests.support.small_checkpoint import small_config
+from tests.support.tiny.config import small_config
 
 
 def half(value: torch.Tensor) -> torch.Tensor:

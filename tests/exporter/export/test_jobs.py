@@ -16,7 +16,7 @@ from exporter.export.jobs import StageError, worker_processes
 from exporter.export.library_cache import LibraryCache
 from runtime_min.errors import OutputError
 from runtime_min.format.signatures import STAGE_NAMES, signatures
-from tests.support.stand_in_build import (
+from tests.support.fakes.builds import (
     LEVELS,
     build,
     compile_all,

@@ -19,7 +19,7 @@ from exporter.compiler.targets import TARGETS, find_target
 from exporter.export.library_cache import LibraryCache, compiler_facts
 from runtime_min.errors import OutputError
 from runtime_min.format.signatures import signatures
-from tests.support.stand_in_build import some_jobs
+from tests.support.fakes.builds import some_jobs
 
 JOB = some_jobs()[0]
 CONTENT = bytes(range(256))

@@ -30,8 +30,8 @@ from runtime_min.engine.machine import this_machine
 from runtime_min.errors import OutputError
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
 from runtime_min.format.verify import read_manifest, verify_files
-from tests.support.stand_in_build import LEVELS, Recorder, build, die, fail_on_bert, threads
-from tests.support.written import bytes_of, fail_with
+from tests.support.fakes.builds import LEVELS, Recorder, build, die, fail_on_bert, threads
+from tests.support.files import bytes_of, fail_with
 
 CONFIG = {"plbert": {"max_position_embeddings": 12}, "hidden_dim": 4, "style_dim": 2}
 

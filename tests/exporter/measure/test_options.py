@@ -12,7 +12,7 @@ from exporter.bundle.write import write_bundle
 from exporter.cli import measure as cli
 from exporter.cli.main import app
 from exporter.measure.utterances import NothingToSayError, phonemes_of, text_of
-from tests.support.tiny_bundle import dummy_contents
+from tests.support.tiny.bundle import dummy_contents
 
 KOKORO = "bdfɡhklmnpɹstwzðʃʤəɪiɛæʌɑɔuAIOWYɜŋ ˈˌ.,"
 

@@ -13,7 +13,7 @@ from exporter.measure.profile import RUNTIME, Watch, by_kernel
 from exporter.measure.results import KernelTime, StreamTiming, Timing
 from exporter.measure.soak import soak
 from runtime_min.errors import UnknownVoiceError
-from tests.support import fake_engine
+from tests.support.fakes import engine as fake_engine
 
 ENGINE = BundleEngine("no such bundle", "v3", "af_heart", 1)
 

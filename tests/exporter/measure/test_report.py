@@ -23,7 +23,7 @@ from exporter.measure.report import (
     soak_content,
 )
 from exporter.measure.soak import Resident, Soak
-from tests.support.benchmark_example import benchmark, comparison
+from tests.support.fakes.benchmark_results import benchmark, comparison
 
 reports = pytest.mark.parametrize(
     "tables", [alone.tables(benchmark()), compared.tables(comparison())], ids=["bundle", "comparison"]

@@ -17,7 +17,7 @@ from exporter.compiler.kokoro_model import build_model
 from exporter.errors import CheckpointError, CheckpointUnreachableError
 from exporter.model import checkpoint
 from exporter.model.config import OFFICIAL_CONFIG, PARTS, read_config
-from tests.support.small_checkpoint import small_config
+from tests.support.tiny.config import small_config
 
 States = dict[str, Any]
 

@@ -20,7 +20,7 @@ import pytest
 from exporter.errors import CheckpointError
 from exporter.model import checkpoint, synthetic
 from exporter.model.config import OFFICIAL_CONFIG
-from tests.support.checkpoint_fuzzing import KINDS
+from tests.support.fuzzing.checkpoints import KINDS
 from tests.support.paths import ROOT
 
 ERRORS = {
@@ -34,7 +34,7 @@ def load_damaged(kind: str, count: int, directory: Path) -> Counter[str]:
     """Loads damaged files in processes with a limit of memory, and counts what came of it."""
     found: Counter[str] = Counter()
     for first in range(0, count, MOST_AT_A_TIME):
-        command = [sys.executable, "-W", "ignore", "-m", "tests.support.checkpoint_fuzzing", kind]
+        command = [sys.executable, "-W", "ignore", "-m", "tests.support.fuzzing.checkpoints", kind]
         done = subprocess.run(
             [*command, str(first), str(min(MOST_AT_A_TIME, count - first)), str(directory)],
             **{"cwd": ROOT, "capture_output": True, "text": True},

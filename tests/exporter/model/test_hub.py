@@ -19,8 +19,8 @@ from exporter.errors import CheckpointError, CheckpointUnreachableError
 from exporter.model import checkpoint, hub, weight_packages
 from exporter.model.config import PARTS, read_config
 from exporter.model.voice_packs import load_voices
-from tests.support.hub_server import Hub, serving
-from tests.support.small_checkpoint import small_config
+from tests.support.fakes.hub import Hub, serving
+from tests.support.tiny.config import small_config
 
 WEIGHTS = "kokoro-v1_0.pth"
 STORED = f"/store/{WEIGHTS}"

@@ -15,8 +15,8 @@ from onnx import numpy_helper
 from exporter.errors import CheckpointError
 from exporter.model import checkpoint
 from exporter.model.config import OFFICIAL_CONFIG
-from tests.support import onnx_models
-from tests.support.onnx_models import AsKokoro, AsKokoroOnnx, TinyKokoro
+from tests.support.tiny import onnx_models
+from tests.support.tiny.onnx_models import AsKokoro, AsKokoroOnnx, TinyKokoro
 
 WRAPPERS = pytest.mark.parametrize("wrapper", [AsKokoro, AsKokoroOnnx])
 # weight_norm rounds the norm, the quotient and the product; torch and its export do so in another order.

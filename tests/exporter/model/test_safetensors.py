@@ -16,8 +16,8 @@ from exporter.compiler.kokoro_model import build_model
 from exporter.errors import CheckpointError
 from exporter.model import checkpoint
 from exporter.model.config import PARTS, read_config
-from tests.support.fuzzing import damaged_bytes
-from tests.support.small_checkpoint import small_config
+from tests.support.fuzzing.bundles import damaged_bytes
+from tests.support.tiny.config import small_config
 
 Tensors = dict[str, torch.Tensor]
 

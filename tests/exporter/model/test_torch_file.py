@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.model.torch_file import StoredTensor, TorchFile, TorchFileError
-from tests.support.fuzzing import quick
+from tests.support.fuzzing.bundles import quick
 
 DTYPES = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool)
 MOST_BYTES = 1 << 20

@@ -18,8 +18,8 @@ from exporter.parity.expected import CHANGES, Distances, Expected
 from exporter.parity.rounding import Rounding
 from exporter.reference.traces import ModelInput, TextTrace
 from exporter.reference.utterances import Utterance
-from tests.support.fuzzing import damaged_bytes
-from tests.support.kokoro_answers import answer_of, request_of
+from tests.support.fakes.kokoro_answers import answer_of, request_of
+from tests.support.fuzzing.bundles import damaged_bytes
 
 SAID = Utterance("abc", "af_heart", 1.5, 7)
 FRAMES = np.array([1, 2, 3, 1, 2], np.int64)

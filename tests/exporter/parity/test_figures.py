@@ -18,7 +18,7 @@ from exporter.parity.thresholds import NEAR_A_HALF
 from exporter.parity.waveforms import compare_waveforms
 from exporter.reference.utterances import Utterance
 from runtime_min.errors import ModelOutputError
-from tests.support.kokoro_answers import answer_of
+from tests.support.fakes.kokoro_answers import answer_of
 
 SAID = Utterance("abc", "af_heart", seed=7)
 FRAMES = np.array([3, 4, 3], np.int64)

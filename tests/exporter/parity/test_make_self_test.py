@@ -17,8 +17,8 @@ from exporter.parity import make_self_test as exporting
 from exporter.reference.traces import ModelInput
 from runtime_min.format.verify import read_manifest, verify_files
 from runtime_min.model.self_test import EXTENSION, read_self_test
-from tests.support.self_tested import extension, made_up, stored
-from tests.support.tiny_bundle import dummy_contents, with_entries
+from tests.support.tiny.bundle import dummy_contents, with_entries
+from tests.support.tiny.self_test import extension, made_up, stored
 
 FRAMES = [2, 1, 3, 4, 2, 5, 1]
 VOCABULARY = {letter: token for token, letter in enumerate("ˈO kA.həlwɜɹd!", start=1)}

@@ -24,7 +24,7 @@ from exporter.parity.publish import measure_bundle, measure_voices, numbers_of
 from exporter.parity.rounding import Rounding
 from exporter.reference.utterances import Utterance
 from runtime_min.engine.machine import Machine
-from tests.support.kokoro_answers import waveform
+from tests.support.fakes.kokoro_answers import waveform
 
 
 class TestManifest:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from exporter.parity.rounding import Rounding, rounding, rounding_figures
 from exporter.reference.traces import ModelInput
 from runtime_min.model.noise import gaussian_noise
-from tests.support.kokoro_answers import SAID, request_of
+from tests.support.fakes.kokoro_answers import SAID, request_of
 
 FRAMES = np.array([3, 4, 3, 2, 1], np.int64)
 CURVE = np.linspace(-5, 400, 2 * int(FRAMES.sum()), dtype=np.float32)[None]

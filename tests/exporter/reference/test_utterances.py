@@ -24,7 +24,7 @@ from runtime_min.errors import (
     UtteranceTooLongError,
 )
 from runtime_min.format.verify import read_manifest
-from tests.support.tiny_bundle import MAX_PHONEMES, tensors, voices
+from tests.support.tiny.bundle import MAX_PHONEMES, tensors, voices
 
 
 class TestBuiltIn:

@@ -20,7 +20,7 @@ from exporter.validate import e2e
 from exporter.validate.e2e import as_json, as_tables
 from runtime_min.errors import CpuLevelError, OutputError, UsageError
 from runtime_min.format.manifest import CpuLevel
-from tests.support.kokoro_answers import SAID, waveform
+from tests.support.fakes.kokoro_answers import SAID, waveform
 
 
 class TestReports:

@@ -30,7 +30,7 @@ from exporter.validate.results import BUNDLE, DYNAMIC, EQUAL, Report, Table
 from runtime_min.errors import DiskFullError
 from runtime_min.model.distances import Figure
 from runtime_min.output import staging
-from tests.support.validation_report_example import STEPS, report, step
+from tests.support.fakes.validation_report import STEPS, report, step
 
 GOOD = report()
 BAD = report(broken="decoder hidden")
@@ -220,7 +220,7 @@ def test_matplotlib_is_loaded_with_the_first_plot_and_needs_no_home_directory() 
     code = """
 import sys
 from exporter.validate.report.page import page
-from tests.support.validation_report_example import report
+from tests.support.fakes.validation_report import report
 found = report()
 assert "matplotlib" not in sys.modules
 from exporter.validate.report.plots import step_plot

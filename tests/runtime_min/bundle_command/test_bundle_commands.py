@@ -19,7 +19,7 @@ from runtime_min.errors import MissingFileError, ResourceError
 from runtime_min.format import file_content
 from runtime_min.format.archive import verify_archive
 from tests.exporter.bundle.test_sign import make_key
-from tests.support.written import bytes_of, fail_with
+from tests.support.files import bytes_of, fail_with
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from runtime_min.engine.devices import load_devices
 from runtime_min.errors import DeviceError, PlatformError
 from runtime_min.format.manifest import Target
 from runtime_min.format.verify import read_manifest
-from tests.support.speaking import ROOT, assert_speaks_as_the_format_specifies, run_alone
-from tests.support.tiny_bundle import contents, dummy_contents_on, with_entries
+from tests.support.paths import ROOT
+from tests.support.tiny.bundle import contents, dummy_contents_on, with_entries
+from tests.support.tiny.runtime_alone import assert_speaks_as_the_format_specifies, run_alone
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from runtime_min.engine.machine import (
 )
 from runtime_min.errors import CpuLevelError, PlatformError, UnknownProcessorError, UsageError
 from runtime_min.format.manifest import CpuLevel, Target
-from tests.support.written import fail_with
+from tests.support.files import fail_with
 
 LEVELS = (
     CpuLevel("x86-64-v4", ("avx2", "avx512f")),

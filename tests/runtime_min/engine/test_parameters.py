@@ -16,7 +16,7 @@ from runtime_min.errors import ManifestError, ScalesError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.manifest import PRECISION_REQUIRED
 from runtime_min.format.verify import manifest_of
-from tests.support.tiny_bundle import dummy_contents, tensors
+from tests.support.tiny.bundle import dummy_contents, tensors
 
 
 def test_small_types_are_mapped_as_they_are_stored(tmp_path: Path) -> None:

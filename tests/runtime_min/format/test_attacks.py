@@ -16,8 +16,8 @@ from runtime_min.errors import BundleError, DamagedFileError, ManifestError, Msg
 from runtime_min.format.msgpack import MAXIMUM_BYTES, MAXIMUM_ITEMS, MAXIMUM_VALUES, unpack
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.verify import read_manifest, verify_files
-from tests.support.attacking import bounded, manifest_of_sound
-from tests.support.speaking import run_alone
+from tests.support.fuzzing.manifest_changes import bounded, manifest_of_sound
+from tests.support.tiny.runtime_alone import run_alone
 
 
 @pytest.fixture

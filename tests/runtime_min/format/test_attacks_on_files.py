@@ -27,10 +27,10 @@ from runtime_min.errors import (
 from runtime_min.format import bundle_files
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of, read_manifest, verify_files
-from tests.support.attacking import bounded, manifest_of_sound
+from tests.support.files import fail_with
+from tests.support.fuzzing.manifest_changes import bounded, manifest_of_sound
 from tests.support.paths import ROOT
-from tests.support.speaking import run_alone
-from tests.support.written import fail_with
+from tests.support.tiny.runtime_alone import run_alone
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from runtime_min.format.manifest import MANIFEST_NAME
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.verify import manifest_of, read_manifest, verify_bundle
 from runtime_min.threads import running
-from tests.support.attacking import assign, changed, manifest_of_sound
-from tests.support.tiny_bundle import dummy_contents
+from tests.support.fuzzing.manifest_changes import assign, changed, manifest_of_sound
+from tests.support.tiny.bundle import dummy_contents
 
 SIZE = 1_000
 DIVIDED = "LICENSE"

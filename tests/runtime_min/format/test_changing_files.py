@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from runtime_min.errors import ChangedFileError
-from tests.support.speaking import run_alone
+from tests.support.tiny.runtime_alone import run_alone
 
 CHANGES = {
     "truncated": "os.truncate(PATH, 0)",

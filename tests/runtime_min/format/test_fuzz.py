@@ -25,7 +25,8 @@ from runtime_min.errors import BundleError, KokoroError, MsgpackError
 from runtime_min.format.msgpack import unpack
 from runtime_min.format.parse import parse_manifest
 from tests.support import golden
-from tests.support.fuzzing import (
+from tests.support.files import bytes_of
+from tests.support.fuzzing.bundles import (
     MANIFEST,
     damaged_bundle,
     damaged_bytes,
@@ -34,10 +35,10 @@ from tests.support.fuzzing import (
     small,
     write,
 )
-from tests.support.self_tested import extension, give, made_up, stored
-from tests.support.speaking import ROOT, environment
-from tests.support.tiny_bundle import dummy_contents
-from tests.support.written import bytes_of
+from tests.support.paths import ROOT
+from tests.support.tiny.bundle import dummy_contents
+from tests.support.tiny.runtime_alone import environment
+from tests.support.tiny.self_test import extension, give, made_up, stored
 
 Long = pytest.mark.slow
 FRAMES = [2, 1, 3, 4, 2, 5, 1]
@@ -171,7 +172,7 @@ def test_every_manifest_with_a_device_in_a_process_without_tvm_is_refused_or_har
 
 def spoken_from_damaged(how: str, bundle: Path, count: int) -> dict[str, int]:
     """The outcomes of loading and speaking from `count` damaged bundles: only sound and typed errors."""
-    command = [sys.executable, "-m", "tests.support.fuzzing", how, str(bundle), "0", str(count)]
+    command = [sys.executable, "-m", "tests.support.fuzzing.bundles", how, str(bundle), "0", str(count)]
     done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
     assert done.returncode == 0, f"seed {(bundle.parent / 'seed').read_text()}: {done.stderr}"
     outcomes: dict[str, int] = json.loads(done.stdout)

@@ -14,7 +14,7 @@ from runtime_min.format.archive import verify_archive
 from runtime_min.format.file_content import extended_path
 from runtime_min.format.verify import verify_bundle
 from runtime_min.output import staging, writer
-from tests.support.written import bytes_of
+from tests.support.files import bytes_of
 
 DEEP = "directory\\" * 25
 

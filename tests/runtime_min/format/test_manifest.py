@@ -23,8 +23,8 @@ from runtime_min.format.manifest import MANIFEST_NAME, PARAMETER_SIZES, CpuLevel
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.signatures import STAGE_NAMES, signatures
 from runtime_min.format.verify import read_manifest
-from tests.support.attacking import Change, assign, changed
-from tests.support.tiny_bundle import HIDDEN, STYLE, dummy_contents, dummy_contents_on, with_levels
+from tests.support.fuzzing.manifest_changes import Change, assign, changed
+from tests.support.tiny.bundle import HIDDEN, STYLE, dummy_contents, dummy_contents_on, with_levels
 
 LEVELS = (CpuLevel("v4", ("avx512f",)), CpuLevel("v3", ("avx2",)))
 

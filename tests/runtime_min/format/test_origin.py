@@ -28,7 +28,8 @@ from runtime_min.errors import (
 from runtime_min.format.origin import CONTEXT, decode_key, read_key, signature_of
 from runtime_min.format.verify import sha256_of
 from runtime_min.speak_arguments import run as main
-from tests.support.speaking import ROOT, environment
+from tests.support.paths import ROOT
+from tests.support.tiny.runtime_alone import environment
 
 PRIVATE = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
 KEY = PRIVATE.public_key().public_bytes_raw()

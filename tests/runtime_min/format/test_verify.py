@@ -27,7 +27,7 @@ from runtime_min.errors import (
 )
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of, read_manifest, verify_files
-from tests.support.written import fail_with
+from tests.support.files import fail_with
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from runtime_min.format.parse import parse_manifest
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.support import golden
-from tests.support.written import bytes_of
+from tests.support.files import bytes_of
 
 DIGESTS = {
     "whole": "a4b73dbd8cbecba29531e8691eca0edcfb331d8ee3c969eb0b6ac902d898eabd",

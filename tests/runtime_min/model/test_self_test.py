@@ -20,11 +20,12 @@ from runtime_min.errors import ManifestError
 from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, NoSelfTestError, SelfTestFailedError, read_self_test
-from tests.support.attacking import Change, assign
-from tests.support.fuzzing import damaged_document
-from tests.support.self_tested import extension, give, give_its_own, made_up, rewrite, stored
-from tests.support.speaking import compiled_libraries, environment, run_alone
-from tests.support.tiny_bundle import MAX_PHONEMES, contents, dummy_contents
+from tests.support.fuzzing.bundles import damaged_document
+from tests.support.fuzzing.manifest_changes import Change, assign
+from tests.support.tiny.bundle import MAX_PHONEMES, contents, dummy_contents
+from tests.support.tiny.model import compiled_libraries
+from tests.support.tiny.runtime_alone import environment, run_alone
+from tests.support.tiny.self_test import extension, give, give_its_own, made_up, rewrite, stored
 
 FRAMES = [2, 1, 3, 4, 2, 5, 1]
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from runtime_min.speech.lead import BESIDE, CAUTION, Player, steady_pieces
 from runtime_min.speech.stream import Stream
 from runtime_min.speech.timing import Audio
-from tests.support.fake_synthesis import pieces, plan
+from tests.support.fakes.synthesiser import pieces, plan
 
 LONG = "abc de fgh ab, cde fgh abcd. " * 25
 

@@ -20,7 +20,7 @@ from runtime_min.speech.passes import CONTEXT
 from runtime_min.speech.request import END_PAUSE
 from runtime_min.speech.timing import LEAD_FRAMES, Audio
 from runtime_min.speech.words import Segment, Word
-from tests.support.fake_synthesis import BOUNDARY_FRAMES, LETTERS, Fake, frequency, pieces, plan, spoken
+from tests.support.fakes.synthesiser import BOUNDARY_FRAMES, LETTERS, Fake, frequency, pieces, plan, spoken
 
 WORDS = st.text(LETTERS, min_size=1, max_size=8)
 TEXTS = st.lists(st.tuples(WORDS, st.sampled_from([" ", ", ", ". "])), min_size=1, max_size=40).map(

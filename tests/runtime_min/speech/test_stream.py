@@ -19,7 +19,7 @@ from runtime_min.errors import ForkError, InputError, StreamClosedError
 from runtime_min.speech.stream import Stream
 from runtime_min.speech.timing import Audio
 from runtime_min.threads import WorkerThread
-from tests.support.speaking import no_other_threads_run, running_threads
+from tests.support.tiny.runtime_alone import no_other_threads_run, running_threads
 
 
 def piece(number: int) -> Audio:

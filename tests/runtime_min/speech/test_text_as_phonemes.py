@@ -16,7 +16,7 @@ from runtime_min.speech.plan import plan_speech
 from runtime_min.speech.request import Capabilities, Request, check_phonemes
 from runtime_min.speech.text_as_phonemes import looks_like_text
 from runtime_min.speech.words import G2P, PhonemeInput, Portion, Segment, Word
-from tests.support.fake_synthesis import VOICE
+from tests.support.fakes.synthesiser import VOICE
 from tests.support.paths import SHARED
 from tests.support.utterances import HELLO, phonemes_of
 

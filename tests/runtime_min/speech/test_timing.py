@@ -15,7 +15,7 @@ from kokoro import KPipeline
 from runtime_min.errors import EmptyInputError, SpokenTypeError
 from runtime_min.speech.timing import Audio
 from runtime_min.speech.words import Segment, Word, read_input
-from tests.support.fake_synthesis import LETTERS, Fake, pieces, plan, spoken
+from tests.support.fakes.synthesiser import LETTERS, Fake, pieces, plan, spoken
 
 PHONEMES = st.text(LETTERS, min_size=1, max_size=6)
 WORDS = st.lists(

@@ -25,7 +25,7 @@ from runtime_min.speech.words import OwnWords, Segment, Word
 from runtime_min.text import bundled
 from runtime_min.text.bundled import BundledText
 from tests.support.paths import ROOT
-from tests.support.tiny_bundle import dummy_contents, with_entries
+from tests.support.tiny.bundle import dummy_contents, with_entries
 
 VOICES = ("af_heart", "bm_fable", "ef_dora", "if_sara", "im_nicola")
 

@@ -16,7 +16,7 @@ from runtime_min.text.english import English
 from runtime_min.text.italian_rules import italian
 from runtime_min.text.spanish_rules import spanish
 from tests.support.english_text import assert_spoken, english, lexicon, whole_english
-from tests.support.hostile_text import PROSE, UNITS, WORST, shapes
+from tests.support.fuzzing.texts import PROSE, UNITS, WORST, shapes
 
 PIECES = (
     *UNITS,

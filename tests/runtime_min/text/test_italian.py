@@ -17,7 +17,7 @@ from runtime_min.speech.words import Word
 from runtime_min.text import espeak, find_g2p, installed_g2p, spanish
 from runtime_min.text.italian_numbers import cardinal, ordinal
 from runtime_min.text.italian_rules import accented, italian, read_accents
-from tests.support.text_bundle import TextBundle
+from tests.support.fakes.text_bundle import TextBundle
 from training.wiktionary_italian import aligned, nominal_forms, verb_forms, with_vowel
 
 WORDS = [

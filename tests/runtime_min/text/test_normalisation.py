@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
+from tests.support.english_text import said
 from tests.support.paths import SHARED
-from tests.support.spoken import said
 
 CASES = SHARED / "text" / "normalisation"
 LEAST = {

@@ -16,8 +16,8 @@ from runtime_min.text import written_forms
 from runtime_min.text.written_forms import find_written_forms
 from runtime_min.text.written_forms.tables import UNIT, UNITS
 from runtime_min.text.written_forms.words import STATE
-from tests.support import text_fuzzing
-from tests.support.spoken import said
+from tests.support.english_text import said
+from tests.support.fuzzing import texts
 
 CASES = {
     "cardinals": {
@@ -185,7 +185,7 @@ def test_forms_are_in_order_and_their_words_are_letters(text: str) -> None:
 @given(
     st.sampled_from([*chain(*CASES.values())])
     | st.text("01٣/⁄(+#.:@,$-−×=IVXkgMay½ ", max_size=20)
-    | st.integers(0).map(lambda seed: text_fuzzing.text(Random(seed)))
+    | st.integers(0).map(lambda seed: texts.text(Random(seed)))
 )
 def test_a_text_with_a_form_has_one_of_its_characters(text: str) -> None:
     for needed, pattern, _ in written_forms._FORMS:

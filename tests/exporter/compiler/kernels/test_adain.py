@@ -9,8 +9,8 @@ from kokoro.istftnet import AdaIN1d
 from numpy.typing import NDArray
 
 from exporter.compiler.kernels import adain
-from tests.support import kernel_testing
-from tests.support.kernel_testing import (
+from tests.support.kernels import on_cpu
+from tests.support.kernels.on_cpu import (
     Array,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,
@@ -55,7 +55,7 @@ def run(order: str, x: Array, *others: Array) -> Array:
     make, channels = KERNELS[order][0], x.shape[1]
     x = x if order == "channels first" else np.ascontiguousarray(x.swapaxes(1, 2))
     sizes = channels, STYLE, EPSILON, others[1].dtype.name
-    return kernel_testing.run(make, sizes, (3, channels), x, *others)
+    return on_cpu.run(make, sizes, (3, channels), x, *others)
 
 
 def exact(arguments: tuple[Array, ...]) -> tuple[Exact, Exact]:

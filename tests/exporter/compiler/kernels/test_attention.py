@@ -10,8 +10,8 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from exporter.compiler.kernels import attention
 from exporter.compiler.kernels.tiles import AVX2
-from tests.support import kernel_testing
-from tests.support.kernel_testing import (
+from tests.support.kernels import on_cpu
+from tests.support.kernels.on_cpu import (
     Array,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,
@@ -23,7 +23,7 @@ HEADS, HEAD_SIZE = 3, 16
 def run(projections: Array, heads: int = HEADS) -> Array:
     hidden, length = projections.shape[1] // 3, projections.shape[2]
     sizes = (heads, hidden // heads)
-    return kernel_testing.run(attention.self_attention, sizes, (1, hidden, length), projections, tiled=True)
+    return on_cpu.run(attention.self_attention, sizes, (1, hidden, length), projections, tiled=True)
 
 
 def random_projections(length: int, hidden: int = HEADS * HEAD_SIZE) -> Array:

@@ -18,8 +18,8 @@ from exporter.compiler.kernels import conv1d
 from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.int8_weights import expand, quantise
 from exporter.compiler.kernels.tiles import CHANNEL_BLOCK
-from tests.support import kernel_testing
-from tests.support.kernel_testing import (
+from tests.support.kernels import on_cpu
+from tests.support.kernels.on_cpu import (
     TILES,
     Array,
     assert_nothing_is_left_in_workspaces,
@@ -120,7 +120,7 @@ def run(spec: Convolution, *arguments: Array, kernels: ModuleType = conv1d) -> A
     if spec.writes_channels_last:
         addends = [swapped(addend) for addend in addends]
     stored, *scales = packed(kernels, spec, weight)
-    y = kernel_testing.run(
+    y = on_cpu.run(
         kernels.convolution, (spec,), spec.output_shape(x.shape[2] + spec.growth),
         swapped(x) if spec.reads_channels_last else x, stored, bias, affine, alpha, *addends, *scales,
         tiled=True,

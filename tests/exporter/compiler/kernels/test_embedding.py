@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from exporter.compiler.kernels.embedding import embedding
-from tests.support.kernel_testing import Array, assert_threads_change_no_bit, run
+from tests.support.kernels.on_cpu import Array, assert_threads_change_no_bit, run
 
 ROWS, CHANNELS, POSITIONS = 11, 6, 40
 

@@ -8,7 +8,7 @@ from kokoro.istftnet import SineGen, SourceModuleHnNSF
 from numpy.typing import NDArray
 
 from exporter.compiler.kernels import harmonic_source
-from tests.support.kernel_testing import Array, assert_threads_change_no_bit, run
+from tests.support.kernels.on_cpu import Array, assert_threads_change_no_bit, run
 from tests.support.paths import KOKORO
 
 every_length = pytest.mark.parametrize("frames", [160, 640, 5120])

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from exporter.compiler.kernels import layer_norm
-from tests.support import kernel_testing
-from tests.support.kernel_testing import (
+from tests.support.kernels import on_cpu
+from tests.support.kernels.on_cpu import (
     Array,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,
@@ -27,7 +27,7 @@ KINDS = {
 
 
 def run(kind: str, x: Array, *parameters: Array) -> Array:
-    return kernel_testing.run(KINDS[kind], (x.shape[1],), x.shape, x, *parameters)
+    return on_cpu.run(KINDS[kind], (x.shape[1],), x.shape, x, *parameters)
 
 
 def random_input(channels: int, length: int) -> tuple[Array, Array, Array]:

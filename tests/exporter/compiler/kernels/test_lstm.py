@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from exporter.compiler.kernels import lstm
-from tests.support.kernel_testing import (
+from tests.support.kernels.on_cpu import (
     LEVELS,
     TILES,
     Array,

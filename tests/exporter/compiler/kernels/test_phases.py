@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from exporter.compiler.kernels import phases
-from tests.support.kernel_testing import (
+from tests.support.kernels.on_cpu import (
     Array,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,

@@ -6,7 +6,7 @@ import torch
 from numpy.typing import NDArray
 
 from exporter.compiler.kernels import spectrum
-from tests.support.kernel_testing import Array, assert_threads_change_no_bit, run
+from tests.support.kernels.on_cpu import Array, assert_threads_change_no_bit, run
 
 every_length = pytest.mark.parametrize("frames", [3, 4, 17, 160])
 WINDOW = torch.hann_window(20)

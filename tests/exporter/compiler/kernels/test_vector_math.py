@@ -11,8 +11,8 @@ from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
 from exporter.compiler.kernels import vector_math
-from tests.support import kernel_testing
-from tests.support.kernel_testing import Array, every_level
+from tests.support.kernels import on_cpu
+from tests.support.kernels.on_cpu import Array, every_level
 
 LANES = 16
 PI = 4 * np.arctan(np.longdouble(1))
@@ -65,8 +65,8 @@ def call(name: str, level: str, *arguments: Array) -> Array:
     """The function's values at all points of the arguments, whatever their number."""
     size = arguments[0].size
     rows = [np.resize(argument, (-(-size // LANES), LANES)) for argument in arguments]
-    kernel = kernel_testing.build(level, kernel_of(name), name)
-    return kernel_testing.call(kernel, rows[0].shape, *rows).reshape(-1)[:size]
+    kernel = on_cpu.build(level, kernel_of(name), name)
+    return on_cpu.call(kernel, rows[0].shape, *rows).reshape(-1)[:size]
 
 
 def largest_ulps(values: Array, exact: NDArray[np.longdouble]) -> float:
@@ -93,7 +93,7 @@ def small_values() -> Array:
 @every_level
 def test_compiles_to_vector_code_without_calls(name: str, level: str) -> None:
     kernel = kernel_of(name)(name).with_attr("global_symbol", "kernel")
-    assembly = tvm.compile(kernel, kernel_testing.llvm(level)).mod.inspect_source("asm")
+    assembly = tvm.compile(kernel, on_cpu.llvm(level)).mod.inspect_source("asm")
     body = assembly[assembly.index("kernel_compute_:") :]
     body = body[: body.index(".Lfunc_end")]
     registers = re.findall(r"\bv\w+p[sd]\b.*%([yz])mm", body)

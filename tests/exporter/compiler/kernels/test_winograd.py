@@ -22,7 +22,7 @@ from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from exporter.compiler.winograd_reference import stored_factors, winograd_convolution
 from tests.exporter.compiler.kernels import test_conv1d
 from tests.exporter.compiler.kernels.test_conv1d import random_arguments, torch_convolution
-from tests.support.kernel_testing import (
+from tests.support.kernels.on_cpu import (
     LEVELS,
     TILES,
     assert_nothing_is_left_in_workspaces,

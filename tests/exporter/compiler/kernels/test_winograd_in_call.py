@@ -10,7 +10,7 @@ from exporter.compiler.kernels.tiles import AVX512, Tiles
 from exporter.compiler.kernels.winograd_in_call import COLUMNS, FEWEST
 from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from tests.exporter.compiler.kernels.test_conv1d import assert_is_that_of_torch, random_arguments, run
-from tests.support.kernel_testing import (
+from tests.support.kernels.on_cpu import (
     TILES,
     assert_nothing_is_left_in_workspaces,
     assert_threads_change_no_bit,

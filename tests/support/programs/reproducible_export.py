@@ -1,0 +1,36 @@
+"""Compiles a stage of kokoro's with small sizes, and writes a bundle with it: an export in seconds.
+
+``python -m tests.support.programs.reproducible_export DIRECTORY`` prints the year that its process has.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import tvm
+
+from exporter.bundle.pack import pack_bundle
+from exporter.bundle.write import write_bundle
+from exporter.compiler.link import link_library
+from exporter.compiler.passes import compile_module
+from exporter.compiler.targets import find_target
+from runtime_min.format.signatures import STAGE_NAMES
+from tests.support.tiny import stage as tiny_stage
+from tests.support.tiny.bundle import contents
+
+
+def export(directory: Path) -> None:
+    """Writes a library, a bundle that has it for every stage, and its archive into `directory`."""
+    library = directory / "stage.so"
+    executable = compile_module(tiny_stage.imported(tiny_stage.make()), tiny_stage.target(), None)
+    link_library(executable, library, find_target("host"))
+    runtime = Path(tvm.__file__).parent / "lib" / "libtvm_runtime.so"
+    bundle = write_bundle(directory / "bundle", contents(dict.fromkeys(STAGE_NAMES, library), runtime))
+    pack_bundle(bundle, directory / "bundle.tar")
+
+
+if __name__ == "__main__":
+    export(Path(sys.argv[1]))
+    print(time.localtime().tm_year)
