@@ -20,6 +20,6 @@ def answers(root: str, bundle: str, library: str) -> Callable[[Any], None]:
 
     def answer(question: Any) -> None:
         method, phonemes, options = question
-        getattr(both, method)(phonemes, options)
+        getattr(both, method)(phonemes=phonemes, **options)
 
     return answer
