@@ -137,7 +137,7 @@ def _parser() -> argparse.ArgumentParser:
         help='or a blend "af_heart*0.7+am_adam*0.3" (default: af_heart)',
     )
     add("--speed", type=float, default=1.0, metavar="S", help="0.25 to 4 (default: 1)")
-    add("--no-stretch", action="store_true", help="leave any speed to the model, as kokoro does")
+    add("--no-stretch", action="store_true", help="leave the speed to the model, as kokoro does")
     add("--pause", type=float, default=0.0, metavar="S", help="seconds after sentences, half after clauses")
     add("--end-pause", type=float, metavar="S", help="begin at once, and end with S seconds of silence")
     add("--loudness", type=float, metavar="L", help="LUFS of every voice, such as -18 (default: its own)")

@@ -30,7 +30,7 @@ from runtime_min.speech.silence import find_speech, levels
 from runtime_min.speech.speak import speak
 from runtime_min.speech.split import find_breaks, split
 from runtime_min.speech.words import Segment, Word
-from tests.support.fake_synthesis import Ready, ready
+from tests.support.fakes.synthesiser import Ready, ready
 from tests.support.paths import ROOT
 
 PATH = ROOT / "tests" / "golden" / "speech.json"

@@ -14,7 +14,7 @@ from runtime_min.speech.passes import (
     find_window,
     smaller_passes,
 )
-from tests.support.fake_synthesis import plan, ready
+from tests.support.fakes.synthesiser import plan, ready
 
 DURATIONS = st.lists(st.integers(1, 9), min_size=5, max_size=80)
 
