@@ -23,7 +23,7 @@ pytestmark = pytest.mark.e2e
 
 # `python -m benchmarks.listening` wrote it: by engine and voice, the words wrong of each sentence.
 LISTENED = json.loads((ROOT / "docs" / "measured" / "listening.json").read_text(encoding="utf-8"))
-SENTENCES = read_sentences()
+SENTENCES = read_sentences()[: len(LISTENED["PyTorch"][VOICES[0]])]
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,8 @@ def recogniser() -> Recogniser:
     return Recogniser()
 
 
-# Every tenth sentence of a voice, and other ones of each; all of them in `make prove`.
-@pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.slow)])
+# Some sentences of each voice, other ones of each; all of them in `make prove`.
+@pytest.mark.parametrize("step", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_more_words_are_wrong_than_of_pytorch(bundle: Bundle, recogniser: Recogniser, step: int) -> None:
     wrong, words = {"bundle": 0, "PyTorch": 0}, 0
     for first, voice in enumerate(VOICES):
