@@ -66,7 +66,7 @@ class Model(Ready):
         self._capacity = capacity
 
     def prepare(self, utterance: Utterance) -> Prepared:
-        phonemes, style, speed, seed = utterance
+        phonemes, style, speed, seed, _ = utterance
         slower = int(style.prosody[0, 0] > 0)
         frames = [5, *(2 + ord(phoneme) % 4 + slower for phoneme in phonemes), 5]
         durations = np.maximum(np.rint(np.array(frames) / speed), 1).astype(np.int64)

@@ -52,7 +52,7 @@ class Fake(Ready):
         return np.maximum(np.rint(frames), 1).astype(np.int64)
 
     def prepare(self, utterance: Utterance) -> Prepared:
-        phonemes, _, speed, seed = utterance
+        phonemes, _, speed, seed, _ = utterance
         self.asked.append((phonemes, seed))
         durations = self.durations(phonemes, speed)
         if durations.sum() > self.capacity:
