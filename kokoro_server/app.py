@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from runtime_min import Bundle
+from runtime_min import Bundle, VoiceName
 from runtime_min.errors import KokoroError
 
 from . import answers, logs, metrics, wyoming
@@ -28,9 +28,10 @@ from .ascii_json import JSONAnswer
 from .encoders import FORMATS
 from .errors import RequestError, answer_error
 from .limits import REQUEST_BYTES, REQUEST_SECONDS
-from .requests import MODELS, SpeechRequest, check_model, default_voice, read_request
+from .requests import MODELS, SpeechRequest, check_model, read_request
 from .speech import speak
 from .turns import Turns
+from .voices import default_voice, voice_language
 
 _WARM_UP = "Hello."
 _log = logging.getLogger("uvicorn.error")
@@ -85,8 +86,11 @@ class Service:
         names = self._bundle.voices
         if request.query_params.get("legacy") == "true":
             return JSONAnswer({"voices": names})
-        described = [{"id": name, "name": name, "language": name.language} for name in names]
-        return JSONAnswer({"voices": described})
+        return JSONAnswer({"voices": [self._described(name) for name in names]})
+
+    def _described(self, name: VoiceName) -> dict[str, object]:
+        usable = self._bundle.speaks(voice_language(name))
+        return {"id": name, "name": name, "language": name.language, "usable": usable}
 
     async def models(self, request: Request) -> Response:
         """Lists the names of the one model."""
@@ -212,8 +216,13 @@ def _middleware(options: Options) -> list[Middleware]:
 
 
 def _warm_up(bundle: Bundle) -> None:
-    """Speaks once, so that the first request does not wait for imports and voices; logs a failure."""
+    """Speaks once, so that the first request does not wait for imports and voices; logs a failure.
+
+    Also finds out which languages can be spoken, for the lists of voices.
+    """
     try:
+        for language in set(map(voice_language, bundle.voices)):
+            bundle.speaks(language)
         for _ in speak(bundle, SpeechRequest(_WARM_UP, default_voice(bundle.voices))):
             pass
     except KokoroError as error:

@@ -5,7 +5,25 @@ from __future__ import annotations
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from runtime_min.errors import G2PMissingError, InputError, KokoroError, NoTextError, ResourceError
+from runtime_min.errors import (
+    EmptyInputError,
+    G2PMissingError,
+    InputError,
+    KokoroError,
+    LanguageError,
+    LoudnessError,
+    MarkupError,
+    NoLoudnessError,
+    NoTextError,
+    PauseError,
+    ResourceError,
+    SpeedError,
+    TextEncodingError,
+    TooLongError,
+    UnknownPhonemesError,
+    VoiceError,
+    VoiceLanguageError,
+)
 
 from .ascii_json import JSONAnswer
 
@@ -36,14 +54,26 @@ class RequestError(Exception):
         return {"error": error}
 
 
+_FIELDS: dict[str, tuple[type[KokoroError], ...]] = {
+    "voice": (VoiceError,),
+    "lang_code": (G2PMissingError, LanguageError, NoTextError, VoiceLanguageError),
+    "speed": (SpeedError,),
+    "loudness": (LoudnessError, NoLoudnessError),
+    "end_pause": (PauseError,),
+    "input": (EmptyInputError, MarkupError, TextEncodingError, TooLongError, UnknownPhonemesError),
+}
+"""The field of a request that causes an error."""
+
+
 def refusal(failure: KokoroError | RequestError) -> RequestError:
     """Returns an error as the refusal of a request."""
     if isinstance(failure, RequestError):
         return failure
+    field = next((name for name, kinds in _FIELDS.items() if isinstance(failure, kinds)), None)
     if isinstance(failure, (G2PMissingError, NoTextError)):
-        return RequestError(422, str(failure), code="language_not_installed")
+        return RequestError(422, str(failure), field, "language_not_installed")
     if isinstance(failure, InputError):
-        return RequestError(400, str(failure))
+        return RequestError(400, str(failure), field)
     if isinstance(failure, ResourceError):
         return RequestError(503, str(failure), headers={"Retry-After": "5"})
     return RequestError(500, str(failure))

@@ -9,7 +9,7 @@ from typing import Any
 
 from .encoders import FORMATS
 from .errors import RequestError
-from .voices import known_voice
+from .voices import default_voice, known_voice, nearest_voice
 
 MODELS = ("kokoro", "tts-1", "tts-1-hd", "gpt-4o-mini-tts", "gpt-4o-mini-tts-2025-12-15")
 """Names under which clients may ask for the bundle's model."""
@@ -70,12 +70,13 @@ def read_request(content: bytes, voices: Collection[str], loudness: float | None
     volume = _field(fields, "volume_multiplier", (int, float), 1.0)
     if not 0 <= volume <= LOUDEST:
         raise RequestError(400, f"volume_multiplier must be from 0 to {LOUDEST:g}.", "volume_multiplier")
+    language = _field(fields, "lang_code", str, None) or None
     return SpeechRequest(
         _field(fields, "input", str),
-        _voice(fields, voices),
+        _voice(fields, voices, language),
         _field(fields, "speed", (int, float), 1.0),
         _choice(fields, "response_format", tuple(FORMATS), "mp3"),
-        _field(fields, "lang_code", str, None),
+        language,
         volume,
         _choice(fields, "stream_format", STREAM_FORMATS, "audio") == "sse",
         _field(fields, "stream", bool, True),
@@ -98,12 +99,7 @@ def check_model(name: str) -> None:
         raise RequestError(404, message, "model", "model_not_found")
 
 
-def default_voice(voices: Collection[str]) -> str:
-    """Returns the voice of requests that name none."""
-    return "af_heart" if "af_heart" in voices else next(iter(voices), "af_heart")
-
-
-def _voice(fields: dict[str, Any], voices: Collection[str]) -> str:
+def _voice(fields: dict[str, Any], voices: Collection[str], language: str | None) -> str:
     voice = fields.get("voice")
     # OpenAI's own voices are objects.
     if isinstance(voice, dict):
@@ -112,7 +108,9 @@ def _voice(fields: dict[str, Any], voices: Collection[str]) -> str:
         voice = _field(fields, "voice", str)
     if voice and len(voice) > LONGEST_VOICE:
         raise RequestError(400, f"A voice has at most {LONGEST_VOICE} characters.", "voice")
-    return default_voice(voices) if voice is None else known_voice(voice, voices)
+    if voice is not None:
+        return known_voice(voice, voices)
+    return default_voice(voices) if language is None else nearest_voice(language, voices, "lang_code")
 
 
 def _choice(fields: dict[str, Any], name: str, choices: tuple[str, ...], default: str) -> str:

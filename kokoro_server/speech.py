@@ -31,7 +31,9 @@ def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
     Raises:
         KokoroError: the request cannot be spoken; if by its voices or markup, before the first piece.
     """
-    language = request.language or VoiceName(request.voice).language or "en-US"
+    language = request.language
+    if language is None and VoiceName(request.voice).language is None:
+        language = "en-US"
     with closing(encoder(request.format)) as output:
         for audio in bundle.pieces(
             request.text,

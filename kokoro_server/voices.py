@@ -9,6 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from runtime_min import VoiceName
+from runtime_min.text import language_code
+
+from .errors import RequestError
+
 OPENAI_VOICES = {
     "alloy": "af_alloy",
     "ash": "am_michael",
@@ -38,3 +43,37 @@ def known_voice(voice: str, known: Collection[str]) -> str:
     """
     names = {name: kokoro for name, kokoro in OPENAI_VOICES.items() if name not in known}
     return _NAME.sub(lambda found: names.get(found[1], found[1]), _WEIGHT.sub(r"*\1", voice))
+
+
+def default_voice(voices: Collection[str]) -> str:
+    """Returns the voice of requests that name neither a voice nor a language."""
+    return "af_heart" if "af_heart" in voices else next(iter(voices), "af_heart")
+
+
+def voice_language(name: str) -> str:
+    """Returns the language of a voice's text, as a tag of BCP 47; English if its name shows none."""
+    return VoiceName(name).language or "en-US"
+
+
+def nearest_voice(language: str, voices: Collection[str], field: str) -> str:
+    """Returns the first of the voices that are nearest to a language.
+
+    Args:
+        language: a tag of BCP 47, also with underscores.
+        voices: the bundle's.
+        field: name of the request's field, for the error.
+
+    Raises:
+        RequestError: no voice speaks the language.
+    """
+    asked = language_code(language)
+    codes = {name: language_code(voice_language(name)) for name in voices}
+    for name, code in codes.items():
+        if code == asked:
+            return name
+    for name, code in codes.items():
+        # The other English.
+        if code.split("-")[0] == asked.split("-")[0]:
+            return name
+    known = ", ".join(dict.fromkeys(map(voice_language, voices)))
+    raise RequestError(400, f"No voice speaks {language[:80]!r}: expected one of {known}.", field)

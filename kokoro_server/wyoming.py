@@ -27,10 +27,10 @@ from .encoders import SAMPLE_RATE
 from .errors import RequestError
 from .events import EventError, FramingError, read_event, shown
 from .limits import PATIENCE_SECONDS, REQUEST_BYTES, REQUEST_SECONDS, RETRY_SECONDS, WYOMING_CONNECTIONS
-from .requests import LONGEST_VOICE, SpeechRequest, default_voice
+from .requests import LONGEST_VOICE, SpeechRequest
 from .speech import speak
 from .turns import Turns
-from .voices import known_voice
+from .voices import default_voice, known_voice, nearest_voice, voice_language
 
 Network = IPv4Network | IPv6Network
 CHUNK_BYTES = 8 << 10
@@ -271,10 +271,10 @@ def described(bundle: Bundle) -> Info:
         TtsVoice(
             name=name,
             attribution=_KOKORO,
-            installed=True,
+            installed=bundle.speaks(voice_language(name)),
             description=name,
             version=__version__,
-            languages=[_language(name)],
+            languages=[voice_language(name)],
         )
         for name in bundle.voices
     ]
@@ -303,7 +303,9 @@ def read_request(data: dict[str, Any], voices: tuple[VoiceName, ...]) -> SpeechR
     name, language = (_field(voice, field, str, "a string") for field in ("name", "language"))
     if name is not None and len(name) > LONGEST_VOICE:
         raise EventError(f"Expected name to have at most {LONGEST_VOICE} characters, found {len(name)}.")
-    return SpeechRequest(text, chosen_voice(SynthesizeVoice(name, language), voices), format="pcm")
+    chosen = chosen_voice(SynthesizeVoice(name, language), voices)
+    # The text's language goes with a name; without one it chose the voice.
+    return SpeechRequest(text, chosen, format="pcm", language=language if name else None)
 
 
 def _field(fields: dict[str, Any], name: str, kind: type, expected: str) -> Any:
@@ -323,22 +325,7 @@ def chosen_voice(asked: SynthesizeVoice | None, voices: Sequence[VoiceName]) -> 
         return known_voice(asked.name, voices)
     if asked is None or asked.language is None:
         return default_voice(voices)
-    tags = _tags(asked.language)
-    # The language and its region, then the language alone.
-    for length in range(len(tags), 0, -1):
-        for name in voices:
-            if _tags(_language(name))[:length] == tags[:length]:
-                return name
-    known = ", ".join(dict.fromkeys(map(_language, voices)))
-    raise RequestError(400, f"No voice speaks {asked.language[:80]!r}: expected one of {known}.", "language")
-
-
-def _language(name: VoiceName) -> str:
-    return name.language or "en-US"
-
-
-def _tags(language: str) -> list[str]:
-    return language.replace("_", "-").lower().split("-")
+    return nearest_voice(asked.language, voices, "language")
 
 
 @asynccontextmanager

@@ -162,7 +162,7 @@ class Bundle:
             seed: seed of the noise in unvoiced sounds, from 0 to 2**64 - 1; equal seeds give equal samples.
             ssml: the text is an SSML document; `text.ssml` lists the elements.
             skip_emoji: leave emoji out of English text, instead of saying their names.
-            language: language of the text, such as ``en-us``; by default that of the voice.
+            language: language of the text, such as ``en-us`` or ``es-MX``; by default that of the voice.
             lexicon: phonemes by word of English text; or, by word, phonemes by part of speech.
             g2p: makes phonemes, or words with phonemes, of the text; by default `find_g2p` finds one.
             sentence_pause: seconds of silence to add after each sentence but the last.
@@ -244,7 +244,7 @@ class Bundle:
         English needs nothing but the bundle; `text.find_g2p` describes the other languages.
 
         Args:
-            language: such as ``en-us``, or the `language` of a voice.
+            language: a tag of BCP 47, such as ``es-MX``, or a letter of kokoro's; the nearest one is meant.
             lexicon: phonemes by word, for the bundle's own G2P.
             skip_emoji: as in `synthesize`.
 
@@ -255,6 +255,19 @@ class Bundle:
             BundleError: the bundle's data for text are damaged.
         """
         return self._bundled_text().find_g2p(language, lexicon, skip_emoji=skip_emoji)
+
+    def speaks(self, language: str) -> bool:
+        """Returns True if text of a language can be spoken here: by the bundle, or by an installed G2P.
+
+            [voice for voice in bundle.voices if voice.language and bundle.speaks(voice.language)]
+
+        Args:
+            language: as in `find_g2p`.
+
+        Raises:
+            BundleError: the bundle's data for text are damaged.
+        """
+        return self._bundled_text().speaks(language)
 
     def trace(
         self,

@@ -28,9 +28,11 @@ _LINE_BREAK = re.compile(r"(?<!\s)\s*\n\s*")
 
 
 def list_voices(options: argparse.Namespace, bundle: Bundle) -> None:
-    """Prints the bundle's voices, one a line: name, language, sex."""
+    """Prints the bundle's voices, one a line: name, language, sex, and if they speak text here."""
     for voice in bundle.voices:
-        print_line("\t".join((voice, voice.language or "", voice.sex or "")))
+        usable = voice.language is not None and bundle.speaks(voice.language)
+        input_kinds = "text, phonemes" if usable else "phonemes"
+        print_line("\t".join((voice, voice.language or "", voice.sex or "", input_kinds)))
 
 
 def self_test(options: argparse.Namespace, bundle: Bundle) -> None:

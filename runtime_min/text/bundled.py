@@ -13,7 +13,14 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import G2PMissingError, ManifestError, NoTextError, SpokenTypeError, TextDataError
+from ..errors import (
+    G2PMissingError,
+    LanguageError,
+    ManifestError,
+    NoTextError,
+    SpokenTypeError,
+    TextDataError,
+)
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import Manifest
 from ..format.schema import Node, RelativePath, reader_of
@@ -55,6 +62,7 @@ class BundledText:
         self._manifest = manifest
         self._files = files
         self._found: dict[str, tuple[str, Callable[[str], Any]]] = {}
+        self._speaks: dict[str, bool] = {}
         self._data: dict[str, Any] = {}
         self._lock = threading.Lock()
 
@@ -64,7 +72,7 @@ class BundledText:
         """Returns the name of the best G2P for a language, and the G2P: the bundle's own if it has one.
 
         Args:
-            language: as `installed_g2p.misaki` takes it.
+            language: as in `installed_g2p.language_code`.
             lexicon: phonemes by word, for the bundle's own G2P.
             skip_emoji: leave emoji out, of which English says the names.
 
@@ -84,6 +92,21 @@ class BundledText:
         if lexicon:
             raise NoTextError(code, english_files(self._manifest))
         return name, found
+
+    def speaks(self, language: str) -> bool:
+        """Returns True if `find_g2p` finds a G2P for a language; tries it once.
+
+        Raises:
+            BundleError: the bundle's data are damaged.
+        """
+        code = language_code(language)
+        if code not in self._speaks:
+            try:
+                self.find_g2p(code)
+                self._speaks[code] = True
+            except (G2PMissingError, LanguageError, NoTextError):
+                self._speaks[code] = False
+        return self._speaks[code]
 
     def _find(self, language: str) -> tuple[str, Callable[[str], Any]]:
         languages = english_files(self._manifest)

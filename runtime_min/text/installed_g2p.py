@@ -24,7 +24,14 @@ LANGUAGES = {
     "z": "zh",
 }  # fmt: skip
 """Language by the first letter of kokoro's voices."""
-_SHORT = {"en": "en-us", "fr": "fr-fr", "pt": "pt-br", "cmn": "zh"}
+_SUBTAGS = {
+    "en": "en-us", "eng": "en-us", "es": "es", "spa": "es", "fr": "fr-fr", "fra": "fr-fr", "fre": "fr-fr",
+    "hi": "hi", "hin": "hi", "it": "it", "ita": "it", "ja": "ja", "jpn": "ja", "pt": "pt-br", "por": "pt-br",
+    "zh": "zh", "zho": "zh", "chi": "zh", "cmn": "zh",
+}  # fmt: skip
+"""Language by its names in ISO 639."""
+_AMERICAN_REGIONS = ("us", "as", "ca", "gu", "mh", "mp", "ph", "pr", "um", "vi")
+"""Regions whose English Unicode's CLDR takes for nearer to American than to British."""
 _TIE = "^"
 _LETTERS = {
     "a^ɪ": "I", "a^ʊ": "W", "e^ɪ": "A", "ɔ^ɪ": "Y", "o^ʊ": "O", "ə^ʊ": "Q",
@@ -46,7 +53,7 @@ def misaki(language: str) -> Callable[[str], Any]:
     """Returns misaki's G2P, which kokoro was trained with.
 
     Args:
-        language: one of `LANGUAGES`, its letter, or the `language` of a voice.
+        language: as in `language_code`.
 
     Returns:
         A function for ``g2p=``. English gives words, the other languages phonemes alone.
@@ -132,9 +139,24 @@ def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
 
 
 def language_code(language: str) -> str:
-    """Returns ``en-us`` for ``a``, ``en`` or ``en-US``, and so on; others in lower case."""
-    code = language.lower()
-    return LANGUAGES.get(code) or _SHORT.get(code, code)
+    """Returns the one of `LANGUAGES` that is nearest to a language; other languages in lower case.
+
+    >>> [language_code(name) for name in ("a", "en_US", "en-AU", "es-MX", "pt", "zh-Hans-CN", "cmn", "tlh")]
+    ['en-us', 'en-us', 'en-gb', 'es', 'pt-br', 'zh', 'zh', 'tlh']
+
+    Args:
+        language: a letter of kokoro's, or a tag of BCP 47, also with underscores, such as ``es-MX``.
+    """
+    tag = language.lower().replace("_", "-")
+    if tag in LANGUAGES:
+        return LANGUAGES[tag]
+    primary, *rest = tag.split("-")
+    if rest and len(rest[0]) == 3 and rest[0][0] not in "0123456789":
+        # An extended language such as zh-yue, which is Cantonese.
+        primary, *rest = rest
+    code = _SUBTAGS.get(primary, tag)
+    region = next((part for part in rest if len(part) == 2 or part == "001"), "us")
+    return "en-gb" if code == "en-us" and region not in _AMERICAN_REGIONS else code
 
 
 def _words(

@@ -155,7 +155,7 @@ typedef struct kokoro_request {
     int trim; /* 1: shorten the silence at the beginning to at most 0.05 s, and make that at the end `end_pause`;
                * -1: leave it as the model makes it; 0: shorten it in kokoro_stream alone */
     int steady; /* not 0: kokoro_stream begins late enough that a slow machine makes no gaps */
-    const char *language; /* of the text, such as "en-us"; NULL or empty: that of the voice */
+    const char *language; /* of the text, such as "en-us" or "es_MX"; NULL or empty: that of the voice */
     double sentence_pause; /* seconds of silence to add after each sentence but the last, 0 to 60 */
     double clause_pause; /* the same after clauses that do not end a sentence */
     double end_pause; /* seconds of silence at the end where it is trimmed; 0 means 0.3, and a negative number none */

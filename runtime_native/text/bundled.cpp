@@ -60,15 +60,30 @@ std::string voice_language(const std::string &voice) {
                 "The text's language is not known from the voice '" + voice + "': name it, such as en-US.");
 }
 
-// Returns "en-us" for "a", "en" or "en-US", and so on; others in lower case.
-std::string language_code(std::string language) {
-    static const std::map<std::string, std::string> CODES = {
-        {"a", "en-us"},  {"b", "en-gb"},  {"e", "es"},    {"f", "fr-fr"}, {"h", "hi"},
-        {"i", "it"},     {"j", "ja"},     {"p", "pt-br"}, {"z", "zh"},    {"en", "en-us"},
-        {"fr", "fr-fr"}, {"pt", "pt-br"}, {"cmn", "zh"}};
-    language = encode_utf8(lower(decode_utf8(language, "language")));
-    auto found = CODES.find(language);
-    return found == CODES.end() ? language : found->second;
+// Returns the language of Kokoro that is nearest to a letter or a tag of BCP 47; others in lower case.
+std::string language_code(const std::string &language) {
+    static const std::map<View, const char *> LETTERS = {
+        {U"a", "en-us"}, {U"b", "en-gb"}, {U"e", "es"},    {U"f", "fr-fr"}, {U"h", "hi"},
+        {U"i", "it"},    {U"j", "ja"},    {U"p", "pt-br"}, {U"z", "zh"}};
+    static const std::map<View, const char *> SUBTAGS = {
+        {U"en", "en-us"},  {U"eng", "en-us"}, {U"es", "es"},  {U"spa", "es"},  {U"fr", "fr-fr"},
+        {U"fra", "fr-fr"}, {U"fre", "fr-fr"}, {U"hi", "hi"},  {U"hin", "hi"},  {U"it", "it"},
+        {U"ita", "it"},    {U"ja", "ja"},     {U"jpn", "ja"}, {U"pt", "pt-br"}, {U"por", "pt-br"},
+        {U"zh", "zh"},     {U"zho", "zh"},    {U"chi", "zh"}, {U"cmn", "zh"}};
+    // CLDR takes their English for nearer to American than to British.
+    static const std::set<View> AMERICAN = {U"us", U"as", U"ca", U"gu", U"mh", U"mp", U"ph", U"pr", U"um", U"vi"};
+    Text tag = lower(decode_utf8(language, "language"));
+    std::replace(tag.begin(), tag.end(), U'_', U'-');
+    if (auto letter = LETTERS.find(tag); letter != LETTERS.end()) return letter->second;
+    std::vector<View> parts = split(tag, U'-');
+    // An extended language such as zh-yue, which is Cantonese.
+    bool extended = parts.size() > 1 && parts[1].size() == 3 && !(parts[1][0] >= U'0' && parts[1][0] <= U'9');
+    if (extended) parts.erase(parts.begin());
+    auto found = SUBTAGS.find(parts[0]);
+    std::string code = found == SUBTAGS.end() ? encode_utf8(tag) : found->second;
+    auto region = std::find_if(parts.begin() + 1, parts.end(),
+                               [](View part) { return part.size() == 2 || part == U"001"; });
+    return code == "en-us" && region != parts.end() && !AMERICAN.count(*region) ? "en-gb" : code;
 }
 
 // Returns the value under a key, null if there is none.

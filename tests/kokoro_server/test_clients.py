@@ -79,7 +79,8 @@ def test_voices_are_listed_for_new_and_old_clients(server: Running) -> None:
     with answered(server.port, "/v1/audio/voices", "GET") as answer:
         voices = json.loads(answer.read())["voices"]
     assert [voice["id"] for voice in voices] == list(VOICES)
-    assert voices[3] == {"id": "ef_dora", "name": "ef_dora", "language": "es"}
+    assert voices[3] == {"id": "ef_dora", "name": "ef_dora", "language": "es", "usable": False}
+    assert voices[0]["usable"]
     with answered(server.port, "/v1/audio/voices?legacy=true", "GET") as answer:
         assert json.loads(answer.read()) == {"voices": list(VOICES)}
 

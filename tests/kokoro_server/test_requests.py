@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from kokoro_server.encoders import FORMATS
 from kokoro_server.errors import RequestError
 from kokoro_server.requests import MODELS, SpeechRequest, read_request
+from kokoro_server.speech import speak
+from tests.support.fake_speech import VOICES, FakeBundle
 
 FIELDS = """input voice model response_format speed stream_format lang_code volume_multiplier stream
     return_timestamps ssml instructions loudness end_pause""".split()
@@ -58,3 +60,24 @@ def test_what_is_left_out_or_null_has_openais_default() -> None:
     nulls = dict.fromkeys(("voice", "speed", "response_format", "stream_format", "model"))
     for fields in ({}, nulls, {"instructions": "Whisper.", "unknown": [1]}):
         assert read_request(json.dumps({"input": "Hi.", **fields}).encode(), ["af_heart"]) == expected
+
+
+def test_a_language_without_a_voice_chooses_one_that_speaks_it() -> None:
+    for fields, voice in (({"lang_code": "es-MX"}, "ef_dora"), ({"lang_code": ""}, "af_heart")):
+        assert read_request(json.dumps({"input": "Hola", **fields}).encode(), VOICES).voice == voice
+    fields = {"input": "Hola", "lang_code": "es-MX", "voice": "af_heart"}
+    request = read_request(json.dumps(fields).encode(), VOICES)
+    assert (request.voice, request.language) == ("af_heart", "es-MX")
+
+
+def test_each_voice_of_a_document_reads_its_own_language() -> None:
+    class Recording(FakeBundle):
+        def pieces(self, *spoken: Any, **options: Any) -> Any:
+            languages.append(options["language"])
+            return iter(())
+
+    languages: list[str | None] = []
+    for voice, language in (("ef_dora", None), ("mine", None), ("ef_dora", "it")):
+        for _ in speak(Recording(), SpeechRequest("Hola", voice, format="pcm", language=language)):  # type: ignore[arg-type]
+            pass
+    assert languages == [None, "en-US", "it"]

@@ -17,7 +17,7 @@ from wyoming.tts import Synthesize, SynthesizeVoice
 from kokoro_server import __main__
 from kokoro_server.app import Options
 from kokoro_server.errors import RequestError
-from kokoro_server.wyoming import chosen_voice, described
+from kokoro_server.wyoming import chosen_voice, described, read_request
 from runtime_min import Audio, VoiceName, encode
 from tests.support.fakes.speech_server import VOICES, FakeBundle, Running, serving
 
@@ -41,6 +41,7 @@ def test_the_voices_are_described(server: Running) -> None:
     (program,) = Info.from_event(event).tts
     assert [voice.name for voice in program.voices] == list(VOICES)
     assert program.voices[3].languages == ["es"] and program.installed
+    assert [voice.installed for voice in program.voices] == [voice != "ef_dora" for voice in VOICES]
 
 
 def test_text_becomes_audio(server: Running) -> None:
@@ -72,7 +73,7 @@ def test_an_error_is_an_event_and_the_connection_goes_on(server: Running) -> Non
         (SynthesizeVoice(language="en_US"), "af_heart"),
         (SynthesizeVoice(language="en-GB"), "bf_emma"),
         (SynthesizeVoice(language="en-GB-oxendict"), "bf_emma"),
-        (SynthesizeVoice(language="en-AU"), "af_heart"),
+        (SynthesizeVoice(language="en-AU"), "bf_emma"),
         (SynthesizeVoice(name="bf_emma", language="es"), "bf_emma"),
     ],
     ids=str,
@@ -82,7 +83,16 @@ def test_a_language_stands_for_its_nearest_voice(asked: SynthesizeVoice | None, 
     assert chosen_voice(asked, voices) == expected
 
 
-@pytest.mark.parametrize("language", ["pt", "pt-BR", "e", "esperanto", "US", "-es", ""])
+def test_a_language_beside_a_name_is_that_of_the_text() -> None:
+    voices = tuple(map(VoiceName, VOICES))
+    for voice, language in (
+        ({"name": "af_heart", "language": "es-ES"}, "es-ES"),
+        ({"language": "es-ES"}, None),
+    ):
+        assert read_request({"text": "Hola", "voice": voice}, voices).language == language
+
+
+@pytest.mark.parametrize("language", ["pt", "pt-BR", "esperanto", "US", "-es", ""])
 def test_a_language_without_a_voice_is_refused(language: str) -> None:
     with pytest.raises(RequestError, match="expected one of en-US, es"):
         chosen_voice(SynthesizeVoice(language=language), FakeBundle().voices)
@@ -90,6 +100,9 @@ def test_a_language_without_a_voice_is_refused(language: str) -> None:
 
 class Voices(NamedTuple):
     voices: tuple[VoiceName, ...]
+
+    def speaks(self, language: str) -> bool:
+        return True
 
 
 def test_every_voice_that_is_described_is_found_by_its_language() -> None:

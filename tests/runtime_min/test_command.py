@@ -44,6 +44,9 @@ class FakeBundle:
         self.lexicon = lexicon
         return f"upper ({language})", str.upper
 
+    def speaks(self, language: str) -> bool:
+        return language == "en-US"
+
     def synthesize(self, text: Any, voice: str, *, phonemes: Any, **manner: Any) -> Audio:
         self.asked = ("synthesize", text or phonemes, {"voice": voice, **manner})
         (piece,) = self._pieces(text, phonemes, whole=True)
@@ -301,11 +304,11 @@ def test_what_fails_in_the_middle_leaves_the_earlier_file_and_nothing_else(
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"x.wav": b"earlier"}
 
 
-def test_voices_are_listed_with_language_and_sex(
+def test_voices_are_listed_with_language_and_sex_and_what_they_speak(
     run: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--list-voices") == 0
-    assert capsys.readouterr().out == "af_heart\ten-US\tfemale\ncustom\t\t\n"
+    assert capsys.readouterr().out == "af_heart\ten-US\tfemale\ttext, phonemes\ncustom\t\t\tphonemes\n"
 
 
 def test_a_terminal_is_not_sent_samples(

@@ -17,10 +17,11 @@ from exporter.bundle.write import write_bundle
 from exporter.model.config import OFFICIAL_CONFIG
 from exporter.text.files import LANGUAGES, text_files
 from runtime_min import KokoroError
-from tests.support.fuzzing.texts import UNITS
-from tests.support.native.both_runtimes import BothRuntimes, assert_equal, both_runtimes
-from tests.support.native.library import CALLBACK, NativeError, native_library, request
-from tests.support.tiny.bundle import contents, voices, with_entries
+from tests.support.both_runtimes import BothRuntimes, assert_equal, both_runtimes
+from tests.support.hostile_text import UNITS
+from tests.support.language_tags import LANGUAGE_TAGS
+from tests.support.native_library import CALLBACK, NativeError, native_library, request
+from tests.support.tiny_bundle import contents, voices, with_entries
 
 ENGLISH = (
     "On 3 May 2025 Dr. Smith read it for $4.50! Will she read [Kokoro](/kˈOkəɹO/), too? [pause:0.2s] Yes."
@@ -97,6 +98,19 @@ def test_text_is_refused_with_the_code_of_python_s_error(both: BothRuntimes, ref
     for function in (both.library.synthesize, both.library.stream):
         with pytest.raises(NativeError, match=f"^{type(expected.value).__name__}: "):
             function(both.native, **refused)
+
+
+@pytest.mark.parametrize("code", LANGUAGE_TAGS)
+def test_a_tag_chooses_the_language_that_it_chooses_in_python(both: BothRuntimes, code: str | None) -> None:
+    for tag in LANGUAGE_TAGS[code].split():
+        for language in (tag, tag.upper(), tag.replace("-", "_")):
+            if code in ("en-us", "en-gb", "es", "it"):
+                spoken = {"text": "Ciao, tomato 3", "voice": "af_heart", "language": language}
+                assert_equal(both.library.synthesize(both.native, **spoken), both.python.synthesize(**spoken))
+            else:
+                message = f"^LanguageError: .*'{code or tag.lower()}'"
+                with pytest.raises(NativeError, match=message):
+                    both.library.synthesize(both.native, text="Ciao", language=language)
 
 
 @pytest.mark.parametrize("kind", ["text", "ssml"])

@@ -125,8 +125,10 @@ def test_without_data_the_error_names_the_remedy(sound: Path, monkeypatch: pytes
         spoken(sound, "Hello")
     with pytest.raises(bundled.G2PMissingError, match="nothing is installed"):
         text_of(sound).find_g2p("ja")
+    assert not any(map(text_of(sound).speaks, ("ja-JP", "en-AU", "tlh")))
     monkeypatch.setattr(bundled, "find_g2p", lambda language: (language, str.upper))
     assert text_of(sound).find_g2p("en-GB") == ("en-gb", str.upper)
+    assert text_of(sound).find_g2p("en_NZ") == ("en-gb", str.upper) and text_of(sound).speaks("zh-TW")
     with pytest.raises(NoTextError):
         text_of(sound).find_g2p("en-gb", {"a": "A"})
 

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from exporter.model.config import OFFICIAL_CONFIG, read_config
 from runtime_min.errors import G2PMissingError, LanguageError, TextEncodingError
+from runtime_min.model.voices import VoiceName
 from runtime_min.speech.words import Word
 from runtime_min.text import LANGUAGES, espeak, find_g2p, language_code, misaki
+from tests.support.language_tags import LANGUAGE_TAGS
 
 SENTENCES = {
     "es": "¡Hola! ¿Qué tal? El niño corrió hacia la montaña; guerra, jamón, vergüenza y 1984.",
@@ -165,6 +167,15 @@ def test_a_language_that_there_is_not_is_refused() -> None:
 
 
 def test_languages_have_many_names() -> None:
-    assert {language_code(name) for name in ("a", "en", "en-US", "EN-us")} == {"en-us"}
-    assert [language_code(name) for name in ("fr-FR", "pt-BR", "zh", "de")] == ["fr-fr", "pt-br", "zh", "de"]
-    assert len(LANGUAGES) == 9
+    assert LANGUAGE_TAGS.keys() == {*LANGUAGES.values(), None}
+    for code, tags in LANGUAGE_TAGS.items():
+        for tag in tags.split():
+            for spelling in (tag, tag.upper(), tag.replace("-", "_")):
+                assert language_code(spelling) == (code or tag.lower()), spelling
+
+
+@pytest.mark.parametrize(("letter", "code"), LANGUAGES.items())
+def test_every_language_is_named_by_its_letter_itself_and_its_voices(letter: str, code: str) -> None:
+    voice = VoiceName(f"{letter}f_any").language
+    assert voice is not None
+    assert [language_code(name) for name in (letter, code, voice)] == [code] * 3

@@ -58,6 +58,9 @@ class FakeBundle:
             self.computed.append(audio.phonemes)
             yield audio
 
+    def speaks(self, language: str) -> bool:
+        return language != "es"
+
     def close(self) -> None:
         self.closed = True
 
