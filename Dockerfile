@@ -1,6 +1,6 @@
 # A speech server for a bundle on the host:
 #   docker build -t kokoro-server .
-#   docker run -p 8880:8880 -v "$PWD/bundles/demo:/bundle:ro" kokoro-server
+#   docker run -p 8880:8880 -v "$PWD/bundles/kokoro:/bundle:ro" kokoro-server
 FROM python:3.12-slim AS build
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE NOTICE ./

@@ -5,7 +5,7 @@
 # make fuzz           feed the readers and the C library what reaches new code, for a minute each
 # make bench          measure speed and memory beside PyTorch, ONNX Runtime and sherpa-onnx
 # make dist           build the distributions of the runtime and the exporter, and install and try them
-# make clean          remove what the others made
+# make clean          remove what the others made, but no bundle
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -69,5 +69,5 @@ $(INSTALLED): $(EXPORTER)
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info exporter/build exporter/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis bundles/demo hello.wav
+	rm -rf $(VENV) build dist *.egg-info exporter/build exporter/*.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis hello.wav
 	find benchmarks exporter runtime_min tests -name __pycache__ -prune -exec rm -rf {} +

@@ -2,7 +2,7 @@
 
 Without a bundle, the weights of the packages are exported in each precision with the default buckets: an
 older bundle would show the speed of older kernels. The default precision is exported without the cache, and
-this export is timed; its bundle stays as bundles/demo if there is none. The tables that README.md and
+this export is timed; its bundle stays as bundles/kokoro if there is none. The tables that README.md and
 documents beside the report quote are replaced there.
 """
 

@@ -1,6 +1,6 @@
 """The sample in README.md, for listeners who have installed nothing: a bundle's voices, as sound and picture.
 
-python -m benchmarks.sample bundles/demo docs/voices
+python -m benchmarks.sample bundles/kokoro docs/voices
 """
 
 from __future__ import annotations

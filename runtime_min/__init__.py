@@ -1,7 +1,7 @@
 """Speaks from a bundle that `kokoro-export` wrote, with numpy and the TVM runtime alone.
 
     from runtime_min import Bundle
-    audio = Bundle.load("bundles/demo").synthesize("Hello, world!")
+    audio = Bundle.load("bundles/kokoro").synthesize("Hello, world!")
 
 The public API is what this module exports, and the modules `runtime_min.text` (text to phonemes),
 `runtime_min.adapters` (for apps written for kokoro or kokoro-onnx) and `runtime_min.errors`. All else is

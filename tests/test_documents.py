@@ -1,4 +1,4 @@
-"""The documents: every link leads to a file and a heading that exist."""
+"""The documents: every link leads to a file and a heading that exist, every command to the same bundle."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from exporter.cli.demo import BUNDLE
 from tests.support.paths import ROOT
 
 OTHERS = [ROOT / "bundles" / "FORMAT.md", ROOT / "tests" / "README.md"]
@@ -17,6 +18,12 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *OTHERS]
 def test_every_link_leads_to_a_file_and_a_heading(document: Path) -> None:
     dead = [link for link in links(document) if not leads(document, link)]
     assert not dead
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/using.md", "docs/server.md", "Dockerfile"])
+def test_the_demo_writes_the_bundle_that_the_next_lines_load(name: str) -> None:
+    loaded = re.findall(r"bundles/[a-z]+", (ROOT / name).read_text(encoding="utf-8"))
+    assert set(loaded) - {"bundles/mac"} == {BUNDLE.as_posix()}
 
 
 def links(document: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """Counts the words that a recogniser gets wrong, for PyTorch, ONNX Runtime and bundles with the same weights.
 
-python -m benchmarks.listening bundles/demo --output docs/measured/listening.md
+python -m benchmarks.listening bundles/kokoro --output docs/measured/listening.md
 """
 
 from __future__ import annotations

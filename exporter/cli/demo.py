@@ -23,7 +23,7 @@ from exporter.model.hub import MODEL_FILES, REPOSITORY, download
 from runtime_min.format.manifest import RUNTIME_ARCHIVE, Manifest
 from runtime_min.format.verify import read_manifest
 
-BUNDLE = Path("bundles/demo")
+BUNDLE = Path("bundles/kokoro")
 SPEECH = Path("hello.wav")
 TEXT = "On 3 May 2025 she read it for $4.50: the quick brown fox jumps over the lazy dog."
 SENTENCES = (
