@@ -80,6 +80,13 @@ def voice_language(voice: VoiceLike) -> str:
     return language
 
 
+def voice_name(voice: VoiceLike) -> str:
+    """Returns a voice's name or a blend as one str; an empty one for an array."""
+    if isinstance(voice, str):
+        return str(voice)
+    return "+".join(voice) if isinstance(voice, (list, tuple)) and _are_names(voice) else ""
+
+
 class VoiceTables(Mapping[str, NDArray[np.float32]]):
     """Every voice's table by name, float32 ``[rows, columns]``, read when it is first needed."""
 
@@ -183,9 +190,13 @@ def voice_weights(voices: Mapping[str, Any], voice: VoiceLike) -> dict[str, floa
     if isinstance(voice, str):
         blended = voice not in voices and any(sign in voice for sign in _SIGNS)
         return parse_blend(voice) if blended else {voice: 1.0}
-    if isinstance(voice, Sequence) and voice and all(isinstance(name, str) for name in voice):
+    if isinstance(voice, Sequence) and voice and _are_names(voice):
         return parse_blend("+".join(voice))
     return None
+
+
+def _are_names(voice: Sequence[Any]) -> bool:
+    return all(isinstance(name, str) for name in voice)
 
 
 def parse_blend(blend: str) -> dict[str, float]:

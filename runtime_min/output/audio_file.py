@@ -9,11 +9,11 @@ from contextlib import closing, contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OutputError
+from ..errors import OutputError, UsageError
 from .compressed import Encoder
-from .formats import COMPRESSED, audio_format
+from .formats import COMPRESSED, FORMATS, SAMPLES, audio_format
 from .wav import LARGEST, check_format, check_rate, encode, wav_header
-from .writer import Output, as_path
+from .writer import Memory, Output, as_path
 
 
 class AudioFile:
@@ -61,13 +61,20 @@ def audio_file(
         InstallationError: a package that the format needs is missing.
     """
     suffix = ".wav" if path is None else audio_format(as_path(path), sample_format, raw=raw)
-    with Output(path) as output:
-        if suffix in COMPRESSED:
-            with closing(Encoder(output, suffix, check_rate(sample_rate))) as encoder:
-                yield AudioFile(encoder.write)
-        else:
-            with _wav(output, sample_rate, check_format(sample_format), raw) as file:
-                yield file
+    with Output(path) as output, _written(output, suffix, sample_rate, sample_format, raw) as file:
+        yield file
+
+
+@contextmanager
+def _written(
+    output: Output, suffix: str, sample_rate: int, sample_format: str, raw: bool = False
+) -> Iterator[AudioFile]:
+    if suffix in COMPRESSED:
+        with closing(Encoder(output, suffix, check_rate(sample_rate))) as encoder:
+            yield AudioFile(encoder.write)
+    else:
+        with _wav(output, sample_rate, check_format(sample_format), raw) as file:
+            yield file
 
 
 @contextmanager
@@ -99,3 +106,30 @@ def write_wav(
     """Writes mono samples to a file, whole or not at all; arguments and errors are those of `audio_file`."""
     with audio_file(path, sample_rate, sample_format) as file:
         file.write(samples)
+
+
+def audio_bytes(
+    samples: NDArray[np.float32], sample_rate: int, format: str, sample_format: str = "pcm16"
+) -> bytes:
+    """Returns the content of a file with mono samples.
+
+    Args:
+        samples: float32 ``[n]``, full scale is 1.
+        sample_rate: in Hz.
+        format: one of `formats.FORMATS`.
+        sample_format: as in `audio_file`.
+
+    Raises:
+        UsageError: there is no such format, or an argument is wrong.
+        OutputError: the format has no such rate.
+        InstallationError: a package that the format needs is missing.
+    """
+    if not isinstance(format, str) or format not in FORMATS:
+        raise UsageError(f"The format must be one of {', '.join(FORMATS)}, found {format!r}.")
+    suffix = f".{format}"
+    if suffix in COMPRESSED and check_format(sample_format) != SAMPLES[0]:
+        raise UsageError(f"Only WAV holds {sample_format} samples: leave them out for {format}.")
+    memory = Memory()
+    with memory, _written(memory, suffix, sample_rate, sample_format) as file:
+        file.write(samples)
+    return memory.content

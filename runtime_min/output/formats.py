@@ -17,6 +17,8 @@ COMPRESSED = {
 }
 """libsndfile's names of the format and its kind of samples, by the end of a file's name."""
 AUDIO = (".wav", *COMPRESSED)
+FORMATS = tuple(suffix[1:] for suffix in AUDIO)
+"""The formats by their names, for what has no file's name."""
 TIMINGS = (".srt", ".vtt", ".json")
 
 

@@ -8,9 +8,9 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, Protocol, TextIO, runtime_checkable
 
 from ..errors import ArgumentTypeError, ClosedPipeError, DiskFullError, OutputError
 from ..format.file_content import long_path
@@ -85,15 +85,20 @@ class Output:
     def __exit__(self, kind: type[BaseException] | None, *exception: object) -> None:
         try:
             with self._reported(0):
-                self._file.close()
+                self._close()
                 if self._staging is not None and self._target is not None and kind is None:
                     self._staging.replace(self._target)
         finally:
             self._remove_staging()
 
+    def _close(self) -> None:
+        self._file.close()
+
     def _remove_staging(self) -> None:
         if self._staging is not None:
-            self._staging.unlink(missing_ok=True)
+            # Where a folder takes no files, or the system no names of this kind, it may refuse this too.
+            with suppress(OSError, ValueError):
+                self._staging.unlink(missing_ok=True)
 
     def _open(self) -> None:
         # Unbuffered: a buffer would try to write its rest once more after a pipe has broken.
@@ -106,11 +111,21 @@ class Output:
         else:
             # Through a link, as an ordinary write would go.
             self._target = Path(long_path(os.path.realpath(self._target)))
-            # A name of its own: with one as long as the target's, some would be too long.
-            self._staging = self._target.with_name(f".{os.urandom(8).hex()}.part")
-            self._file = self._staging.open("xb", buffering=0)
+            _remove_abandoned(self._target.parent)
+            staging = self._open_staging(self._target.parent)
             if self._target.exists():
-                self._staging.chmod(stat.S_IMODE(self._target.stat().st_mode))
+                staging.chmod(stat.S_IMODE(self._target.stat().st_mode))
+
+    def _open_staging(self, folder: Path) -> Path:
+        while True:
+            # A name of its own: with one as long as the target's, some would be too long.
+            self._staging = staging = folder / f".{os.urandom(8).hex()}.part"
+            self._file = staging.open("xb", buffering=0)
+            _lock(self._file.fileno())
+            if os.path.lexists(staging):
+                return staging
+            # Another process took it for abandoned before the lock.
+            self._file.close()
 
     @contextmanager
     def _reported(self, needed: int) -> Iterator[None]:
@@ -124,6 +139,82 @@ class Output:
                     free = shutil.disk_usage(self._staging.parent).free
                     raise DiskFullError(self.name, self.bytes + needed, free) from None
                 raise
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Removes the parts of files that processes left in a folder when they were killed."""
+    for part in folder.glob(f".{'[0-9a-f]' * 16}.part"):
+        with suppress(OSError):
+            if os.name == "nt":
+                # Refused while a process has it open.
+                part.unlink()
+            else:
+                with part.open("ab") as file:
+                    if _lock(file.fileno()):
+                        part.unlink()
+
+
+def _lock(descriptor: int) -> bool:
+    """Locks an open file until it is closed; returns False if another process has locked it."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+class Memory(Output):
+    """An output whose bytes are kept in memory."""
+
+    def __init__(self) -> None:
+        """Makes an empty one."""
+        super().__init__(None)
+        self.name = "the audio"
+        self._content = io.BytesIO()
+
+    @property
+    def staged(self) -> bool:
+        """True: its beginning can be changed."""
+        return True
+
+    @property
+    def content(self) -> bytes:
+        """All that was written."""
+        return self._content.getvalue()
+
+    def _open(self) -> None:
+        self._file = self._content
+
+    def _close(self) -> None:
+        """Keeps the bytes."""
+
+
+@runtime_checkable
+class Writable(Protocol):
+    """An object that takes bytes, such as an open file."""
+
+    def write(self, data: bytes, /) -> object:
+        """Takes bytes; returns how many, or None for all."""
+
+
+def write_to(file: Writable, data: bytes) -> None:
+    """Writes bytes to an object of the caller's, which stays open.
+
+    Raises:
+        OutputError: the system refuses it, or it is closed.
+        ArgumentTypeError: it takes text.
+    """
+    name = getattr(file, "name", type(file).__name__)
+    with reported(str(name)):
+        while data:
+            try:
+                written = file.write(data)
+            except TypeError:
+                raise ArgumentTypeError("file", "a path, or an object that takes bytes", file) from None
+            # A raw file may take a part.
+            data = data[written:] if isinstance(written, int) else b""
 
 
 @contextmanager

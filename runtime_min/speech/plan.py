@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ArgumentTypeError, EmptyInputError, TextAsPhonemesWarning, check_type
 from ..model.loudness import voice_gain
-from ..model.voices import Style, style_row
+from ..model.voices import Style, style_row, voice_name
 from .request import (
     Capabilities,
     Request,
@@ -61,6 +61,8 @@ class Section:
     """Factor of the samples; None leaves them as the model computes them."""
     opening: Opening | None = None
     """None reads all of the passage before its first piece."""
+    voice: str = ""
+    """The voice's name, or a blend; empty for an array."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,9 @@ def _section(
         if read < len(phonemes):
             row = style_row(capabilities.voices, voice, min(5 * read // 4, len(phonemes), limit))
             opening = Opening(read, Style(style.decoder, row.prosody))
-    return Section(passage, breaks, ends, style, speed, seed, request.stretch, gain, opening)
+    return Section(
+        passage, breaks, ends, style, speed, seed, request.stretch, gain, opening, voice_name(voice)
+    )
 
 
 def _opening_end(phonemes: str, breaks: Mapping[int, Break], first_end: int, limit: int) -> int:

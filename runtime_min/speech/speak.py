@@ -116,6 +116,7 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan
                 clock.words(piece.end),
                 output_start / SAMPLE_RATE,
                 section.passage.unspoken if piece.start == 0 else (),
+                section.voice,
             )
 
 

@@ -7,18 +7,22 @@ kokoro found that speech begins before that token ends.
 
 from __future__ import annotations
 
+import base64
+import html
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import UsageError
 from ..format.signatures import SAMPLE_RATE
-from ..output.audio_file import write_wav
+from ..output.audio_file import audio_bytes, write_wav
+from ..output.formats import FORMATS
 from ..output.wav import encode
-from ..output.writer import as_path
+from ..output.writer import Writable, as_path, write_to
 from .words import Unspoken, WordSpan
 
 LEAD_FRAMES = 3
@@ -55,25 +59,81 @@ class Audio:
     unspoken: tuple[Unspoken, ...] = ()
     """Words of the text that could not be spoken; those of a segment are in its first piece, or in that of
     a segment beside it that has phonemes."""
+    voice: str = ""
+    """Name of the voice that speaks, or a blend; several are separated by commas and spaces. Empty for an
+    array of style rows."""
 
     def __repr__(self) -> str:
-        seconds = len(self.samples) / self.sample_rate
-        return f"<Audio: {seconds:.2f} s at {self.sample_rate} Hz, {len(self.phonemes)} phonemes>"
+        voice = f"{self.voice}, " if self.voice else ""
+        length = f"{self.duration:.2f} s at {self.sample_rate} Hz"
+        return f"<Audio: {voice}{length}, {len(self.phonemes)} phonemes>"
 
-    def save(self, path: str | os.PathLike[str], sample_format: str = "pcm16") -> None:
-        """Writes the samples to a file, whole or not at all, in the format that its name ends with.
+    def _repr_html_(self) -> str:
+        """Returns a player with the voice and the length, which notebooks show in place of the repr."""
+        label = html.escape(", ".join(filter(None, (self.voice, f"{self.duration:.2f} s"))))
+        data = base64.b64encode(self.to_bytes()).decode()
+        return f'<figure><audio controls src="data:audio/wav;base64,{data}"></audio> {label}</figure>'
+
+    def __len__(self) -> int:
+        """Returns the number of samples."""
+        return len(self.samples)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Returns the samples, for functions that take an array."""
+        found: NDArray[Any] = np.asarray(self.samples, dtype)
+        if found is self.samples:
+            return found.copy() if copy else found
+        if copy is False:
+            raise ValueError(f"Samples of {self.samples.dtype} cannot become {found.dtype} without a copy.")
+        return found
+
+    @property
+    def duration(self) -> float:
+        """Length in seconds."""
+        return len(self.samples) / self.sample_rate
+
+    def save(
+        self,
+        file: str | os.PathLike[str] | Writable,
+        sample_format: str = "pcm16",
+        *,
+        format: str | None = None,
+    ) -> None:
+        """Writes the samples to a file, in the format that its name ends with.
 
         Args:
-            path: a file that ends with ``.wav``, or, with the package soundfile, ``.flac``, ``.mp3``,
-                ``.ogg`` or ``.opus`` (both Opus).
+            file: a path that ends with ``.wav``, or, with the package soundfile, ``.flac``, ``.mp3``,
+                ``.ogg`` or ``.opus`` (both Opus); it is written whole or not at all. Or an object with a
+                method `write` that takes bytes, such as an open file, a socket's file or an `io.BytesIO`.
             sample_format: ``pcm16`` or, for a WAV file, ``float``.
+            format: for an object, as in `to_bytes`; a path's name has it.
 
         Raises:
             OutputError: it cannot be written.
-            UsageError: the name's end names no format, or an argument is wrong.
+            UsageError: no format is named, or an argument is wrong.
             InstallationError: soundfile is missing.
         """
-        write_wav(as_path(path), self.samples, self.sample_rate, sample_format)
+        if isinstance(file, Writable):
+            if format is None:
+                raise UsageError(f"A file object needs a format: name one of {', '.join(FORMATS)}.")
+            write_to(file, self.to_bytes(format, sample_format))
+        elif format is not None:
+            raise UsageError("The name of a file has its format: leave format out, or give an open file.")
+        else:
+            write_wav(as_path(file, "file"), self.samples, self.sample_rate, sample_format)
+
+    def to_bytes(self, format: str = "wav", sample_format: str = "pcm16") -> bytes:
+        """Returns the content of a file with the samples.
+
+        Args:
+            format: ``wav``, or, with the package soundfile, ``flac``, ``mp3``, ``ogg`` or ``opus``.
+            sample_format: as in `save`.
+
+        Raises:
+            UsageError: there is no such format, or an argument is wrong.
+            InstallationError: soundfile is missing.
+        """
+        return audio_bytes(self.samples, self.sample_rate, format, sample_format)
 
     def pcm16(self) -> bytes:
         """Returns the samples, clipped to full scale and rounded to 16 bits, as little-endian bytes."""
@@ -81,7 +141,7 @@ class Audio:
 
     @staticmethod
     def join(pieces: Iterable[Audio]) -> Audio:
-        """Returns the pieces of a stream as one.
+        """Returns the pieces of a stream, or a stream itself, as one.
 
         Raises:
             ValueError: there are none.
@@ -99,6 +159,7 @@ class Audio:
             tuple([timing for piece in found for timing in piece.words]),
             found[0].start,
             tuple([word for piece in found for word in piece.unspoken]),
+            ", ".join(dict.fromkeys(piece.voice for piece in found if piece.voice)),
         )
 
 

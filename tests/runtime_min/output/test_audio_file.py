@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import os
+import re
 import subprocess
 import sys
 import wave
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +26,7 @@ from runtime_min.errors import (
     OutputError,
     UsageError,
 )
-from runtime_min.output.formats import AUDIO, COMPRESSED
+from runtime_min.output.formats import AUDIO, COMPRESSED, FORMATS
 from runtime_min.output.wav import encode
 from runtime_min.output.writer import Output
 from tests.support.paths import ROOT
@@ -215,3 +219,62 @@ def test_a_name_as_long_as_the_system_takes_is_written(tmp_path: Path) -> None:
 def test_an_error_names_the_file_and_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(KokoroError, match=r"no/x\.wav cannot be written: No such file .* name another"):
         write(tmp_path / "no" / "x.wav")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_bytes_and_file_objects_hold_what_a_file_holds(tmp_path: Path, format: str) -> None:
+    audio = spoken()
+    audio.save(tmp_path / f"x.{format}")
+    written = (tmp_path / f"x.{format}").read_bytes()
+    with (tmp_path / "raw").open("wb", buffering=0) as raw:
+        audio.save(raw, format=format)
+        assert not raw.closed
+    assert audio.to_bytes() == audio.to_bytes("wav")
+    for found in (audio.to_bytes(format), (tmp_path / "raw").read_bytes()):
+        # Ogg gives every stream a random number.
+        assert found == written or format in ("ogg", "opus")
+        decoded, rate = soundfile.read(io.BytesIO(found), dtype="float32")
+        assert (rate, decoded.shape) == (RATE, TONE.shape)
+    audio.save(file := io.BytesIO(), "float", format="wav")
+    assert soundfile.read(io.BytesIO(file.getvalue()), dtype="float32")[0].tobytes() == TONE.tobytes()
+
+
+def test_an_object_that_takes_a_part_at_a_time_gets_all() -> None:
+    taken = bytearray()
+
+    class Slow:
+        def write(self, data: bytes) -> int:
+            taken.extend(data[:1_000])
+            return len(data[:1_000])
+
+    spoken().save(Slow(), format="wav")
+    assert bytes(taken) == spoken().to_bytes()
+
+
+def test_a_file_object_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> None:
+    with (tmp_path / "x.wav").open("wb") as closed:
+        pass
+    with pytest.raises(OutputError, match=r"x\.wav cannot be written: write to closed file"):
+        spoken().save(closed, format="wav")
+    wrong: list[tuple[Any, dict[str, Any]]]
+    wrong = [(io.StringIO(), {"format": "wav"}), (io.BytesIO(), {}), (5, {})]
+    for file, how in wrong:
+        with pytest.raises(UsageError, match=r"wav, flac|takes bytes|a str or a path"):
+            spoken().save(file, **how)
+    for file, how in ((tmp_path / "y.wav", {"format": "wav"}), (io.BytesIO(), {"format": "m4a"})):
+        with pytest.raises(UsageError, match=r"name of a file has|one of wav, flac, mp3, ogg, opus"):
+            spoken().save(file, **how)
+    with pytest.raises(UsageError, match="Only WAV holds float"):
+        spoken().to_bytes("mp3", "float")
+
+
+def test_audio_is_an_array_with_a_length_and_a_player() -> None:
+    audio = replace(spoken(), voice="<b>")
+    assert np.asarray(audio) is audio.samples and np.array(audio) is not audio.samples
+    assert np.asarray(audio, np.float64).dtype == np.float64 and np.abs(audio).max() <= 1
+    assert (len(audio), audio.duration) == (RATE, 1.0) and "<b>, 1.00 s" in repr(audio)
+    page = audio._repr_html_()
+    (data,) = re.findall(r'<audio controls src="data:audio/wav;base64,([^"]+)">', page)
+    assert base64.b64decode(data) == audio.to_bytes() and "&lt;b&gt;, 1.00 s" in page
+    joined = Audio.join([spoken(), audio, replace(audio, voice="am_adam"), audio])
+    assert joined.voice == "<b>, am_adam" and joined.duration == 4.0
