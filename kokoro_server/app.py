@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import logging
 import socket
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -28,12 +28,20 @@ from .ascii_json import JSONAnswer
 from .encoders import FORMATS
 from .errors import RequestError, answer_error
 from .limits import REQUEST_BYTES, REQUEST_SECONDS
-from .requests import MODELS, SpeechRequest, check_model, read_request
-from .speech import speak
+from .requests import MODELS, SpeechRequest, check_model, read_request, read_text
+from .speech import phonemes, speak
 from .turns import Turns
 from .voices import default_voice, voice_language
 
 _WARM_UP = "Hello."
+_REFUSED = {
+    "/v1/audio/voices/combine": "Voices are not combined into a file: name a blend as the voice "
+    "of a request, such as af_heart(2)+am_adam(1).",
+    "/v1/download/{name:path}": "No answer is kept: save the answer of /v1/audio/speech.",
+    "/web": "There is no page here: send a request to /v1/audio/speech.",
+    "/web/{name:path}": "There is no page here: send a request to /v1/audio/speech.",
+}
+"""What clients of Kokoro-FastAPI ask for in vain, and what to do in place of it."""
 _log = logging.getLogger("uvicorn.error")
 
 
@@ -81,6 +89,18 @@ class Service:
         chunks = answers.as_captions if asked.stream else answers.as_one_caption
         return self._answer(pieces, chunks(pieces, asked), "application/json")
 
+    async def speech_of_phonemes(self, request: Request) -> answers.SpeechAnswer:
+        """Answers with the speech of phonemes."""
+        asked = await self._read(request, phonemes=True)
+        pieces = self._turns.take(speak(self._bundle, asked))
+        return self._answer(pieces, answers.as_audio(pieces), FORMATS[asked.format].media_type)
+
+    async def phonemes(self, request: Request) -> answers.SpeechAnswer:
+        """Answers with the phonemes of a text."""
+        text, language = read_text(await self._content(request))
+        pieces = self._turns.take(phonemes(self._bundle, text, language))
+        return self._answer(pieces, answers.as_audio(pieces), "application/json")
+
     async def voices(self, request: Request) -> Response:
         """Lists the voices; as names alone for older clients."""
         names = self._bundle.voices
@@ -93,14 +113,19 @@ class Service:
         return {"id": name, "name": name, "language": name.language, "usable": usable}
 
     async def models(self, request: Request) -> Response:
-        """Lists the names of the one model."""
-        return JSONAnswer({"object": "list", "data": list(map(_model, MODELS))})
+        """Lists the names of the one model, under `models` for Open WebUI."""
+        found = list(map(self._model, MODELS))
+        return JSONAnswer({"object": "list", "data": found, "models": found})
 
     async def model(self, request: Request) -> Response:
         """Describes one of them."""
         name = request.path_params["name"]
         check_model(name)
-        return JSONAnswer(_model(name))
+        return JSONAnswer(self._model(name))
+
+    def _model(self, name: str) -> dict[str, object]:
+        described = {"id": name, "object": "model", "created": 1_735_689_600, "owned_by": "kokoro"}
+        return {**described, "voices": self._bundle.voices}
 
     async def health(self, request: Request) -> Response:
         """Answers as long as the server works."""
@@ -110,18 +135,22 @@ class Service:
         """Answers with the figures."""
         return Response(metrics.exposition(), media_type="text/plain; version=0.0.4")
 
-    async def _read(self, request: Request) -> SpeechRequest:
+    async def _read(self, request: Request, *, phonemes: bool = False) -> SpeechRequest:
+        try:
+            body = await self._content(request)
+            return read_request(body, self._bundle.voices, self._options.loudness, phonemes=phonemes)
+        except RequestError as error:
+            metrics.REQUESTS.labels(str(error.status)).inc()
+            raise
+
+    async def _content(self, request: Request) -> bytes:
         try:
             async with asyncio.timeout(REQUEST_SECONDS):
-                body = await _body(request)
-            return read_request(body, self._bundle.voices, self._options.loudness)
+                return await _body(request)
         except TimeoutError as error:
             raise RequestError(408, f"The body took longer than {REQUEST_SECONDS:g} s.") from error
         except ClientDisconnect as error:
             raise RequestError(400, "The client left before the end of its request.") from error
-        except RequestError as error:
-            metrics.REQUESTS.labels(str(error.status)).inc()
-            raise
 
     def _answer(
         self, pieces: answers.Pieces, chunks: AsyncIterator[bytes], media_type: str
@@ -182,8 +211,12 @@ def create_app(
     routes = [
         Route("/v1/audio/speech", service.speech, methods=["POST"]),
         Route("/dev/captioned_speech", service.captioned_speech, methods=["POST"]),
+        Route("/dev/generate_from_phonemes", service.speech_of_phonemes, methods=["POST"]),
+        Route("/dev/phonemize", service.phonemes, methods=["POST"]),
         Route("/v1/audio/voices", service.voices),
+        *(Route(path, _refused(sentence), methods=["GET", "POST"]) for path, sentence in _REFUSED.items()),
         Route("/v1/models", service.models),
+        Route("/v1/audio/models", service.models),
         Route("/v1/models/{name:path}", service.model),
         Route("/health", service.health),
         Route("/metrics", service.metrics),
@@ -195,6 +228,13 @@ def create_app(
         exception_handlers=dict.fromkeys(failures, answer_error),
         lifespan=life,
     )
+
+
+def _refused(sentence: str) -> Callable[[Request], Awaitable[Response]]:
+    async def refuse(request: Request) -> Response:
+        raise RequestError(404, sentence, code="not_supported")
+
+    return refuse
 
 
 def _middleware(options: Options) -> list[Middleware]:
@@ -216,13 +256,8 @@ def _middleware(options: Options) -> list[Middleware]:
 
 
 def _warm_up(bundle: Bundle) -> None:
-    """Speaks once, so that the first request does not wait for imports and voices; logs a failure.
-
-    Also finds out which languages can be spoken, for the lists of voices.
-    """
+    """Speaks once, so that the first request does not wait for imports and voices; logs a failure."""
     try:
-        for language in set(map(voice_language, bundle.voices)):
-            bundle.speaks(language)
         for _ in speak(bundle, SpeechRequest(_WARM_UP, default_voice(bundle.voices))):
             pass
     except KokoroError as error:
@@ -248,7 +283,3 @@ async def _body(request: Request) -> bytes:
 
 def _too_long() -> RequestError:
     return RequestError(413, f"A request has at most {REQUEST_BYTES} bytes.", "input")
-
-
-def _model(name: str) -> dict[str, object]:
-    return {"id": name, "object": "model", "created": 1_735_689_600, "owned_by": "kokoro"}

@@ -7,8 +7,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from .encoders import FORMATS
+from runtime_min import Segment
+
+from .encoders import FORMATS, SAMPLE_RATE
 from .errors import RequestError
+from .voice_tags import read_aliases, read_voice_tags
 from .voices import default_voice, known_voice, nearest_voice
 
 MODELS = ("kokoro", "tts-1", "tts-1-hd", "gpt-4o-mini-tts", "gpt-4o-mini-tts-2025-12-15")
@@ -16,8 +19,8 @@ MODELS = ("kokoro", "tts-1", "tts-1-hd", "gpt-4o-mini-tts", "gpt-4o-mini-tts-202
 STREAM_FORMATS = ("audio", "sse")
 LONGEST_VOICE = 1_000
 LOUDEST = 10.0
-_UNSUPPORTED = ("allow_voice_tags", "return_download_link")
-"""Fields of Kokoro-FastAPI that change what is spoken or answered, and so are refused if they are true."""
+_UNSUPPORTED = ("return_download_link",)
+"""Fields of Kokoro-FastAPI that change what is answered, and so are refused if they are true."""
 
 
 @dataclass(frozen=True)
@@ -44,25 +47,29 @@ class SpeechRequest:
     """Seconds of silence at the end."""
     loudness: float | None = None
     """LUFS of every voice; None for the voice's own."""
+    sample_rate: int = SAMPLE_RATE
+    """Samples a second of the answer."""
+    phonemes: bool = False
+    """True if the text is phonemes."""
+    segments: tuple[Segment, ...] = ()
+    """The text in parts, where it has voices and speeds of its own."""
 
 
-def read_request(content: bytes, voices: Collection[str], loudness: float | None = None) -> SpeechRequest:
+def read_request(
+    content: bytes, voices: Collection[str], loudness: float | None = None, *, phonemes: bool = False
+) -> SpeechRequest:
     """Returns the request in a body.
 
     Args:
         content: JSON.
         voices: the bundle's voices.
         loudness: LUFS of requests that name none.
+        phonemes: read `phonemes` in place of `input`, for a WAV file.
 
     Raises:
         RequestError: it is not a JSON object, or a field has a wrong type or value.
     """
-    try:
-        fields = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise RequestError(400, f"The body is not JSON: {error}.") from error
-    if not isinstance(fields, dict):
-        raise RequestError(400, "The body must be a JSON object.")
+    fields = _fields(content)
     check_model(_field(fields, "model", str, MODELS[0]))
     for name in _UNSUPPORTED:
         if _field(fields, name, bool, False):
@@ -71,21 +78,52 @@ def read_request(content: bytes, voices: Collection[str], loudness: float | None
     if not 0 <= volume <= LOUDEST:
         raise RequestError(400, f"volume_multiplier must be from 0 to {LOUDEST:g}.", "volume_multiplier")
     language = _field(fields, "lang_code", str, None) or None
+    audio_format = _choice(fields, "response_format", tuple(FORMATS), "wav" if phonemes else "mp3")
+    text = _field(fields, "phonemes" if phonemes else "input", str)
+    speed = _field(fields, "speed", (int, float), 1.0)
+    ssml = _field(fields, "ssml", bool, False) and not phonemes
+    aliases = read_aliases(_field(fields, "voice_aliases", dict, {}))
+    segments: list[Segment] = []
+    if _field(fields, "allow_voice_tags", bool, False) and not (ssml or phonemes):
+        segments = read_voice_tags(text, speed, aliases, voices)
     return SpeechRequest(
-        _field(fields, "input", str),
+        text,
         _voice(fields, voices, language),
-        _field(fields, "speed", (int, float), 1.0),
-        _choice(fields, "response_format", tuple(FORMATS), "mp3"),
+        speed,
+        audio_format,
         language,
         volume,
         _choice(fields, "stream_format", STREAM_FORMATS, "audio") == "sse",
         _field(fields, "stream", bool, True),
         _field(fields, "return_timestamps", bool, True),
-        _field(fields, "ssml", bool, False),
+        ssml,
         _field(fields, "skip_emoji", bool, False),
         _field(fields, "end_pause", (int, float), 0.3),
         _field(fields, "loudness", (int, float), loudness),
+        _sample_rate(fields, audio_format),
+        phonemes,
+        tuple(segments),
     )
+
+
+def read_text(content: bytes) -> tuple[str, str]:
+    """Returns the text and its language of a request for phonemes.
+
+    Raises:
+        RequestError: it is not a JSON object, or a field has a wrong type.
+    """
+    fields = _fields(content)
+    return _field(fields, "text", str), _field(fields, "language", str, "a") or "a"
+
+
+def _fields(content: bytes) -> dict[str, Any]:
+    try:
+        fields = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise RequestError(400, f"The body is not JSON: {error}.") from error
+    if not isinstance(fields, dict):
+        raise RequestError(400, "The body must be a JSON object.")
+    return fields
 
 
 def check_model(name: str) -> None:
@@ -111,6 +149,17 @@ def _voice(fields: dict[str, Any], voices: Collection[str], language: str | None
     if voice is not None:
         return known_voice(voice, voices)
     return default_voice(voices) if language is None else nearest_voice(language, voices, "lang_code")
+
+
+def _sample_rate(fields: dict[str, Any], audio_format: str) -> int:
+    chosen = FORMATS[audio_format]
+    rate: int = _field(fields, "sample_rate", int, chosen.default_rate)
+    if rate not in chosen.rates:
+        known = ", ".join(map(str, chosen.rates))
+        raise RequestError(
+            400, f"sample_rate of {audio_format} must be one of {known}, found {rate}.", "sample_rate"
+        )
+    return rate
 
 
 def _choice(fields: dict[str, Any], name: str, choices: tuple[str, ...], default: str) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from runtime_min import Bundle, Timing, Unspoken, VoiceName
+from runtime_min import Bundle, SpeechOptions, Timing, Unspoken, VoiceName
 
 from . import metrics
+from .ascii_json import as_json
 from .encoders import SAMPLE_RATE, encoder
 from .requests import SpeechRequest
 
@@ -34,17 +35,18 @@ def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
     language = request.language
     if language is None and VoiceName(request.voice).language is None:
         language = "en-US"
-    with closing(encoder(request.format)) as output:
-        for audio in bundle.pieces(
-            request.text,
-            request.voice,
-            speed=request.speed,
-            ssml=request.ssml,
-            skip_emoji=request.skip_emoji,
-            language=language,
-            end_pause=request.end_pause,
-            loudness=request.loudness,
-        ):
+    with closing(encoder(request.format, request.sample_rate)) as output:
+        manner: SpeechOptions = {
+            "speed": request.speed,
+            "end_pause": request.end_pause,
+            "loudness": request.loudness,
+        }
+        if request.phonemes:
+            found = bundle.pieces(voice=request.voice, phonemes=request.text, **manner)
+        else:
+            manner |= {"ssml": request.ssml, "skip_emoji": request.skip_emoji, "language": language}
+            found = bundle.pieces(list(request.segments) or request.text, request.voice, **manner)
+        for audio in found:
             samples = audio.samples if request.volume == 1 else request.volume * audio.samples
             seconds = len(samples) / SAMPLE_RATE
             metrics.AUDIO.inc(seconds)
@@ -52,3 +54,16 @@ def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
             data = output.encode(samples)
             yield SpokenPiece(data, audio.words, len(audio.phonemes), seconds, audio.unspoken)
         yield SpokenPiece(output.finish(), (), 0, 0.0)
+
+
+def phonemes(bundle: Bundle, text: str, language: str) -> Iterator[SpokenPiece]:
+    """Yields Kokoro-FastAPI's answer with the phonemes of a text, whose list of tokens is always empty.
+
+    Raises:
+        KokoroError: the language cannot be spoken, or the text cannot be read.
+    """
+    _, g2p = bundle.find_g2p(language)
+    found: Any = g2p(text)
+    if not isinstance(found, str):
+        found = "".join((word.phonemes or "") + (" " if word.whitespace else "") for word in found)
+    yield SpokenPiece(as_json({"phonemes": found.strip(), "tokens": []}), (), 0, 0.0)

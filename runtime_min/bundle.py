@@ -259,13 +259,15 @@ class Bundle:
     def speaks(self, language: str) -> bool:
         """Returns True if text of a language can be spoken here: by the bundle, or by an installed G2P.
 
+        Nothing is loaded or imported for the answer.
+
             [voice for voice in bundle.voices if voice.language and bundle.speaks(voice.language)]
 
         Args:
             language: as in `find_g2p`.
 
         Raises:
-            BundleError: the bundle's data for text are damaged.
+            ManifestError: the manifest's part for text is wrong.
         """
         return self._bundled_text().speaks(language)
 

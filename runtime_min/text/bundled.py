@@ -13,14 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import (
-    G2PMissingError,
-    LanguageError,
-    ManifestError,
-    NoTextError,
-    SpokenTypeError,
-    TextDataError,
-)
+from ..errors import G2PMissingError, ManifestError, NoTextError, SpokenTypeError, TextDataError
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import Manifest
 from ..format.schema import Node, RelativePath, reader_of
@@ -30,7 +23,7 @@ from ..speech.sentences import each_sentence
 from ..speech.words import OwnWords, Portion, Segment, Word
 from .english import English
 from .homographs import Homographs
-from .installed_g2p import find_g2p, language_code
+from .installed_g2p import find_g2p, is_installed, language_code
 from .letter_to_sound import LetterToSound
 from .lexicon import Lexicon
 from .pauses import read_pauses
@@ -62,7 +55,6 @@ class BundledText:
         self._manifest = manifest
         self._files = files
         self._found: dict[str, tuple[str, Callable[[str], Any]]] = {}
-        self._speaks: dict[str, bool] = {}
         self._data: dict[str, Any] = {}
         self._lock = threading.Lock()
 
@@ -94,19 +86,14 @@ class BundledText:
         return name, found
 
     def speaks(self, language: str) -> bool:
-        """Returns True if `find_g2p` finds a G2P for a language; tries it once.
+        """Returns True if the bundle's data, or what is installed, can read a language; loads nothing.
 
         Raises:
-            BundleError: the bundle's data are damaged.
+            ManifestError: as `english_files` does.
         """
         code = language_code(language)
-        if code not in self._speaks:
-            try:
-                self.find_g2p(code)
-                self._speaks[code] = True
-            except (G2PMissingError, LanguageError, NoTextError):
-                self._speaks[code] = False
-        return self._speaks[code]
+        own = code in english_files(self._manifest) or code in accent_files(self._manifest)
+        return own or is_installed(code)
 
     def _find(self, language: str) -> tuple[str, Callable[[str], Any]]:
         languages = english_files(self._manifest)

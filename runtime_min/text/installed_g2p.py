@@ -12,6 +12,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
@@ -44,6 +45,13 @@ _ENGLISH = {
 }  # fmt: skip
 _AMERICAN = {"ɜːɹ": "ɜɹ", "ɜː": "ɜɹ", "ɪə": "iə", "ː": "", "ɾ": "T", "ʔ": "t"}
 _BRITISH = {"e^ə": "ɛː", "iə": "ɪə", "ɾ": "T", "ʔ": "t"}
+_ESPEAK, _MISAKI_ENGLISH = ("phonemizer", "espeakng_loader"), ("misaki", "spacy", "en_core_web_sm")
+_NEEDED = {
+    "en-us": (_ESPEAK, _MISAKI_ENGLISH), "en-gb": (_ESPEAK, _MISAKI_ENGLISH), "fr-fr": (_ESPEAK,),
+    "hi": (_ESPEAK,), "pt-br": (_ESPEAK,), "ja": (("misaki", "pyopenjtalk"),),
+    "zh": (("misaki", "jieba", "ordered_set", "pypinyin", "cn2an"),),
+}  # fmt: skip
+"""Packages by language, each of several that will do."""
 _EXTRAS = {"ja": "ja", "zh": "zh"}
 # espeak-ng keeps its state in the process.
 _lock = threading.Lock()
@@ -136,6 +144,15 @@ def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
         from .italian_rules import italian
 
         return "rules (it)", italian
+
+
+def is_installed(language: str) -> bool:
+    """Returns True if `find_g2p` has what it needs for one of `LANGUAGES`; imports nothing for it."""
+    code = language_code(language)
+    if code in ("es", "it"):
+        return True
+    needed = _NEEDED.get(code, ())
+    return any(all(find_spec(package) for package in packages) for packages in needed)
 
 
 def language_code(language: str) -> str:

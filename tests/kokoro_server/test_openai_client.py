@@ -58,7 +58,7 @@ def test_mp3_is_what_the_client_gets_if_it_asks_for_nothing_else(client: OpenAI)
         assert container.format.name == "mp3"
 
 
-@pytest.mark.parametrize("name", [name for name in FORMATS if name != "pcm"])
+@pytest.mark.parametrize("name", [name for name in FORMATS if name not in ("pcm", "ulaw")])
 def test_every_format_can_be_decoded_again(client: OpenAI, name: str) -> None:
     answer = client.audio.speech.create(model="tts-1", voice="alloy", input=TEXT, response_format=name)  # type: ignore[arg-type]
     assert answer.response.headers["content-type"] == FORMATS[name].media_type
@@ -152,7 +152,7 @@ def test_models_are_listed_and_described(client: OpenAI) -> None:
         ({"input": None}, openai.BadRequestError, "input", "is missing"),
         ({"model": "whisper-1"}, openai.NotFoundError, "model", "'whisper-1'"),
         ({"voice": None, "extra_body": {"lang_code": "pt"}}, openai.BadRequestError, "lang_code", "No voice"),
-        ({"extra_body": {"allow_voice_tags": True}}, openai.BadRequestError, "allow_voice_tags", "leave it"),
+        ({"extra_body": {"return_download_link": True}}, openai.BadRequestError, "return_download_link", "out"),
         ({"extra_body": {"volume_multiplier": -1}}, openai.BadRequestError, "volume_multiplier", "from 0"),
         ({"input": "x" * 300_000}, openai.APIStatusError, "input", "at most 131072 bytes"),
     ],

@@ -22,7 +22,7 @@ from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of, read_manifest, verify_files
 from runtime_min.speech.request import Request
 from runtime_min.speech.words import OwnWords, Segment, Word
-from runtime_min.text import bundled
+from runtime_min.text import bundled, installed_g2p
 from runtime_min.text.bundled import BundledText
 from tests.support.paths import ROOT
 from tests.support.tiny.bundle import dummy_contents, with_entries
@@ -125,12 +125,25 @@ def test_without_data_the_error_names_the_remedy(sound: Path, monkeypatch: pytes
         spoken(sound, "Hello")
     with pytest.raises(bundled.G2PMissingError, match="nothing is installed"):
         text_of(sound).find_g2p("ja")
-    assert not any(map(text_of(sound).speaks, ("ja-JP", "en-AU", "tlh")))
     monkeypatch.setattr(bundled, "find_g2p", lambda language: (language, str.upper))
     assert text_of(sound).find_g2p("en-GB") == ("en-gb", str.upper)
-    assert text_of(sound).find_g2p("en_NZ") == ("en-gb", str.upper) and text_of(sound).speaks("zh-TW")
+    assert text_of(sound).find_g2p("en_NZ") == ("en-gb", str.upper)
     with pytest.raises(NoTextError):
         text_of(sound).find_g2p("en-gb", {"a": "A"})
+
+
+def test_a_bundle_speaks_what_it_has_data_for_or_what_is_installed(
+    bundle: Path, sound: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installed_g2p, "find_spec", lambda package: None)
+    assert all(map(text_of(bundle).speaks, ("en-US", "en_AU", "it-IT", "es-MX")))
+    assert all(map(text_of(sound).speaks, ("it-IT", "es-MX")))
+    assert not any(map(text_of(sound).speaks, ("en-US", "ja", "fr", "tlh", "de")))
+    monkeypatch.setattr(installed_g2p, "find_spec", lambda package: package != "misaki")
+    assert [text_of(sound).speaks(tag) for tag in ("en-US", "pt-PT", "ja", "zh-TW", "de")] == [
+        True,
+        True,
+    ] + 3 * [False]
 
 
 def test_italian_is_spoken_with_its_accents(

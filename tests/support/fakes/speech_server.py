@@ -25,6 +25,7 @@ import kokoro_server.__main__
 from kokoro_server.app import Options
 from kokoro_server.serve import Settings, bound, configured
 from runtime_min import Audio, VoiceName, Word
+from runtime_min.errors import LanguageError
 from runtime_min.speech.plan import plan_portions
 from runtime_min.speech.request import Capabilities, Request
 from runtime_min.speech.speak import speak
@@ -49,14 +50,23 @@ class FakeBundle:
         tables = {name: np.full_like(VOICE, number) for number, name in enumerate(VOICES)}
         self._capabilities = Capabilities(tables, VOCABULARY, 60)
 
-    def pieces(self, text: str, voice: str, speed: float = 1.0, **options: Any) -> Iterator[Audio]:
-        request = Request(text=text, voice=voice, speed=speed, g2p=fake_g2p)
+    def pieces(
+        self, text: Any = None, voice: str = "af_heart", speed: float = 1.0, *, phonemes: str | None = None,
+        **options: Any,
+    ) -> Iterator[Audio]:  # fmt: skip
+        g2p = fake_g2p if phonemes is None else None
+        request = Request(text=text, phonemes=phonemes, voice=voice, speed=speed, g2p=g2p)
         plans = plan_portions(self._capabilities, request, [request.whole], whole=False)
         for audio in speak(next(plans), Fake()):
             self.gate.wait()
             time.sleep(self.seconds)
             self.computed.append(audio.phonemes)
             yield audio
+
+    def find_g2p(self, language: str) -> tuple[str, Any]:
+        if language == "tlh":
+            raise LanguageError(language, ("en-us",))
+        return language, fake_g2p
 
     def speaks(self, language: str) -> bool:
         return language != "es"
