@@ -56,7 +56,9 @@ def test_every_rate_of_a_format_keeps_the_pitch_the_length_and_the_level(name: s
         assert -0.001 < len(samples) / found - SECONDS < added
         assert pitch(samples, found) == pytest.approx(440, abs=1)
         middle = samples[len(samples) // 4 : -len(samples) // 4]
-        assert np.sqrt(np.mean(middle**2)) == pytest.approx(0.5 / np.sqrt(2), rel=0.05)
+        # LAME scales by 0.95, so that its noise does not clip.
+        level = 0.5 / np.sqrt(2) * (0.95 if name == "mp3" else 1)
+        assert np.sqrt(np.mean(middle**2)) == pytest.approx(level, rel=0.02)
 
 
 def test_the_model_s_own_rate_is_not_touched() -> None:
