@@ -1,6 +1,7 @@
-/* Speaks a stream of phonemes into a WAV file, piece by piece:
+/* Speaks text into a WAV file, piece by piece. The program finds the library where it is now:
  *
- *     cc -I BUNDLE/native speak.c BUNDLE/native/libkokoro.so -lm -o speak && ./speak BUNDLE PHONEMES hello.wav
+ *     cc -I BUNDLE/native speak.c BUNDLE/native/libkokoro.so -Wl,-rpath,BUNDLE/native -lm -o speak
+ *     ./speak BUNDLE "Hello, world!" hello.wav
  */
 #include <math.h>
 #include <stdio.h>
@@ -29,10 +30,10 @@ static int write_piece(const kokoro_audio *piece, void *user) {
 }
 
 int main(int count, char **arguments) {
-    if (count != 4) return fprintf(stderr, "usage: %s BUNDLE PHONEMES FILE\n", arguments[0]), 2;
+    if (count != 4) return fprintf(stderr, "usage: %s BUNDLE TEXT FILE\n", arguments[0]), 2;
     kokoro_request request = {0};
     request.size = sizeof request;
-    request.phonemes = arguments[2];
+    request.text = arguments[2];
     kokoro_bundle *bundle = NULL;
     if (kokoro_load(arguments[1], NULL, &bundle) || kokoro_check(bundle, &request))
         return fprintf(stderr, "%s\n", kokoro_last_error()), 1;

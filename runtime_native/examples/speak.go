@@ -1,7 +1,7 @@
-// Speaks a stream of phonemes into a WAV file:
+// Speaks text into a WAV file, piece by piece. The program finds the library where it is now:
 //
-//	CGO_CFLAGS=-IBUNDLE/native CGO_LDFLAGS="-LBUNDLE/native -lkokoro" go build speak.go
-//	LD_LIBRARY_PATH=BUNDLE/native ./speak BUNDLE PHONEMES hello.wav
+//	CGO_CFLAGS=-IBUNDLE/native CGO_LDFLAGS="-LBUNDLE/native -lkokoro -Wl,-rpath,BUNDLE/native" go build speak.go
+//	./speak BUNDLE "Hello, world!" hello.wav
 package main
 
 /*
@@ -42,7 +42,7 @@ func main() {
 	runtime.LockOSThread() // The message of an error belongs to its thread.
 	var bundle *C.kokoro_bundle
 	check(C.kokoro_load(C.CString(os.Args[1]), nil, &bundle) == 0, C.GoString(C.kokoro_last_error()))
-	request := C.kokoro_request{size: C.sizeof_kokoro_request, phonemes: C.CString(os.Args[2])}
+	request := C.kokoro_request{size: C.sizeof_kokoro_request, text: C.CString(os.Args[2])}
 	check(C.kokoro_check(bundle, &request) == 0, C.GoString(C.kokoro_last_error()))
 	var err error
 	file, err = os.Create(os.Args[3])

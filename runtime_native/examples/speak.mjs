@@ -1,10 +1,10 @@
-// Speaks a stream of phonemes into a WAV file with koffi (npm install koffi):
+// Speaks text into a WAV file, piece by piece, with koffi (npm install koffi):
 //
-//     node speak.mjs BUNDLE/native/libkokoro.so BUNDLE PHONEMES hello.wav
+//     node speak.mjs BUNDLE/native/libkokoro.so BUNDLE "Hello, world!" hello.wav
 import { closeSync, openSync, writeSync } from "node:fs";
 import koffi from "koffi";
 
-const [path, directory, phonemes, output] = process.argv.slice(2);
+const [path, directory, text, output] = process.argv.slice(2);
 const library = koffi.load(path);
 koffi.opaque("kokoro_bundle");
 koffi.struct("kokoro_request", {
@@ -35,16 +35,23 @@ const header = (bytes) => {
   return made;
 };
 
+// As the library and the other examples round: a half to the even number, in 32 bits.
+const round = (sample) => {
+  const scaled = Math.fround(Math.max(-1, Math.min(1, sample)) * 32767);
+  const up = Math.round(scaled);
+  return up - scaled === 0.5 && up % 2 ? up - 1 : up;
+};
+
 const bundle = [null];
 check(load(directory, null, bundle));
-const request = { size: koffi.sizeof("kokoro_request"), phonemes };
+const request = { size: koffi.sizeof("kokoro_request"), text };
 check(checkRequest(bundle[0], request));
 const file = openSync(output, "w");
 let position = 44;
 const writePiece = (pointer) => {
   const piece = koffi.decode(pointer, "kokoro_audio");
   const samples = koffi.decode(piece.samples, "float", Number(piece.sample_count));
-  const bytes = Int16Array.from(samples, (each) => Math.round(Math.max(-1, Math.min(1, each)) * 32767));
+  const bytes = Int16Array.from(samples, round);
   position += writeSync(file, new Uint8Array(bytes.buffer), 0, bytes.byteLength, position);
   console.log(`from ${piece.start.toFixed(2)} s on: ${piece.phonemes}`);
   return 0;

@@ -1,6 +1,6 @@
-"""Speaks a stream of phonemes into a WAV file, with nothing but Python's standard library.
+"""Speaks text into a WAV file, piece by piece, with nothing but Python's standard library.
 
-python speak.py BUNDLE/native/libkokoro.so BUNDLE PHONEMES hello.wav
+python speak.py BUNDLE/native/libkokoro.so BUNDLE "Hello, world!" hello.wav
 """
 
 import ctypes
@@ -30,7 +30,7 @@ class Audio(ctypes.Structure):
     _fields_ = fields("samples samples,size sample_count,int sample_rate,double start,text phonemes")
 
 
-def main(path: str, directory: str, phonemes: str, output: str) -> None:
+def main(path: str, directory: str, text: str, output: str) -> None:
     library = ctypes.CDLL(path)
     library.kokoro_last_error.restype = c_char_p
 
@@ -40,7 +40,7 @@ def main(path: str, directory: str, phonemes: str, output: str) -> None:
 
     bundle = c_void_p()
     call("kokoro_load", directory.encode(), None, byref(bundle))
-    request = Request(ctypes.sizeof(Request), None, phonemes.encode())
+    request = Request(ctypes.sizeof(Request), text.encode())
     call("kokoro_check", bundle, byref(request))
     with wave.open(output, "wb") as file:
         file.setparams((1, 2, 24_000, 0, "NONE", ""))

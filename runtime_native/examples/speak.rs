@@ -1,6 +1,7 @@
-//! Speaks a stream of phonemes into a WAV file:
+//! Speaks text into a WAV file, piece by piece. The program finds the library where it is now:
 //!
-//!     rustc -O --edition 2021 speak.rs -L BUNDLE/native && LD_LIBRARY_PATH=BUNDLE/native ./speak BUNDLE PHONEMES hello.wav
+//!     rustc -O --edition 2021 speak.rs -L BUNDLE/native -C link-arg=-Wl,-rpath,BUNDLE/native
+//!     ./speak BUNDLE "Hello, world!" hello.wav
 use std::ffi::{c_char, c_double, c_int, c_void, CStr, CString};
 use std::io::{Seek, Write};
 use std::{env, fs::File, mem, ptr, slice};
@@ -44,9 +45,9 @@ extern "C" fn write_piece(piece: &Audio, user: *mut c_void) -> c_int {
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let (directory, phonemes) = (CString::new(&*arguments[0])?, CString::new(&*arguments[1])?);
+    let (directory, text) = (CString::new(&*arguments[0])?, CString::new(&*arguments[1])?);
     let mut bundle = ptr::null_mut();
-    let request = Request { size: size_of::<Request>(), phonemes: phonemes.as_ptr(), ..unsafe { mem::zeroed() } };
+    let request = Request { size: size_of::<Request>(), text: text.as_ptr(), ..unsafe { mem::zeroed() } };
     let check = |error| if error == 0 { Ok(()) } else { Err(unsafe { CStr::from_ptr(kokoro_last_error()) }.to_str().unwrap()) };
     check(unsafe { kokoro_load(directory.as_ptr(), ptr::null(), &mut bundle) })?;
     check(unsafe { kokoro_check(bundle, &request) })?;

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
 from ctypes import byref
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exporter.bundle.write import write_bundle
-from exporter.model.config import OFFICIAL_CONFIG
-from exporter.text.files import LANGUAGES, text_files
 from runtime_min import KokoroError
 from tests.support.both_runtimes import BothRuntimes, assert_equal, both_runtimes
 from tests.support.hostile_text import UNITS
 from tests.support.language_tags import LANGUAGE_TAGS
 from tests.support.native_library import CALLBACK, NativeError, native_library, request
-from tests.support.tiny_bundle import contents, voices, with_entries
 
 ENGLISH = (
     "On 3 May 2025 Dr. Smith read it for $4.50! Will she read [Kokoro](/kˈOkəɹO/), too? [pause:0.2s] Yes."
@@ -64,21 +58,8 @@ REFUSED: tuple[dict[str, Any], ...] = (
 
 
 @pytest.fixture(scope="module")
-def directory(
-    libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    """A bundle of the tiny model with the data for text; several phonemes are one token."""
-    made = contents(libraries, runtime_library)
-    rows = voices() | dict(zip(("bf_emma", "ef_dora", "if_sara"), voices().values(), strict=True))
-    vocabulary = json.loads(OFFICIAL_CONFIG.read_text(encoding="utf-8"))["vocab"]
-    tokens = {phoneme: 1 + number % 4 for number, phoneme in enumerate(vocabulary)}
-    made = with_entries(replace(made, voices=rows), vocabulary=tokens)
-    return write_bundle(tmp_path_factory.mktemp("text") / "bundle", made.extended(text_files(LANGUAGES)))
-
-
-@pytest.fixture(scope="module")
-def both(directory: Path) -> Iterator[BothRuntimes]:
-    with both_runtimes(native_library(), directory) as loaded:
+def both(reading_bundle: Path) -> Iterator[BothRuntimes]:
+    with both_runtimes(native_library(), reading_bundle) as loaded:
         yield loaded
 
 
@@ -136,23 +117,23 @@ def test_bytes_that_are_not_utf_8_are_refused(both: BothRuntimes) -> None:
             both.library.synthesize(both.native, text=text)
 
 
-def test_a_field_that_is_not_utf_8_is_named(both: BothRuntimes, directory: Path) -> None:
+def test_a_field_that_is_not_utf_8_is_named(both: BothRuntimes, reading_bundle: Path) -> None:
     for field in ("voice", "language"):
         with pytest.raises(NativeError, match=f"^TextEncodingError: The field '{field}' .* byte 1,"):
             both.library.synthesize(both.native, text="Hola", **{field: b"e\xff"})
     for field in ("level", "manifest_sha256"):
         with pytest.raises(NativeError, match=f"^TextEncodingError: The field '{field}' .* byte 1,"):
-            both.library.load(directory, **{field: b"e\xff"})
+            both.library.load(reading_bundle, **{field: b"e\xff"})
 
 
 def test_a_path_may_have_any_bytes_and_a_message_is_utf_8(
-    both: BothRuntimes, directory: Path, tmp_path: Path
+    both: BothRuntimes, reading_bundle: Path, tmp_path: Path
 ) -> None:
     """Linux's names of files are bytes."""
     place = os.fsencode(tmp_path) + b"/b\xff"
     with pytest.raises(NativeError, match=r"^MissingFileError: .*/b\ufffd"):
         both.library.load_at(place)
-    os.symlink(directory, place)
+    os.symlink(reading_bundle, place)
     both.library.functions.kokoro_free(both.library.load_at(place))
 
     refusals = []
