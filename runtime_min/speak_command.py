@@ -22,6 +22,11 @@ from .speech.request import END_PAUSE, SpeechOptions
 from .speech.timing import Audio, Timing
 from .speech.words import G2P, Segment, read_input
 
+_NOT_TEXT = {
+    b"PK\x03\x04": ("an EPUB, or another ZIP archive,", "pandoc"),
+    b"%PDF-": ("a PDF", "pdftotext"),
+}
+"""Kinds of files that readers of books give, by their first bytes, and programs that convert them."""
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 # The look-behind keeps a run of spaces from being tried at every place.
 _LINE_BREAK = re.compile(r"(?<!\s)\s*\n\s*")
@@ -202,6 +207,12 @@ def _content(argument: str | None, path: Path | None) -> str:
     name = "Standard input" if path is None or path == STANDARD else str(path)
     try:
         data = _standard_input() if path is None or path == STANDARD else path.read_bytes()
+        for start, (kind, converter) in _NOT_TEXT.items():
+            if data.startswith(start):
+                raise InputError(
+                    f"{name} is not text: it begins as {kind} does. "
+                    f"Convert it to text in UTF-8, as `{converter}` can."
+                )
         return data.decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}. Name a file of text.") from None

@@ -199,3 +199,22 @@ def test_a_registry_has_what_the_runtime_needs(
     pins = ["--constraint", ROOT / "constraints.txt"] if version == THIS else []
     run([python, "-m", "pip", "install", "--quiet", *pins, file_of(built, RUNTIME, end)])
     speaks(python, speaking_bundle, tmp_path)
+
+
+@pytest.mark.slow
+def test_an_app_that_pyinstaller_made_speaks_and_holds_no_torch(
+    built: Path, reading_bundle: Path, tmp_path: Path
+) -> None:
+    run([sys.executable, "-m", "venv", tmp_path / "build"])
+    python = tmp_path / "build" / "bin" / "python"
+    wheel = file_of(built, RUNTIME, "-*.whl")
+    run([python, "-m", "pip", "install", "--quiet", wheel, "pyinstaller>=6,<7"])
+    (tmp_path / "app.py").write_text(
+        "import sys\nfrom runtime_min import Bundle\n"
+        "for text, voice in (('Hello', 'af_heart'), ('Hola', 'ef_dora'), ('Ciao', 'if_sara')):\n"
+        "    print(len(Bundle.load(sys.argv[1]).synthesize(text, voice)))\n"
+    )
+    run([python.parent / "pyinstaller", "--noconfirm", "app.py"], cwd=tmp_path)
+    app = tmp_path / "dist" / "app"
+    assert all(int(line) > 0 for line in run([app / "app", reading_bundle], cwd=tmp_path).split())
+    assert not any(path.name.startswith("libtorch") for path in app.rglob("*"))

@@ -42,9 +42,10 @@ def import_tvm_ffi(*, alone: bool = False) -> Any:
     except ImportError as failure:
         if any(shortage in str(failure) for shortage in _SHORTAGES):
             raise ResourceError("Importing apache-tvm-ffi", failure) from failure
-        raise InstallationError(
-            f"The package apache-tvm-ffi is missing ({failure}): pip install numpy apache-tvm-ffi"
-        ) from failure
+        advice = "pip install numpy apache-tvm-ffi"
+        if getattr(sys, "frozen", False):
+            advice = "build the app again, with --collect-all tvm_ffi if PyInstaller builds it"
+        raise InstallationError(f"The package apache-tvm-ffi is missing ({failure}): {advice}") from failure
     finally:
         if without_torch:
             sys.meta_path.remove(finder)

@@ -226,6 +226,8 @@ REFUSED = {
     "a word without phonemes": (["--text", "a", "--lexicon", "list.txt"], 3, "list.txt, line 2: expected a"),
     "a voice of no language": (["--text", "a", "--voice", "custom"], 3, "not known from the voice 'custom'"),
     "a text that is not UTF-8": (["--text-file", "latin1.txt"], 3, "latin1.txt is not UTF-8: see its byte 2"),
+    "a book": (["--text-file", "book.epub"], 3, "book.epub is not text: it begins as an EPUB"),
+    "a page": (["--phonemes-file", "book.pdf"], 3, "book.pdf is not text: it begins as a PDF"),
     "a file that is not there": (["--phonemes-file", "no.txt"], 3, "no.txt cannot be read: No such file"),
     "nothing to say": (["--phonemes", " \n "], 3, "at least one phoneme"),
     "nowhere to write": (["--phonemes", "a", "-o", "no/x.wav"], 6, "no/x.wav cannot be written"),
@@ -244,6 +246,8 @@ def test_what_cannot_be_done_is_told_in_a_line(
 ) -> None:
     (tmp_path / "latin1.txt").write_bytes(b"ni\xf1o")
     (tmp_path / "list.txt").write_text("a A\nb\n")
+    (tmp_path / "book.epub").write_bytes(b"PK\x03\x04\n\0mimetypeapplication/epub+zip")
+    (tmp_path / "book.pdf").write_bytes(b"%PDF-1.7")
     assert run(*options) == code
     told = capsys.readouterr()
     assert message in told.err and told.out == ""
