@@ -32,6 +32,8 @@ _NOUNS, _ADJECTIVES = {"a": "e", "o": "i", "e": "i"}, {"a": "io", "o": "ae"}
 """Endings of forms by that of the lemma; those of adjectives come after those of nouns."""
 _FUNCTION_WORDS = frozenset("era eri ero nei nella nelle nello".split())
 """Wiktionary has the sound of other words that are spelled like them."""
+_MISREAD = frozenset(("venticinque",))
+"""WikiPron has a rare pronunciation of these alone (vinticinque)."""
 _ACCENTS = {"a": "à", "e": "èé", "i": "ì", "o": "òó", "u": "ù"}
 
 
@@ -58,7 +60,7 @@ def main() -> None:
         word: marked
         for word, marked in voiced.items()
         if word in wanted
-        and word not in _FUNCTION_WORDS
+        and word not in _FUNCTION_WORDS | _MISREAD
         and sounds(accented(word, {}), "ˈ") != sounds(marked, "ˈ")
     }
     text = "\n".join(

@@ -26,7 +26,8 @@ _COMMA = "virgola"
 _CURRENCIES = {"€": "euro", "$": "dollari", "£": "sterline"}
 _SIGNS = _CURRENCIES | {
     "%": "per cento", "&": "e", "+": "più", "=": "uguale", "@": "chiocciola", "#": "cancelletto",
-    "×": "per", "/": "barra", ".": "punto", "°": "gradi", "º": "o", "ª": "a",
+    "×": "per", "/": "barra", ".": "punto", "°": "gradi", "º": "o", "ª": "a", "−": "meno", "±": "più o meno",
+    "²": "quadrato", "³": "cubo",
 }  # fmt: skip
 ABBREVIATIONS = {
     "sig": "signor", "sigg": "signori", "sig.ra": "signora", "dott": "dottor", "dott.ssa": "dottoressa",
@@ -39,15 +40,20 @@ ABBREVIATIONS = {
 """Words by abbreviations, without the last full stop."""
 _UNITS = {
     "km": "chilometri", "kg": "chili", "cm": "centimetri", "mm": "millimetri", "mq": "metri quadrati",
-    "km/h": "chilometri all'ora", "°c": "gradi", "°f": "gradi fahrenheit", "ecc": "eccetera",
+    "m²": "metri quadrati", "m³": "metri cubi", "km²": "chilometri quadrati", "km³": "chilometri cubi",
+    "cm²": "centimetri quadrati", "cm³": "centimetri cubi", "km/h": "chilometri all'ora",
+    "m/s": "metri al secondo", "°c": "gradi", "°f": "gradi fahrenheit", "ecc": "eccetera",
 }  # fmt: skip
 _DATE = re.compile(r"(?P<day>\d{1,2})[/.](?P<month>\d{1,2})[/.](?P<year>\d{4})|(\d{4})-(\d\d)-(\d\d)")
 _TIME = re.compile(r"([01]?\d|2[0-4]):([0-5]\d)")
 _MONEY = re.compile(r"([€$£])?(\d{1,3}(?:\.\d{3})+|\d+)(?:,(\d\d))?([€$£])?")
 _ORDINAL = re.compile(r"(\d{1,6})([°ºª])")
+_MINUS = re.compile(r"-(?=[€$£]?\d)")
 _ROMAN = re.compile(r"(?=[IVX]{2})(X{0,3})(IX|IV|V?I{0,3})")
 _ROMAN_DIGITS = {"": 0, "I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9}
-_PARTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|°[cf]|[^\W\d_]+(?:'[^\W\d_]+)*'?|\S")
+_PARTS = re.compile(
+    r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|°[cf]|[ck]?m[²³]|k?m/[hs]|[^\W\d_²³]+(?:'[^\W\d_²³]+)*'?|\S"
+)
 
 
 @lru_cache(maxsize=4096)
@@ -60,6 +66,8 @@ def in_letters(written: str) -> str:
     if found := _ROMAN.fullmatch(written):
         return ordinal(10 * len(found[1]) + _ROMAN_DIGITS[found[2]])
     text = unicodedata.normalize("NFC", written.lower()).replace("’", "'")
+    if _MINUS.match(text):
+        return f"{_SIGNS['−']} {in_letters(written[1:])}"
     if text.rstrip(".") in ABBREVIATIONS and (text[-1] == "." or "." in text):
         return ABBREVIATIONS[text.rstrip(".")]
     if text in _UNITS:

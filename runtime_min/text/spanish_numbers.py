@@ -24,11 +24,19 @@ _LETTERS = dict(zip("abcdefghijklmnñopqrstuvwxyz", _NAMES.split(), strict=True)
 _SIGNS = {
     "%": "por ciento", "&": "y", "+": "más", "=": "igual a", "@": "arroba", "€": "euros", "$": "dólares",
     "£": "libras", "°": "grados", "º": "o", "ª": "a", "#": "almohadilla", "×": "por", "/": "barra", "-": "",
+    "−": "menos", "±": "más o menos", "²": "al cuadrado", "³": "al cubo",
 }  # fmt: skip
 ABBREVIATIONS = {"dr": "doctor", "dra": "doctora", "sr": "señor", "sra": "señora"}
 """Words by abbreviations, without the full stop."""
-_UNITS = {"km": "kilómetros", "kg": "kilos", "cm": "centímetros", "mm": "milímetros"} | ABBREVIATIONS
-_PARTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|[^\W\d_]+|\S")
+_UNITS = {
+    "km": "kilómetros", "kg": "kilos", "cm": "centímetros", "mm": "milímetros", "m²": "metros cuadrados",
+    "m³": "metros cúbicos", "km²": "kilómetros cuadrados", "km³": "kilómetros cúbicos",
+    "cm²": "centímetros cuadrados", "cm³": "centímetros cúbicos", "km/h": "kilómetros por hora",
+    "m/s": "metros por segundo", "°c": "grados", "°f": "grados fahrenheit",
+}  # fmt: skip
+_UNITS |= ABBREVIATIONS
+_MINUS = re.compile(r"-(?=[€$£]?\d)")
+_PARTS = re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d+)?|\d+(?:,\d+)?|°[cf]|[ck]?m[²³]|k?m/[hs]|[^\W\d_²³]+|\S")
 
 
 @lru_cache(maxsize=4096)
@@ -38,7 +46,10 @@ def in_letters(written: str) -> str:
     Numbers and signs become words, and letters without a vowel their names. Nothing remains of a sign that
     has no name, and of letters of another script.
     """
-    return " ".join(filter(None, map(_part, _PARTS.findall(written.lower()))))
+    text = written.lower()
+    if _MINUS.match(text):
+        return f"{_SIGNS['−']} {in_letters(text[1:])}"
+    return " ".join(filter(None, map(_part, _PARTS.findall(text))))
 
 
 def cardinal(number: int) -> str:
@@ -75,10 +86,10 @@ def _before_noun(number: int) -> str:
 def _part(part: str) -> str:
     if part[0].isdecimal():
         return number_in_words(part, cardinal, "coma")
-    if not part.isalpha():
-        return _SIGNS.get(part, "")
     if part in _UNITS:
         return _UNITS[part]
+    if not part[0].isalpha():
+        return _SIGNS.get(part, "")
     letters = "".join(_latin(letter) for letter in part)
     if (re.search("[aeiouáéíóúüy]", letters) and len(letters) > 1) or letters in "aeiouy":
         return letters

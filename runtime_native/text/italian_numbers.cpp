@@ -127,9 +127,11 @@ Text part_in_letters(View part) {
 }
 
 Text spoken(View written) {
-    static const Pattern roman(tables::ROMAN), parts(tables::PARTS);
+    static const Pattern roman(tables::ROMAN), parts(tables::PARTS), minus(tables::MINUS);
+    Match found;
     if (roman.full_match(written)) return ordinal(numbers::roman(written).value_or(0));
     Text text = replaced(nfc(lower(written)), U"’", U"'");
+    if (minus.match(text, 0, text.size(), found)) return U"meno " + spoken(written.substr(1));
     View shortened = strip_end(text, U".");
     bool dotted = !text.empty() && contains(text, U'.');
     if (const Text *words = abbreviations().find(shortened); words && dotted) return *words;

@@ -57,8 +57,8 @@ Text latin(char32_t letter) {
 Text part_in_letters(View part) {
     static const Table signs(tables::SIGNS), units(tables::UNITS);
     if (is_decimal(part[0])) return number_in_words(part, cardinal, U"coma");
-    if (!is_alpha(part)) return Text(signs.get(part));
     if (const Text *unit = units.find(part)) return *unit;
+    if (!is_alpha(part[0])) return Text(signs.get(part));
     Text letters, names;
     for (char32_t letter : part) letters += latin(letter);
     bool word = letters.size() > 1 && letters.find_first_of(VOWELS) != Text::npos;
@@ -75,9 +75,14 @@ const Table &abbreviations() {
 }
 
 std::vector<Text> in_letters(View written) {
-    static const Pattern parts(tables::PARTS);
+    static const Pattern parts(tables::PARTS), minus(tables::MINUS);
     std::vector<Text> words;
     Text small = lower(written);
+    Match found;
+    if (minus.match(small, 0, small.size(), found)) {
+        words.emplace_back(U"menos");
+        small.erase(0, 1);
+    }
     for (View part : parts.find_all(small)) {
         Text letters = part_in_letters(part);
         for (View word : split(letters)) words.emplace_back(word);

@@ -45,11 +45,27 @@ NUMBERED = (
 )
 ABBREVIATION = rf"(?<![\w.])(?P<word>{one_of(ANYWHERE)})(?!\w)"
 ROMAN_AFTER_NAME = r"(?<=[a-z] )(?P<roman>(?!I\b(?! (?:of|the)))(?:[IVX]{1,6}))\b(?!['’.-]\w)"
+_NUMBERED = (
+    "chapter|part|volume|book|act|scene|section|article|phase|type|class|level|stage|appendix|war|grade|title|"
+    "tier|mark|episode|version|psalm|step|unit"
+)
+_AFTER_ONE = (
+    r"\s*(?:\Z|[.,;:!?)\]])|[-–/][IVX]| (?:of|is|are|has|does|requires|includes)\b"
+    rf"| (?:and|or|to|through|vs\.?|versus) (?:(?:{_NUMBERED}) )?[IVX]{{1,8}}\b"
+    "| (?:diabet|error|collagen|interferon|hypersens|supercond|supernova|civili[sz]ation|cancer|disease|"
+    "melanoma|lung|breast|colon|hypertension|clinical|trial|stud(?:y|ies)|trauma|evidence|recommendation|device|recall|"
+    "patient|tumou?r|fib(?:er|re)s|muscle)"
+)
+"""Pattern of text after the numeral I that does not follow the pronoun."""
+_AFTER_PRONOUN = (
+    "am|have|do|don['’]t|want|need|like|love|hate|think|know|see|say|mean|believe|hope|wish|guess|remember|prefer|"
+    "recommend|use|play|read|wrote|bought|told|thought|just|never|ever|always|really|actually|personally|also|most"
+)
 ROMAN_AFTER_WORD = (
-    r"(?i:\b(?P<word>chapter|part|volume|book|act|scene|section|article|phase|type|class|level|stage|"
-    r"appendix|war|grade|title|tier|mark|episode|version|psalm|step|unit|super bowl|world war|"
-    r"(?:ch|vol|pt|fig|sec|art)\.)) "
-    r"(?P<roman>[IVXLCDM]{1,8})\b"
+    # The book I read, The Book I Want, the part I've seen.
+    rf"\b(?!(?:[a-z]{{1,8}}|Mark) I\b(?!{_AFTER_ONE}))(?!\w{{1,8}} I (?i:{_AFTER_PRONOUN})\b)"
+    rf"(?P<word>(?i:{_NUMBERED}|super bowl|world war|(?:ch|vol|pt|fig|sec|art)\.)) "
+    r"(?P<roman>[IVXLCDM]{1,8})\b(?!['’](?i:m|ve|d|ll)\b)"
 )
 _KINGS = _names(
     """

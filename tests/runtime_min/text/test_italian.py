@@ -18,6 +18,7 @@ from runtime_min.text import espeak, find_g2p, installed_g2p, spanish
 from runtime_min.text.italian_numbers import cardinal, ordinal
 from runtime_min.text.italian_rules import accented, italian, read_accents
 from tests.support.fakes.text_bundle import TextBundle
+from training.italian_lexicon import plain
 from training.wiktionary_italian import aligned, nominal_forms, verb_forms, with_vowel
 
 WORDS = [
@@ -56,6 +57,13 @@ def test_words_are_those_of_espeak() -> None:
     different = [both for _, *both in WORDS if len(both) > 1]
     assert len(different) == 105
     assert len([both for both in different if len(set(map(without_openness, both))) > 1]) == 30
+
+
+def test_a_numeral_has_the_letters_that_it_is_written_with() -> None:
+    words = {
+        word for number in range(1_100) for word in (*cardinal(number).split(), *ordinal(number).split())
+    }
+    assert {word for word in words if plain(accented(word, ACCENTS)) != plain(word)} == set()
 
 
 def test_rules_alone_say_most_words_alike() -> None:
@@ -103,6 +111,8 @@ def test_without_espeak_the_rules_speak_alone(monkeypatch: pytest.MonkeyPatch) -
         ("la DC", "la di ci"),
         ("5 km", "cinque chilometri"),
         ("5°C", "cinque gradi"),
+        ("-5 °C, −5, -€3,50", "meno cinque gradi, meno cinque, meno tre euro e cinquanta"),
+        ("20 m², 3 km³, x²", "venti metri quadrati, tre chilometri cubi, ics quadrato"),
         ("3/5/2025 2025-12-01", "tre maggio due mila venticinque primo dicembre due mila venticinque"),
         ("alle 15:45", "alle quindici e quarantacinque"),
         ("1º 2ª 23° 1000º", "primo seconda ventitreesimo millesimo"),

@@ -55,6 +55,9 @@ def test_sentences_are_those_of_espeak(text: str) -> None:
         ("la ONU", "la onu"),
         ("el DVD", "el de uve de"),
         ("5 km", "cinco kilómetros"),
+        ("-5 °C, −5, -€3", "menos cinco grados, menos cinco, menos euros tres"),
+        ("20 m², 3 km³, x²", "veinte metros cuadrados, tres kilómetros cúbicos, equis al cuadrado"),
+        ("90 km/h, 5 m/s", "noventa kilómetros por hora, cinco metros por segundo"),
     ],
 )
 def test_numbers_and_signs_are_spoken_as_their_words(text: str, spoken: str) -> None:

@@ -112,6 +112,8 @@ CASES = {
         "Vitamin C": "Vitamin C",
         "and I": "and I",
         "World War II": "World War two",
+        "World War I ended; Act I, Scene II of Book I": "World War one ended; Act one, Scene two of Book one",
+        "type I diabetes, phase I and phase II": "type one diabetes, phase one and phase two",
     },
     "abbreviations": {
         "No. 5, no. 6": "number five, number six",
@@ -167,6 +169,16 @@ def test_text_as_people_write_it_is_said_as_a_careful_reader_says_it() -> None:
     lines = (Path(__file__).parent / "data/written_forms.txt").read_text("utf-8").splitlines()
     pairs = [line.split(" => ") for line in lines]
     assert [[text, said(text)] for text, _ in pairs] == pairs
+
+
+@pytest.mark.parametrize(
+    "noun", "book chapter part act scene type class level stage war version Mark".split()
+)
+@pytest.mark.parametrize("clause", ["I read", "I wrote it", "I have", "I’ve seen", "I'll take", "I was in"])
+def test_a_pronoun_after_a_noun_is_no_numeral(noun: str, clause: str) -> None:
+    assert said(f"The {noun} {clause}") == f"The {noun} {clause}"
+    title = f"The {noun.title()} I Never Liked"
+    assert said(title) == title
 
 
 def test_the_british_say_dates_otherwise() -> None:

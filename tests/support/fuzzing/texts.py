@@ -37,6 +37,7 @@ WORDS = (
     *("€1.2m", "(1)", "#1", "😀", "🇺🇸", "①", "αβ", "한글", "[of](+1)", "[105](#a#)", "[Kokoro](/kˈOkəɹO/)"),
     *("[pause:1s]", "世界", "Σίσυφος", "É", "ﬁ", "‘tis", "“No!”", "\n\n", "perché", "città", "l'amico"),
     *("sig. Rossi", "10:30", "1.234,5 €", "XIV", "gnocchi", "pingüino", "guerra", "México", "1️⃣", "½(", "?ﬁ"),
+    *("book I read", "Book I,", "-5 °C", "20 m²", "x²", "-€3", "km/h", "25"),
 )
 MARKUP = (
     *("<speak>", "</speak>", "<p>", "</p>", "<s>", "</s>", '<break time="1s"/>', "<break/>", "a &amp; b"),
