@@ -39,7 +39,7 @@ _NAMES = {
     "text.written_forms.numbers": "_ONES _TENS _SCALES _ORDINALS _SMALL _LARGE",
     "text.written_forms.tables": (
         "MONTHS CURRENCIES COUNTRIES CURRENCY_CODES SCALES PERIODS UNITS _SEVERAL STATES AMBIGUOUS_STATES "
-        "STREETS BEFORE_NAMES BEFORE_NUMBERS ANYWHERE"
+        "STREETS BEFORE_NAMES BEFORE_NUMBERS BEFORE_YEARS ANYWHERE EMOJI_NAMES"
     ),
     "text.written_forms.amounts": "_ARTICLE _NOUN _BOOK _GROUP",
     "text.written_forms.dates_and_times": "_NUMBER",
@@ -120,8 +120,8 @@ def _program(name: str, patterns: Iterable[re.Pattern[str]]) -> list[str]:
     lines = [f"inline constexpr unsigned char {name}[] = {{"]
     for pattern in patterns:
         shown = "".join(map(_visible, pattern.pattern))
-        # A backslash at its end would continue a comment.
-        lines += [f"    // {piece}" for piece in re.findall(rf".{{1,{_WIDTH}}}(?<!\\)", shown)]
+        # A backslash at its end, or before a space there, would continue a comment.
+        lines += [f"    // {piece}" for piece in re.findall(rf".{{1,{_WIDTH}}}(?<!\\)(?<!\\ )", shown)]
         numbers = ",".join(map(str, compile_pattern(pattern)))
         lines += [f"    {line}" for line in re.findall(rf".{{1,{_WIDTH}}}(?:,|$)", numbers)]
         lines[-1] += "," * (not lines[-1].endswith(","))

@@ -14,22 +14,23 @@ BEFORE_NAMES = _words(
     insp lic ltd.col messrs mgr mlle mlles mme mmes mons mr mrs ms mss mt mx pres prof profa profssa psicol
     revd sgt sigg sig.na sig.ra sigra sra sras sres srta srtas ste supt v.cte
     e.g i.e cf viz vs p.ex ad.es
-    Col Com Dir Dom Eng Esp Fr Gen Hon Ing Lt M MM Maj Me On Rag Rep Rev Rt Sen Sig ing sig
+    Col Com Dir Dom Eng Esp Fr Ft Gen Hon Ing Lt M MM Maj Me On Rag Rep Rev Rt Sen Sig ing sig
     डॉ प्रो श्री पं कु मि
     """
 )
 """A name follows, or something else that belongs to it."""
 BEFORE_NUMBERS = _words(
     """
-    abb app art arts cap caps ch cl cra eq ext exts fig figs fn fol n° nº no nos nr nro núm núms num p pp pág
-    págs pag pagg par párr párrf pgs pl ref rm rs sec sect sez tab tel tél telef tfno tít tit vers vol vols
+    abb app art arts b c cap caps ch cl cra d eq est ext exts fig figs fl fn fol max min n° nº no nos nr
+    nro núm núms num p pp pág págs pag pagg par párr párrf pgs pl r ref rm rs sec sect sez tab tel tél telef
+    tfno tít tit vers vol vols
     ene feb mar abr jun jul sept oct nov dic gen mag giu lug ott déc janv févr juil lun jue vie sáb
     Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Set Ago Mon Tue Tues Wed Thu Thur Thurs Fri Sat Sun
     रु सं
     """
 )
 """A sentence goes on if a number follows."""
-AT_ENDS = _words("a.m p.m etc ecc km kg cm mm hr hrs min mins seg mph ft oz lb lbs yd")
+AT_ENDS = _words("a.m p.m etc ecc km kg cm mm hr hrs mins seg mph ft oz lb lbs yd")
 """A sentence ends if a capital letter follows."""
 BEFORE_CAPITALS = _words(
     """

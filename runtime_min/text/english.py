@@ -184,7 +184,8 @@ class English:
 
     def _is_known(self, group: Sequence[Token], context: Context) -> bool:
         written = "".join([token.text for token in group])
-        return self._pronunciation.word(written, group[0].tag, context) is not None
+        said = self._pronunciation.word(written, group[0].tag, context)
+        return group[0].spoken is None and said is not None
 
     def _alone(self, in_run: bool, part: Part, context: Context) -> str | None:
         """Returns the phonemes of a part that is a word; in a long run, an unknown part is spelled."""

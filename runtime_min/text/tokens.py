@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .pronunciation import SYMBOLS
 from .written_forms.numbers import digits
+from .written_forms.words import MARKUP
 
 _LETTER = "[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿﬀ-ﬆ]"
 """A Latin letter."""
@@ -23,6 +24,13 @@ _APOSTROPHE_FIRST = (
     "bout|cause|cept|d|em|fraid|gainst|ll|m|mongst|n|neath|nother|pon|re|roid|round|s|t|til|till|tis|tude|"
     "twas|tween|twere|twill|twixt|twould|un|ve|za"
 )
+_SPECIES = (
+    "aeruginosa|albicans|anthracis|aureus|baumannii|botulinum|burgdorferi|cerevisiae|coli|dentata|difficile|elegans|"
+    "epidermidis|erectus|faecalis|falciparum|fumigatus|gambiae|influenzae|melanogaster|meningitidis|musculus|"
+    "neanderthalensis|neoformans|pneumoniae|pylori|rerio|rex|sapiens|sativa|subtilis|tetani|thaliana|tuberculosis|"
+    "vivax|vulgaris"
+)
+"""After the initial of a genus."""
 _MARKS = {
     **dict.fromkeys(".!?", "."), ",": ",", **dict.fromkeys(";:—–…", ":"),
     **dict.fromkeys("([{", "-LRB-"), **dict.fromkeys(")]}", "-RRB-"),
@@ -32,9 +40,10 @@ _MARKS = {
 """Tags of marks; `"` and `'` open or close."""
 _PUNCTUATION = {"-LRB-": "(", "-RRB-": ")", "``": "“", "''": "”", "NFP": ""}
 _TOKEN = re.compile(
-    rf"(?P<space>\s+)"
+    rf"(?P<space>\s+)|(?P<markup>{MARKUP})"
     # U.S. and A.B.C, but not the end of "so I."
-    rf"|(?P<initials>(?<!\w)(?:{_LETTER}\.){{2,}}(?:{_LETTER}(?!\w))?|(?<!\w)[A-Z]\.(?=\s+[A-Z]))"
+    rf"|(?P<initials>(?<!\w)(?:{_LETTER}\.){{2,}}(?:{_LETTER}(?!\w))?"
+    rf"|(?<!\w)[A-Z]\.(?=\s+(?:[A-Z]|(?:{_SPECIES})\b)))"
     rf"|(?P<abbreviation>(?<!\w)(?:{_ABBREVIATIONS})\.(?!\w))"
     rf"|(?P<word>(?:(?<!\w)'(?=(?i:{_APOSTROPHE_FIRST})\b))?{_LETTER}(?:{_LETTER}|[\u0300-\u036f]|'(?={_LETTER}))*)"
     r"|(?P<possessive>(?<=\w)'[sS](?!\w))"
@@ -89,6 +98,8 @@ def _add_tokens(tokens: list[Token], text: str, position: int, end: int) -> None
             continue
         if kind == "mark":
             tokens.append(_mark(text, start))
+        elif kind == "markup":
+            tokens.append(Token(written, start, found.end(), "NFP", ""))
         elif kind == "foreign":
             tokens.append(Token(written, start, found.end(), UNKNOWN, ""))
         elif kind == "to" or kind == "number":

@@ -173,7 +173,7 @@ std::pair<Phonemes, Context> English::phonemes(const Tokens &tokens, Group group
     if (count > 1 && (last == U"'s" || last == U"'S")) {
         Text written;
         for (size_t place = group.first; place < group.second; place++) written += tokens[place].text;
-        if (!pronunciation_.word(written, token.tag, context)) {
+        if (token.spoken || !pronunciation_.word(written, token.tag, context)) {
             auto [stem, before] = phonemes(tokens, {group.first, group.second - 1}, context, places);
             if (stem && !stem->empty()) return {pronunciation_.possessive(*stem), before};
         }

@@ -54,6 +54,8 @@ void add_found(std::vector<Token> &tokens, View text, const Match &found) {
     if (found.has("space")) return;
     if (found.has("mark")) {
         tokens.push_back(mark_token(text, start));
+    } else if (found.has("markup")) {
+        add(U"NFP", U"", {});
     } else if (found.has("foreign")) {
         add(UNKNOWN, U"", {});
     } else if (found.has("to")) {

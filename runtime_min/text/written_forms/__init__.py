@@ -78,6 +78,7 @@ _FORMS: list[tuple[tuple[str, ...], str, Speak]] = [
     (("/⁄", _DIGIT), amounts.MIXED_MEASURE, amounts.mixed),
     (("KMB", _DIGIT), amounts.COUNT, amounts.count),
     ((_DIGIT, _UNITS), amounts.MEASURE, amounts.measure),
+    ((science.HIGH_DIGITS, _UNITS), science.POWER_WITH_UNIT, science.power_with_unit),
     (("/", _DIGIT), amounts.PER, amounts.per),
     ((_DIGIT, '″"'), amounts.INCHES, amounts.inches),
     ((_DIGIT, "/"), amounts.YEARS, amounts.years),

@@ -19,7 +19,7 @@ _SCALE = rf"(?: ?(?P<scale>(?:{one_of(SCALES)}))(?![A-Za-z]))?"
 _PERIOD = rf"(?:/(?P<period>{one_of(PERIODS)})(?!\w))?"
 _PREFIX = rf"(?:(?<!\w)(?P<country>{one_of(COUNTRIES)}) ?)?(?P<sign>[{_SIGNS}]) ?"
 _PER = rf"(?P<per>{UNIT}|{one_of(PERIODS)})"
-_UNIT = rf"(?P<unit>{UNIT})(?:/{_PER})?(?![\w²³])"
+MEASURE_UNIT = rf"(?P<unit>{UNIT})(?:/{_PER}(?P<power>\^?[2²3³])?)?(?![\w²³])"
 _MIXED = r"(?<!-)(?:(?P<whole>\d{1,6}) )?(?P<above>\d{1,6}) ?[/⁄] ?(?P<below>\d{1,6})"
 
 MONEY = (
@@ -35,19 +35,24 @@ MEASURE = (
     rf"(?P<number>(?<![\w.,-]){_SIGN}{NUMBER})"
     rf"(?:[%°]?(?P<dash>{_DASH})(?P<end>{NUMBER})| ?[x×] ?(?P<by>{NUMBER})(?: ?[x×] ?(?P<and_by>{NUMBER}))?)?"
     rf"(?: (?P<scale>hundred|thousand|million|billion|trillion))?"
-    rf"(?P<hyphen>[ \u00a0-]?)(?!(?<=\d)(?<!\.\d)(?<!\.\d\d)s\b){_UNIT}"
+    rf"(?P<hyphen>[ \u00a0-]?)(?!(?<=\d)(?<!\.\d)(?<!\.\d\d)s\b){MEASURE_UNIT}"
 )
-MIXED_MEASURE = rf"(?<![\w.,/]){_MIXED}[ -]?(?:{_UNIT})"
+MIXED_MEASURE = rf"(?<![\w.,/]){_MIXED}[ -]?(?:{MEASURE_UNIT})"
 PER = rf"(?<![\w.,])(?P<number>{NUMBER})/(?=[^\W\d_]){_PER}(?!\w)"
 FEET = (
     r"(?<![\w.,])(?P<feet>\d{1,3})(?:(?:'|′) ?(?P<inches>\d{1,2})(?:\"|″|'')"
+    r"|['′](?=[ -](?:tall|high|wide|long|deep|thick|fence|wall|ladder|table|ceiling|board|pole|tree|square|"
+    r"below|above)\b)"
     r"| ?ft\.? ?(?P<in>\d{1,2}) ?in(?:\b\.?(?= [a-z]|[,;])|\b))"
 )
 ANGLE = (
     r"(?<![\w.,])(?P<degrees>\d{1,3})° ?(?P<minutes>\d{1,2})[′']"
     r"(?: ?(?P<seconds>\d{1,2}(?:\.\d{1,3})?)(?:″|\"|''))?"
 )
-INCHES = r"(?<![\w.,\"])(?P<inches>\d{1,3}(?:\.\d{1,3})?)(?:″|\"(?=[ -](?:[a-z]|$)))"
+INCHES = (
+    r"(?<![\w.,\"])(?P<inches>\d{1,3}(?:\.\d{1,3})?)"
+    r"(?:″|\"(?=[ -](?:[a-z]|$|[48]K\b|[FQU]?HD\b|LCD|LED|[OQ]LED|IPS|TVs?\b|iMac|Monitor)))"
+)
 OUT_OF = r"(?<![\w.,/])(?P<number>\d{1,2}\.\d{1,2})/(?P<most>\d{1,3})(?![\w/]|[.,]\d)"
 COUNT = (
     r"(?<![\w.,-])(?P<number>\d{1,3}\.\d{1,2}|\d{2,3})(?P<scale>[KMB])"
@@ -55,7 +60,7 @@ COUNT = (
 )
 FRACTION = rf"(?<![\w.,/]){_MIXED}(?:th|rd|nd|TH|RD|ND|ths)?(?![\w/⁄]|\.\d)"
 VULGAR_FRACTIONS = "¼½¾⅐⅑⅒⅓⅔⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞↉"
-VULGAR = rf"(?P<whole>(?<![\w.,])\d{{1,6}} ?)?(?P<fraction>[{VULGAR_FRACTIONS}])(?:[ -]?{_UNIT})?"
+VULGAR = rf"(?P<whole>(?<![\w.,])\d{{1,6}} ?)?(?P<fraction>[{VULGAR_FRACTIONS}])(?:[ -]?{MEASURE_UNIT})?"
 RANGE = (
     rf"(?<![\w.,/-])(?P<start>{WHOLE}(?:\.\d{{1,36}})?)(?P<dash>{_DASH})(?P<end>{WHOLE}(?:\.\d{{1,36}})?)"
     r"(?![\w/-]|\.\d| ?=)"
@@ -67,7 +72,10 @@ BY = (
     r"(?P<equals>(?= ?=))?"
 )
 _ARTICLE = re.compile(r"\b[Aa]n? $")
-_NOUN = re.compile(r" (?!(?:a|an|and|in|of|or|per|to|each|more|less|for|at|on|the|from|than|is|was)\b)[a-z]")
+_NOUN = re.compile(
+    r" (?!(?:a|an|and|in|of|or|per|to|each|more|less|for|at|on|the|from|than|is|was)\b)"
+    r"(?:[a-z]|[48]K\b|[A-Z]{2})"
+)
 _GROUP = re.compile(r"\+|\d+|[A-Za-z]+")
 _BOOK = re.compile(
     r"\b(?:Gen(?:esis)?|Exod(?:us)?|Deut(?:eronomy)?|Kings|Ps(?:alms?)?|Proverbs|Isaiah|Jeremiah|Ezekiel|Daniel|"
@@ -140,8 +148,25 @@ def measure(found: re.Match[str], british: bool) -> str:
     single = number.lstrip("-−+") == "1" and not (found["end"] or found["by"] or found["scale"])
     # A 5-kilometer run.
     single = single or found["hyphen"] == "-" or _before_noun(found)
-    spoken += f" {unit if single else several(unit)}"
-    return spoken + (f" per {_per_unit(found['per'])}" if found["per"] else "")
+    if found["unit"] == "bps" and len(number) < len("1000"):
+        # Bits come by thousands, interest does not.
+        unit = "basis point"
+    return f"{spoken} {unit if single else several(unit)}{_per(found)}"
+
+
+def unit_alone(found: re.Match[str]) -> str:
+    """Returns the words for several of a unit."""
+    return several(UNITS[found["unit"]]) + _per(found)
+
+
+def _per(found: re.Match[str]) -> str:
+    """Returns what follows a unit: per second squared."""
+    if not found["per"]:
+        return ""
+    power = {"2": " squared", "²": " squared", "3": " cubed", "³": " cubed"}.get(
+        (found["power"] or "")[-1:], ""
+    )
+    return f" per {_per_unit(found['per'])}{power}"
 
 
 def _before_noun(found: re.Match[str]) -> bool:
@@ -161,9 +186,10 @@ def _per_unit(written: str) -> str:
 
 
 def feet(found: re.Match[str], british: bool) -> str:
-    """Returns the words for feet and inches."""
+    """Returns the words for feet, perhaps with inches."""
     feet, inches = found["feet"], found["inches"] or found["in"]
-    return f"{cardinal(feet)} {'foot' if feet == '1' else 'feet'} {cardinal(inches)}"
+    one = feet == "1" or (not inches and _before_noun(found))
+    return f"{cardinal(feet)} {'foot' if one else 'feet'}" + (f" {cardinal(inches)}" if inches else "")
 
 
 def angle(found: re.Match[str], british: bool) -> str:
@@ -187,8 +213,9 @@ def mixed(found: re.Match[str], british: bool) -> str | None:
     if not whole and len(above) == 4 and len(below) > 2 and above[:2] in ("19", "20"):
         # The number of an invoice, 2024/117.
         return None
-    spoken = _mixed_number(whole, above, below)
-    return spoken + _unit_of(found, whole)
+    if found.groupdict().get("unit") == "mmHg":
+        return f"{cardinal(above)} over {cardinal(below)} {several(UNITS['mmHg'])}"
+    return _mixed_number(whole, above, below) + _unit_of(found, whole)
 
 
 def _unit_of(found: re.Match[str], whole: str | None) -> str:
@@ -270,5 +297,7 @@ def digit_groups(found: re.Match[str], british: bool) -> str:
         elif part.isdecimal():
             spoken.append("eight hundred" if part == "800" else digits(part))
         else:
-            spoken.append(part if len(part) > 2 else " ".join(part))
+            # Letters that may be a word: FLOWERS.
+            word = len(part) > 2 and re.search("[AEIOUY]", part[1:])
+            spoken.append(part.lower() if word else part if len(part) > 2 else " ".join(part))
     return " ".join(spoken)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from .amounts import NUMBER
+from .amounts import MEASURE_UNIT, NUMBER, unit_alone
 from .numbers import cardinal, decimal
 
 LOW_DIGITS = "₀₁₂₃₄₅₆₇₈₉"
@@ -24,6 +24,7 @@ FORMULA = (
 )
 _PART = re.compile(f"[A-Za-z]|{_COUNT}+")
 POWER = rf"(?P<high>⁻?[{HIGH_DIGITS}]{{1,3}}(?P<charge>[⁺⁻])?)|\^(?P<low>[-−]?\d{{1,3}})(?![\w.])"
+POWER_WITH_UNIT = rf"(?<=\d)(?P<high>⁻?[{HIGH_DIGITS}]{{1,3}}) {MEASURE_UNIT}"
 _BASE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,3}\Z|[\d)]\Z")
 """Pattern of a base that an exponent may follow: a number, brackets or a short name."""
 SCIENTIFIC = rf"(?<![\w.,])(?P<number>{NUMBER})[eE](?P<power>[-−+]?\d{{1,3}})(?![\w.])"
@@ -43,6 +44,15 @@ def power(found: re.Match[str], british: bool) -> str:
         return f"{decimal(number[:-1])} {'plus' if found['charge'] == '⁺' else 'minus'}"
     if found["high"] and not _BASE.search(found.string, max(0, found.start() - 4), found.start()):
         return decimal(number)
+    return _exponent(number)
+
+
+def power_with_unit(found: re.Match[str], british: bool) -> str:
+    """Returns the words for an exponent and the unit after it."""
+    return f"{_exponent(found['high'].translate(_PLAIN))} {unit_alone(found)}"
+
+
+def _exponent(number: str) -> str:
     return {"2": "squared", "3": "cubed"}.get(number) or f"to the power of {decimal(number)}"
 
 

@@ -70,7 +70,9 @@ _NAMES = {
     "lb": "pound", "lbs": "pound", "lb.": "pound", "lbs.": "pound", "oz": "ounce", "oz.": "ounce",
     "ft": "foot", "ft.": "foot", "in.": "inch", "yd": "yard", "yds": "yard", "mi": "mile", "mi.": "mile",
     "gal": "gallon", "qt": "quart", "tbsp": "tablespoon", "tsp": "teaspoon",
-    "tbsp.": "tablespoon", "tsp.": "teaspoon", "fl oz": "fluid ounce", "fl. oz.": "fluid ounce",
+    "tbsp.": "tablespoon", "tsp.": "teaspoon",
+    "Tbsp": "tablespoon", "Tsp": "teaspoon", "Tbsp.": "tablespoon", "Tsp.": "teaspoon",
+    "fl oz": "fluid ounce", "fl. oz.": "fluid ounce",
     "cc": "CC", "ha": "hectare",
     "sec": "second", "secs": "second", "sec.": "second", "min": "minute", "mins": "minute", "min.": "minute",
     "hr": "hour", "hrs": "hour", "hr.": "hour", "hrs.": "hour", "mph": "mile per hour",
@@ -84,7 +86,7 @@ _NAMES = {
     "°C": "degree Celsius", "° C": "degree Celsius", "℃": "degree Celsius", "ºC": "degree Celsius",
     "°F": "degree Fahrenheit", "° F": "degree Fahrenheit", "℉": "degree Fahrenheit",
     "ºF": "degree Fahrenheit", "°": "degree", "º": "degree", "%": "percent", "‰": "per mille",
-    "ppm": "part per million", "atm": "atmosphere", "psi": "PSI",
+    "ppm": "part per million", "atm": "atmosphere", "psi": "PSI", "mmHg": "millimeter of mercury",
 }  # fmt: skip
 _PREFIXES = {
     "T": "tera", "G": "giga", "M": "mega", "k": "kilo", "K": "kilo", "h": "hecto", "d": "deci", "c": "centi",
@@ -103,7 +105,7 @@ _SEVERAL = {"foot": "feet", "inch": "inches"} | {
 
 def several(unit: str) -> str:
     """Returns a unit's plural: "square feet", "degrees Celsius", "miles per hour"."""
-    head, per, rest = unit.partition(" per ")
+    head, per, rest = unit.partition(" of " if " of " in unit else " per ")
     if head.startswith("degree"):
         return f"degrees{head[6:]}"
     before, space, last = head.rpartition(" ")
@@ -130,6 +132,20 @@ def _units() -> dict[str, str]:
 
 UNITS = _units()
 """Names of units, in the singular."""
+EMOJI_NAMES = {
+    "❤": "heart", "👍": "thumbs up", "👎": "thumbs down", "😂": "laughing with tears",
+    "🤣": "laughing out loud", "😊": "smiling face", "☺": "smiling face", "🙂": "smiling face",
+    "😄": "smiling face", "😃": "smiling face", "😁": "grinning face", "😍": "heart eyes", "😘": "kiss",
+    "😭": "crying", "😢": "crying face", "😎": "cool face", "🙏": "folded hands", "👏": "clapping hands",
+    "💪": "strong arm", "👌": "OK", "👋": "waving hand", "🙌": "raised hands", "🤷": "shrug",
+    "🤦": "facepalm",
+    "✅": "check mark", "✔": "check mark", "❌": "cross mark", "✖": "cross mark", "⭐": "star",
+    "⚠": "warning",
+    "💯": "one hundred", "➡": "right arrow", "⬅": "left arrow", "⬆": "up arrow", "⬇": "down arrow",
+    "💙": "blue heart", "😡": "angry face", "😅": "nervous laugh", "☀": "sun", "❗": "exclamation mark",
+    "❓": "question mark", "✉": "envelope", "☎": "telephone", "📌": "pin",
+}  # fmt: skip
+"""Short names of common emoji, whose names in Unicode are long."""
 UNIT = (
     rf"(?:{one_of(_LENGTHS)})[{''.join(_SQUARE_AND_CUBIC)}]|{one_of(_NAMES)}|"
     rf"[{''.join(_PREFIXES)}](?:{one_of(_METRIC)})"
@@ -154,7 +170,7 @@ STATES = {
 STREETS = {
     "St": "Street", "Ave": "Avenue", "Av": "Avenue", "Blvd": "Boulevard", "Rd": "Road", "Hwy": "Highway",
     "Expy": "Expressway", "Ct": "Court", "Ln": "Lane", "Pkwy": "Parkway", "Sq": "Square", "Pl": "Place",
-    "Ter": "Terrace", "Cir": "Circle", "Fwy": "Freeway",
+    "Ter": "Terrace", "Dr": "Drive", "Cir": "Circle", "Fwy": "Freeway",
 }  # fmt: skip
 """After the number of a house and a name."""
 BEFORE_NAMES = {
@@ -171,13 +187,18 @@ BEFORE_NUMBERS = {
     "art": "article", "Ext": "extension", "ext": "extension", "Rm": "room",
     "Tel": "telephone",
     "ed": "edition", "Op": "opus", "op": "opus", "Pt": "part", "Bldg": "building", "ca": "circa",
-    "est": "established",
+    "est": "estimated", "Est": "estimated", "min": "minimum", "Min": "minimum", "max": "maximum",
+    "Max": "maximum",
+}  # fmt: skip
+BEFORE_YEARS = {
+    "c": "circa", "b": "born", "d": "died", "r": "reigned", "fl": "flourished", "est": "established",
+    "Est": "established",
 }  # fmt: skip
 ANYWHERE = {
     "e.g.": "for example", "i.e.": "that is", "Jr.": "Junior", "Sr.": "Senior", "Inc.": "Incorporated",
     "Ltd.": "Limited", "Corp.": "Corporation", "Bros.": "Brothers", "Dept.": "Department",
     "dept.": "department", "approx.": "approximately", "Ave.": "Avenue", "Blvd.": "Boulevard",
-    "Assn.": "Association", "Univ.": "University", "w/o": "without", "w/": "with",
+    "Assn.": "Association", "Utd.": "United", "Univ.": "University", "w/o": "without", "w/": "with",
     "c/o": "care of", "Mon.": "Monday", "Tue.": "Tuesday", "Tues.": "Tuesday", "Wed.": "Wednesday",
     "Thu.": "Thursday", "Thur.": "Thursday", "Thurs.": "Thursday", "Fri.": "Friday",
     "govt.": "government", "avg.": "average",

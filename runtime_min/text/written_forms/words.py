@@ -8,7 +8,17 @@ import unicodedata
 from ...speech.abbreviations import FIRST_WORDS
 from .amounts import NUMBER, WHOLE
 from .numbers import as_ordinal, cardinal, decimal, digits, ordinal, roman, year
-from .tables import AMBIGUOUS_STATES, ANYWHERE, BEFORE_NAMES, BEFORE_NUMBERS, STATES, STREETS, one_of
+from .tables import (
+    AMBIGUOUS_STATES,
+    ANYWHERE,
+    BEFORE_NAMES,
+    BEFORE_NUMBERS,
+    BEFORE_YEARS,
+    EMOJI_NAMES,
+    STATES,
+    STREETS,
+    one_of,
+)
 
 
 def _names(table: str) -> frozenset[str]:
@@ -21,6 +31,7 @@ SAID_OTHERWISE = {
     "24/7": "twenty four seven", "9/11": "nine eleven", "50/50": "fifty fifty", "20/20": "twenty twenty",
     "401(k)": "four oh one k", "403(b)": "four oh three b", "C++": "C plus plus", "C#": "C sharp",
     "F#": "F sharp", "and/or": "and or", "TL;DR": "T L D R", "WWI": "World War one", "WWII": "World War two",
+    "b/c": "because",
 }  # fmt: skip
 SAID = rf"(?<![\w./-])(?:C\+\+(?=\d)|(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-]))"
 INITIALS = r"(?<![\w&])[A-Z]{1,2}(?:&[A-Z]{1,2}){1,2}(?![\w&])"
@@ -32,19 +43,28 @@ MATH = (
 )
 HOUSE = (
     rf"(?<![\w.,/])(?P<number>\d{{1,5}}) (?P<before>(?:[NSEW]\.? )?(?:[A-Z0-9][\w'’]{{0,20}} ){{1,3}})"
-    rf"(?P<street>{one_of(STREETS)}|hwy|st|ave|rd)\b(?P<dot>\.?)(?: (?P<end>[NS][EW])\b)?"
+    rf"(?P<street>(?!Dr\b\.? [A-Z])(?:{one_of(STREETS)}|hwy|st|ave|rd))\b"
+    rf"(?P<dot>\.?)(?: (?P<end>[NS][EW])\b)?"
 )
 STATE = rf"(?<=, )(?P<state>{one_of(STATES)})\b(?:,? (?P<code>\d{{5}})(?:-(?P<more>\d{{4}}))?)?(?![\w-])"
-STREET = rf"(?<=[A-Za-z0-9] )(?P<street>{one_of(STREETS)})\."
+STREET = (
+    rf"(?<=[A-Za-z0-9] )(?P<street>(?!Dr\b)(?:{one_of(STREETS)}))\."
+    # On Elm Dr. near the park.
+    r"|(?:(?<=\bon )|(?<=\bat )|(?<=\bof )|(?<=\bto )|(?<=\bnear )|(?<=\bdown )"
+    r"|(?<=\boff )|(?<=\balong )|(?<=\bOn ))"
+    r"(?P<name>[A-Z][a-z]{1,20}(?: [A-Z][a-z]{1,20})?) Dr\.(?= [a-z]|,|\s*\Z)"
+)
 TITLE = rf"(?<!\w)(?:(?P<title>{one_of(BEFORE_NAMES)})\.(?= ?[A-Z])|Ms(?= [A-Z][a-z]))"
 NUMBERED = (
-    rf"(?<![\w.])(?:(?P<word>{one_of(BEFORE_NUMBERS)})\. ?(?=\d)"
+    rf"(?<![\w.])(?:(?:(?P<since>{one_of(BEFORE_YEARS)})\."
+    rf"(?= (?:in )?(?:[12]\d{{3}}|(?<!t\. )\d{{3}})(?!\d|[,.]\d))"
+    rf"|(?!(?<=\d )(?:min|max))(?P<word>{one_of(BEFORE_NUMBERS)})\. ?(?=\d))"
     r"|N[°º]\.? ?(?=\d)|№ ?(?=\d)|§ ?(?=\d)|#(?=\d))"
     # ~10 and <5, but x <5 is an inequality.
     r"|(?:~|(?<![\w)])(?<![\w)] )[<>])(?=[$€£]?\d)"
 )
 ABBREVIATION = rf"(?<![\w.])(?P<word>{one_of(ANYWHERE)})(?!\w)"
-ROMAN_AFTER_NAME = r"(?<=[a-z] )(?P<roman>(?!I\b(?! (?:of|the)))(?:[IVX]{1,6}))\b(?!['’.-]\w)"
+ROMAN_AFTER_NAME = r"(?<=[a-z] )(?P<roman>(?!I\b(?! (?:of|the)))(?:[IVX]{1,6}))\b(?!['’](?!s\b)\w|[.-]\w)"
 _NUMBERED = (
     "chapter|part|volume|book|act|scene|section|article|phase|type|class|level|stage|appendix|war|grade|title|"
     "tier|mark|episode|version|psalm|step|unit"
@@ -92,8 +112,10 @@ SIGNS = _MATH | {
     "‰": "per mille",
 }  # fmt: skip
 """Names of signs that stand alone."""
+MARKUP = r"(?<![^\n])(?:#(?= [A-Z0-9])|#{2,6}(?= )|>{1,4}(?= ))"
+"""Signs of a heading and of a quote in Markdown, at the beginning of a line."""
 SIGN = (
-    r"(?P<hashtag>(?<!\w)#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢∑∫#−′″])"
+    rf"(?P<markup>{MARKUP})|(?P<hashtag>(?<!\w)#(?=[A-Za-z]))|(?P<sign>[€$£¥₩§©®™°№†¶=±×÷≈≠≤≥→∞√‰¢∑∫#−′″])"
     r"|(?P<apart>(?<!\S)[</>](?!\S))"
 )
 
@@ -164,8 +186,8 @@ def state(found: re.Match[str], british: bool) -> str | None:
 
 
 def street(found: re.Match[str], british: bool) -> str | None:
-    """Returns the name of an abbreviated kind of street."""
-    return STREETS[found["street"]]
+    """Returns the name of an abbreviated kind of street, with the street's before Dr."""
+    return f"{found['name']} Drive" if found["name"] else STREETS[found["street"]]
 
 
 def title(found: re.Match[str], british: bool) -> str | None:
@@ -182,6 +204,8 @@ def title(found: re.Match[str], british: bool) -> str | None:
 def numbered(found: re.Match[str], british: bool) -> str:
     """Returns an abbreviation before a number."""
     word = {"§": "section", "~": "about", "<": "less than", ">": "more than"}.get(found[0][0])
+    if found["since"]:
+        return BEFORE_YEARS[found["since"]]
     return word or BEFORE_NUMBERS.get(found["word"] or "", "number")
 
 
@@ -228,8 +252,10 @@ def math(found: re.Match[str], british: bool) -> str:
     return _MATH[found["sign"]]
 
 
-def sign(found: re.Match[str], british: bool) -> str:
+def sign(found: re.Match[str], british: bool) -> str | None:
     """Returns the name of a sign that stands alone."""
+    if found["markup"]:
+        return None
     if found["hashtag"]:
         return "hashtag"
     return SIGNS[found[0]]
@@ -253,4 +279,6 @@ def emoji(found: re.Match[str], british: bool) -> str | None:
     value = unicodedata.numeric(found[0][0], None)
     if value is not None:
         return cardinal(str(int(value)))
+    if found[0][0] in EMOJI_NAMES:
+        return EMOJI_NAMES[found[0][0]]
     return unicodedata.name(found[0][0], "").lower().replace("-", " ") or None

@@ -62,6 +62,14 @@ Text per_unit(View written) {
     return unit.empty() ? Text(periods().get(written)) : unit;
 }
 
+// Returns what follows a unit: per second squared.
+Text per_of(const Match &found) {
+    if (!found.has("per")) return {};
+    View power = found["power"];
+    Text times = power.empty() ? U"" : contains(U"2²", power.back()) ? U" squared" : U" cubed";
+    return U" per " + per_unit(found["per"]) + times;
+}
+
 Text mixed_number(View whole, View above, View below) {
     Text spoken = fraction(above, below);
     if (whole.empty()) return spoken;
@@ -124,15 +132,19 @@ Spoken measure(const Match &found, bool) {
     bool single = (strip_start(number, U"-−+") == U"1" && alone) ||
                   // A 5-kilometer run.
                   found["hyphen"] == U"-" || before_noun(found);
-    spoken += U" " + (single ? name : several(name));
-    return found.has("per") ? spoken + U" per " + per_unit(found["per"]) : spoken;
+    // Bits come by thousands, interest does not.
+    if (unit == U"bps" && number.size() < 4) name = U"basis point";
+    return spoken + U" " + (single ? name : several(name)) + per_of(found);
 }
+
+Text unit_alone(const Match &found) { return several(unit_name(found["unit"])) + per_of(found); }
 
 Spoken per(const Match &found, bool) { return decimal(found["number"]) + U" per " + per_unit(found["per"]); }
 
 Spoken feet(const Match &found, bool) {
     View feet = found["feet"], inches = found.has("inches") ? found["inches"] : found["in"];
-    return cardinal(feet) + (feet == U"1" ? U" foot " : U" feet ") + cardinal(inches);
+    bool one = feet == U"1" || (inches.empty() && before_noun(found));
+    return cardinal(feet) + (one ? U" foot" : U" feet") + (inches.empty() ? U"" : U" " + cardinal(inches));
 }
 
 Spoken angle(const Match &found, bool) {
@@ -157,6 +169,9 @@ Spoken mixed(const Match &found, bool) {
     // The number of an invoice, 2024/117.
     if (whole.empty() && above.size() == 4 && below.size() > 2 && (century == U"19" || century == U"20"))
         return {};
+    if (found.has("unit") && found["unit"] == U"mmHg") {
+        return cardinal(above) + U" over " + cardinal(below) + U" " + several(unit_name(U"mmHg"));
+    }
     return mixed_number(whole, above, below) + unit_after(found, whole);
 }
 
@@ -238,7 +253,9 @@ Spoken digit_groups(const Match &found, bool) {
         } else if (is_decimal(each)) {
             spoken.push_back(each == U"800" ? U"eight hundred" : digits(each));
         } else {
-            spoken.push_back(each.size() > 2 ? Text(each) : spaced(each));
+            // Letters that may be a word: FLOWERS.
+            bool word = each.size() > 2 && each.find_first_of(U"AEIOUY", 1) != View::npos;
+            spoken.push_back(word ? lower(each) : each.size() > 2 ? Text(each) : spaced(each));
         }
     }
     return join(spoken, U" ");

@@ -16,6 +16,11 @@ Form money, coded_money, measure, per, feet, angle, inches, mixed, vulgar, count
     ratio, by, digit_groups;
 }  // namespace amounts
 
+namespace amounts {
+// Returns the words for several of a unit.
+Text unit_alone(const Match &found);
+}  // namespace amounts
+
 namespace dates_and_times {
 Form day_month, month_day, month_year, month_alone, numeric, duration, timestamp, decade, decades,
     year_plural, days, quarter, era, clock;
@@ -26,7 +31,7 @@ Form address, path, version;
 }  // namespace electronic
 
 namespace science {
-Form formula, power, scientific, letter;
+Form formula, power, scientific, letter, power_with_unit;
 }  // namespace science
 
 namespace words {

@@ -22,6 +22,10 @@ Text plain(View written) {
     return result;
 }
 
+Text exponent(View number) {
+    return number == U"2" ? U"squared" : number == U"3" ? U"cubed" : U"to the power of " + decimal(number);
+}
+
 }  // namespace
 
 Spoken formula(const Match &found, bool) {
@@ -44,7 +48,11 @@ Spoken power(const Match &found, bool) {
     }
     if (found.has("high") && !base.search(found.text(), start > 4 ? start - 4 : 0, start, before))
         return decimal(number);
-    return number == U"2" ? U"squared" : number == U"3" ? U"cubed" : U"to the power of " + decimal(number);
+    return exponent(number);
+}
+
+Spoken power_with_unit(const Match &found, bool) {
+    return exponent(plain(found["high"])) + U" " + amounts::unit_alone(found);
 }
 
 Spoken scientific(const Match &found, bool) {

@@ -12,7 +12,7 @@ Text unit_name(View written) {
 
 Text several(View unit) {
     static const Table plurals(tables::tables::SEVERAL);
-    size_t per = std::min(unit.find(U" per "), unit.size());
+    size_t per = std::min({unit.find(U" of "), unit.find(U" per "), unit.size()});
     View head = unit.substr(0, per);
     if (starts_with(head, U"degree")) return U"degrees" + Text(head.substr(6));
     size_t start = head.rfind(U' ') + 1;

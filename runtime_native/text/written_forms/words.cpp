@@ -86,7 +86,9 @@ Spoken state(const Match &found, bool) {
     return spoken;
 }
 
-Spoken street(const Match &found, bool) { return Text(streets().get(found["street"])); }
+Spoken street(const Match &found, bool) {
+    return found.has("name") ? Text(found["name"]) + U" Drive" : Text(streets().get(found["street"]));
+}
 
 Spoken title(const Match &found, bool) {
     static const Pattern word(patterns::WORD);
@@ -103,6 +105,8 @@ Spoken title(const Match &found, bool) {
 }
 
 Spoken numbered(const Match &found, bool) {
+    static const Table before_years(names::BEFORE_YEARS);
+    if (found.has("since")) return Text(before_years.get(found["since"]));
     switch (found[0][0]) {
         case U'§': return U"section";
         case U'~': return U"about";
@@ -161,6 +165,7 @@ Spoken math(const Match &found, bool) {
 
 Spoken sign(const Match &found, bool) {
     static const Table all(patterns::SIGNS);
+    if (found.has("markup")) return {};
     return found.has("hashtag") ? Text(U"hashtag") : Text(all.get(found[0]));
 }
 
@@ -171,6 +176,8 @@ Spoken emoji(const Match &found, bool) {
         return U"flag " + spaced(letters);
     }
     char32_t first = found[0][0];
+    static const Table short_names(names::EMOJI_NAMES);
+    if (const Text *name = short_names.find(found[0].substr(0, 1))) return *name;
     if (is_numeric(first)) return cardinal(static_cast<int>(number_value(first)));
     return sign_name(first);
 }

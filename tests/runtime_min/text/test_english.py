@@ -61,6 +61,25 @@ def test_british_words_before_ing_keep_their_r() -> None:
     assert spoken("powering", "VBG", "en-gb") == "pˈWəɹɪŋ"
 
 
+@pytest.mark.parametrize("text", ["E. coli", "The T. rex ran.", "S. aureus"])
+def test_the_initial_of_a_genus_ends_no_sentence(text: str) -> None:
+    spoken = "".join(word.phonemes or "" for word in english()(text))
+    assert spoken.strip(".").count(".") == 0
+
+
+def test_signs_of_markdown_are_silent() -> None:
+    words = english()("## It\n> was # it")
+    assert [(word.text, word.phonemes) for word in words if not word.text.isalpha()] == [
+        ("##", ""),
+        (">", ""),
+        ("#", "hˈæʃ"),
+    ]
+
+
+def test_a_written_form_has_a_genitive() -> None:
+    assert [word.phonemes for word in english()("Henry VIII's wife")][1] == "ði ˈAθs"
+
+
 def test_controls() -> None:
     assert spoken("[Kokoro](/kˈOkəɹO/) [hello](-2) [link](https://example.org) [of](+1)") == (
         "kˈOkəɹO həlO lˈɪŋk ˌʌv"

@@ -88,9 +88,16 @@ CASES = {
         "2-5 lb": "two to five pounds",
         "-25 °F": "minus twenty five degrees Fahrenheit",
         "5G and 3D": "five G and three D",
+        "2 Tbsp. oil, 1 Tsp salt": "two tablespoons oil, one teaspoon salt",
+        "25 bps, 9600 bps": "twenty five basis points, nine thousand six hundred bits per second",
+        'a 27" 4K screen, a 55" TV': "a twenty seven inch four K screen, a fifty five inch TV",
+        "6' tall, a 6' fence, the 5' end": "six feet tall, a six foot fence, the five' end",
+        "9.8 m/s², 2 m/s^2": "nine point eight meters per second squared, two meters per second squared",
+        "10⁻³ mol/L": "ten to the power of minus three moles per liter",
     },
     "fractions": {
         "1/2 cup": "one half cup",
+        "120/80 mmHg": "one hundred twenty over eighty millimeters of mercury",
         "2 3/4": "two and three quarters",
         "½ or 1½": "one half or one and a half",
         "24/7": "twenty four seven",
@@ -102,12 +109,14 @@ CASES = {
         "3x4": "three by four",
     },
     "telephones": {
+        "1-800-FLOWERS, 1-800-ABC": "one eight hundred flowers, one eight hundred ABC",
         "555-123-4567": "five five five one two three four five six seven",
         "105 105 105 1905": "one hundred five one hundred five one hundred five nineteen oh five",
         "+1 (555) 123-4567": "plus one five five five one two three four five six seven",
     },
     "Roman numerals": {
         "Henry VIII": "Henry the eighth",
+        "Charles III's": "Charles the third's",
         "Chapter IV": "Chapter four",
         "Vitamin C": "Vitamin C",
         "and I": "and I",
@@ -126,6 +135,15 @@ CASES = {
         "Yes, OK. Reno, NV": "Yes, OK. Reno, Nevada",
         "at the Sun. It": "at the Sun. It",
         "#5": "number five",
+        "on Elm Dr. near, 12 Elm Dr, Dr. Elm": "on Elm Drive near, twelve Elm Drive, Dr. Elm",
+        "Ask Dr. who came. Of Old Mill Dr.": "Ask Dr. who came. Of Old Mill Dr.",
+        "(b. 1952, d. 2001)": "(born nineteen fifty two, died two thousand one)",
+        "c. 1500, r. 980, c. 5": "circa fifteen hundred, reigned nine hundred eighty, c. five",
+        "est. 1990, est. in 1990, est. 500": (
+            "established nineteen ninety, established in nineteen ninety, estimated five hundred"
+        ),
+        "min. 5, max. 10, 5 min. 10 s": "minimum five, maximum ten, five minutes ten seconds",
+        "Leeds Utd. lost b/c": "Leeds United lost because",
         "AT&T's R&D": "A T and T's R and D",
     },
     "addresses": {
@@ -156,6 +174,10 @@ CASES = {
         "© 2024": "copyright twenty twenty four",
         "➀": "one",
         "😀": "grinning face",
+        "❤️ 👍🏽 😂": "heart thumbs up laughing with tears",
+        "## Notes": "## Notes",
+        "> 5 wrote": "> five wrote",
+        "# Notes\n# of 5": "# Notes\nhash of five",
     },
 }
 

@@ -38,6 +38,19 @@ WORDS = (
     *("[pause:1s]", "世界", "Σίσυφος", "É", "ﬁ", "‘tis", "“No!”", "\n\n", "perché", "città", "l'amico"),
     *("sig. Rossi", "10:30", "1.234,5 €", "XIV", "gnocchi", "pingüino", "guerra", "México", "1️⃣", "½(", "?ﬁ"),
     *("book I read", "Book I,", "-5 °C", "20 m²", "x²", "-€3", "km/h", "25"),
+    *(
+        "## A",
+        "> b",
+        "❤️",
+        "👍🏽",
+        "E. coli",
+        "on Elm Dr. a",
+        "c. 1500",
+        "est. in 1990",
+        "Leeds Utd.",
+        "25 bps",
+    ),
+    *("120/80 mmHg", "6' tall", "m/s²", "9.8 m/s^2", "10⁻³ mol/L", "VIII's", "1-800-FLOWERS", '55" TV'),
 )
 MARKUP = (
     *("<speak>", "</speak>", "<p>", "</p>", "<s>", "</s>", '<break time="1s"/>', "<break/>", "a &amp; b"),
