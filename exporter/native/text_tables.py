@@ -31,7 +31,7 @@ _NAMES = {
     "text.controls": "_CONTROL _STRESS",
     "text.pauses": "_PAUSE _DURATION",
     "text.ssml": "_ATTRIBUTES _RATE _PHONEMES _AS_WRITTEN _RATES _STRENGTHS",
-    "text.english": "_BASE _PLAIN _LONG_RUN _IRISH _CONSONANTS _ACUTE _AY _LETTERS_OR_WORD",
+    "text.english": "_BASE _RESPELLED _PLAIN _LONG_RUN _IRISH _CONSONANTS _ACUTE _AY _LETTERS_OR_WORD",
     "text.tokens": "_TOKEN _MARKS _PUNCTUATION _CONTRACTED",
     "text.pronunciation": "_INITIALS _VERSUS SYMBOLS _STEMS",
     "text.compounds": "_CAMEL_CASE _WORDS _BEGINNING",

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import zlib
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from runtime_min.text.lexicon import BLOCK, FIRST_CODE, HEADER, MAGIC, SILVER
 
 LEXICONS = {"en-us": "us", "en-gb": "gb"}
 """misaki's names of the lexicons by language."""
+ABSENT = "-"
+"""Stands in a list of words for the phonemes of a dialect that needs none."""
 _MOST_PHONEMES = 256 - FIRST_CODE
 Value = str | Mapping[str, str | None]
 
@@ -23,14 +26,31 @@ class LexiconError(ExportError):
     """misaki's lexicons are not installed, or not as expected."""
 
 
-def pack_lexicon(language: str) -> bytes:
+def pack_lexicon(language: str, added: Mapping[str, Value] | None = None) -> bytes:
     """Returns the lexicon of `language`, the same bytes for the same version of misaki.
+
+    Args:
+        language: one of `LEXICONS`.
+        added: words that come before misaki's; by default those of `data/english_words.txt`.
 
     Raises:
         LexiconError: misaki is not installed or its lexicons are not as expected.
     """
     gold, silver = (_read(f"{LEXICONS[language]}_{name}.json") for name in ("gold", "silver"))
-    return pack(gold, silver)
+    words = _added_words(language) if added is None else added
+    unchecked = {
+        word: text[1:] for word, text in words.items() if isinstance(text, str) and text[:1] == SILVER
+    }
+    checked = {word: text for word, text in words.items() if word not in unchecked}
+    return pack(gold | checked, unchecked | silver)
+
+
+def _added_words(language: str) -> dict[str, str]:
+    """Returns the words of this project; the phonemes of those that nobody checked begin with `SILVER`."""
+    column = 1 + list(LEXICONS).index(language)
+    lines = (files("exporter.text") / "data" / "english_words.txt").read_text("utf-8").splitlines()
+    rows = [line.split() for line in lines]
+    return {row[0]: row[column] for row in rows if row[column] != ABSENT}
 
 
 def pack(gold: Mapping[str, Value], silver: Mapping[str, Value]) -> bytes:
@@ -41,13 +61,10 @@ def pack(gold: Mapping[str, Value], silver: Mapping[str, Value]) -> bytes:
         silver: the same, of words that were not checked by hand.
 
     Raises:
-        LexiconError: a word or the phonemes have characters that the file cannot hold.
+        LexiconError: there are more phonemes than the file can hold.
     """
     entries = {**silver, **gold}
-    try:
-        words = [word.encode("ascii") for word in sorted(entries)]
-    except UnicodeEncodeError as error:
-        raise LexiconError(f"The lexicon's words should be ASCII, found {error.object!r}.") from None
+    words = [word.encode() for word in sorted(entries)]
     texts = [("" if word in gold else SILVER) + _as_text(entries[word]) for word in sorted(entries)]
     alphabet = sorted(set("".join(texts)))
     if len(alphabet) > _MOST_PHONEMES:

@@ -29,6 +29,8 @@ _PLAIN |= {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 _BASE = str.maketrans({"ß": "ss", "æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ø": "o", "Ø": "O", "ł": "l",
                        "Ł": "L", "đ": "d", "ð": "d", "þ": "th", "Þ": "Th", "ı": "i", "ŋ": "ng"})  # fmt: skip
 """Letters that Unicode does not decompose."""
+_RESPELLED = str.maketrans({"ñ": "ny", "Ñ": "Ny", "ç": "s", "Ç": "S"})
+"""Letters of unknown words whose accent changes their sound."""
 _LATIN = re.compile("LATIN (?:SMALL|CAPITAL) LETTER ([A-Z]+)")
 _OUTPUT = str.maketrans("ɾʔ", "Tt")
 """Phonemes as Kokoro has them."""
@@ -199,22 +201,24 @@ class English:
         """Returns the phonemes of a part that is no word of the lexicon; None if it cannot be spoken."""
         if part.spoken is not None:
             return self._said(part.spoken, context)
-        decomposed = unicodedata.normalize("NFKD", part.text.translate(_BASE))
-        letters = "".join([letter if letter.isascii() else _base(letter) for letter in decomposed])
+        letters = _without_accents(part.text)
         if not letters.replace("'", "").isalpha():
             return None
         if _IRISH.match(letters):
             name = self._other(spell_out, part._replace(text=letters[2:]), context)
             return f"{restressed(self._pronunciation.spelled('O') or '', -0.5)}{name}"
+        written = unicodedata.normalize("NFC", part.text)
+        if (known := self._pronunciation.word(written, part.tag, context)) is not None:
+            return known
         known = self._pronunciation.word(letters, part.tag, context)
-        if (acute := _ACUTE.search(unicodedata.normalize("NFC", part.text))) and not _AY.search(known or ""):
+        if (acute := _ACUTE.search(written)) and not _AY.search(known or ""):
             # A résumé does not resume.
             stem = re.sub("c(h?)$", r"s\1", letters[: acute.start()])
             phonemes = spell_out(f"{stem}ay")
             return self._pronunciation.possessive(phonemes) if acute[1] and phonemes else phonemes
         if known is None and _CONSONANTS.fullmatch(letters):
             return self._pronunciation.spelled(letters)
-        return known or spell_out(letters)
+        return known or spell_out(_without_accents(written.translate(_RESPELLED)))
 
     def _said(self, words: str, context: Context) -> str:
         """Returns the phonemes of the words of a written form."""
@@ -231,6 +235,12 @@ class English:
             spoken.append(phonemes)
             context = following(phonemes, word, context)
         return " ".join(reversed(spoken)).replace(" ən", "ən")
+
+
+def _without_accents(text: str) -> str:
+    """Returns the ASCII letters that the letters of a text come from, with its other ASCII characters."""
+    decomposed = unicodedata.normalize("NFKD", text.translate(_BASE))
+    return "".join([letter if letter.isascii() else _base(letter) for letter in decomposed])
 
 
 def _base(letter: str) -> str:

@@ -83,9 +83,9 @@ class Lexicon:
         return self._own.get(word) or self._found(word)
 
     def _find(self, word: str) -> Entry | None:
-        if not word.isascii() or "\n" in word:
+        if "\n" in word:
             return None
-        key = word.encode()
+        key = word.encode("utf-8", "surrogatepass")
         number = bisect_right(self._first_words, key) - 1
         if number < 0:
             return None

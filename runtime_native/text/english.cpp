@@ -52,6 +52,13 @@ std::vector<Token> known_tokens(View text, bool british, const std::vector<Contr
     return known;
 }
 
+// Returns the ASCII letters that the letters of a text come from, with its other ASCII characters.
+Text without_accents(View text) {
+    Text letters;
+    for (char32_t letter : text) letters += base_of(letter);
+    return letters;
+}
+
 // Returns the tokens of each sentence.
 std::vector<std::vector<Token>> sentences_of(View text, const std::vector<Token> &tokens) {
     std::vector<std::vector<Token>> sentences;
@@ -197,8 +204,7 @@ std::pair<Phonemes, Context> English::phonemes(const Tokens &tokens, Group group
 Phonemes English::other(const Part &part, const Context &context, bool in_run) {
     static const Pattern irish(patterns::IRISH);
     if (part.spoken) return said(*part.spoken, context);
-    Text letters;
-    for (char32_t letter : part.text) letters += base_of(letter);
+    Text letters = without_accents(part.text);
     if (!is_alpha(without(letters, U'\''))) return std::nullopt;
     Match found;
     if (irish.match(letters, 0, letters.size(), found)) {
@@ -206,15 +212,16 @@ Phonemes English::other(const Part &part, const Context &context, bool in_run) {
         Text beginning = restressed(pronunciation_.spelled(U"O").value_or(U""), -0.5);
         return beginning + name.value_or(U"");
     }
-    return unlisted(letters, part.text, pronunciation_.word(letters, part.tag, context), in_run);
+    Text written = nfc(part.text);
+    if (Phonemes known = pronunciation_.word(written, part.tag, context)) return known;
+    return unlisted(letters, written, pronunciation_.word(letters, part.tag, context), in_run);
 }
 
 // Returns the phonemes of letters whose accents are gone, unless they are those of a known word.
 Phonemes English::unlisted(const Text &letters, View written, const Phonemes &known, bool in_run) {
     static const Pattern acute(patterns::ACUTE), ay(patterns::AY), consonants(patterns::CONSONANTS);
     Match found;
-    Text composed = nfc(written);
-    if (acute.search(composed, found) && !ay.search(known.value_or(U""))) {
+    if (acute.search(written, found) && !ay.search(known.value_or(U""))) {
         // A résumé does not resume.
         Text stem = letters.substr(0, found.start());
         if (ends_with(stem, U"c")) {
@@ -227,7 +234,11 @@ Phonemes English::unlisted(const Text &letters, View written, const Phonemes &kn
         return several ? pronunciation_.possessive(*phonemes) : phonemes;
     }
     if (!known && consonants.full_match(letters)) return pronunciation_.spelled(letters);
-    return known && !known->empty() ? known : spelled_out(letters, in_run);
+    if (known && !known->empty()) return known;
+    static const Table respelled(patterns::RESPELLED);
+    Text spelling;
+    for (char32_t letter : written) spelling += respelled.get(View(&letter, 1), View(&letter, 1));
+    return spelled_out(without_accents(spelling), in_run);
 }
 
 Phonemes English::spelled_out(View letters, bool in_run) {

@@ -56,8 +56,8 @@ Lexicon::Lexicon(std::string data) : data_(std::move(data)) {
 }
 
 const Entry *Lexicon::find(View word) {
-    if (!is_ascii(word) || contains(word, U'\n')) return nullptr;
-    std::string key(word.begin(), word.end());
+    if (contains(word, U'\n')) return nullptr;
+    std::string key = encode_utf8(word);
     auto known = found_.find(key);
     if (known == found_.end()) {
         if (found_.size() == MOST_WORDS) found_.clear();

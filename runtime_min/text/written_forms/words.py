@@ -31,7 +31,7 @@ SAID_OTHERWISE = {
     "24/7": "twenty four seven", "9/11": "nine eleven", "50/50": "fifty fifty", "20/20": "twenty twenty",
     "401(k)": "four oh one k", "403(b)": "four oh three b", "C++": "C plus plus", "C#": "C sharp",
     "F#": "F sharp", "and/or": "and or", "TL;DR": "T L D R", "WWI": "World War one", "WWII": "World War two",
-    "b/c": "because",
+    "b/c": "because", ".NET": "dot net", "ASP.NET": "A S P dot net",
 }  # fmt: skip
 SAID = rf"(?<![\w./-])(?:C\+\+(?=\d)|(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-]))"
 INITIALS = r"(?<![\w&])[A-Z]{1,2}(?:&[A-Z]{1,2}){1,2}(?![\w&])"

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from runtime_min.speech.words import Word
 from runtime_min.text.controls import read_controls
-from tests.support.english_text import english
+from tests.support.english_text import english, whole_english
 
 
 def spoken(text: str, tags: str = "", language: str = "en-us") -> str:
@@ -48,7 +48,7 @@ def test_words_are_spoken_as_misaki_does(text: str, tags: str, phonemes: str) ->
         ("qzxxw", "?"),
         ("qzxxw’s", "?z"),
         ("O'Qzxxw", "ˌO?"),
-        ("O'Neill, résumé, btw", "ˌO?, ?, bˌitˌidˈʌbᵊlju"),
+        ("O'Qneill, résumé, btw", "ˌO?, ?, bˌitˌidˈʌbᵊlju"),
         ("5-3=2", "fˈIv mˈInəs θɹˈi ˈikwᵊlz tˈu"),
         ("R2-D2’s, AT&T's", "ˈɑɹ tˈu dˈi tˈuz, ˌAtˈi ænd tˈiz"),
     ],
@@ -74,6 +74,35 @@ def test_signs_of_markdown_are_silent() -> None:
         (">", ""),
         ("#", "hˈæʃ"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "american", "british"),
+    [
+        ("crème", "kɹˈɛm", "kɹˈɛm"),
+        ("cre\u0300me", "kɹˈɛm", "kɹˈɛm"),
+        ("jalapeños", "hˌɑləpˈAnjOz", "hˌaləpˈAnjQz"),
+        ("déjà", "dˌAʒˈɑ", "dˌAʒˈɑː"),
+        ("García-Márquez", "ɡɑɹsˌiəmˈɑɹkɛz", "ɡɑːsˈiːəmˌɑːkɛz"),
+        ("GitHub", "ɡˈɪthˌʌb", "ɡˈɪthˌʌb"),
+        ("LLaMA", "lˈɑmə", "lˈɑːmə"),
+        ("Siobhan's", "ʃɪvˈɔnz", "ʃɪvˈɔːnz"),
+        ("Donald", "dˈɑnᵊld", "dˈɒnᵊld"),
+        ("McShane", "məkʃˈAn", "mˌəkʃˈAn"),
+        ("undergone", "ˌʌndəɹɡˈɔn", "ˌʌndəɡˈɒn"),
+        ("NaOH", "ˌɛnˌAˌOˈAʧ", "ˌɛnˌAˌQˈAʧ"),
+    ],
+)
+def test_words_that_the_letter_model_misreads_are_listed(text: str, american: str, british: str) -> None:
+    spoken = [whole_english(language)(text)[0].phonemes for language in ("en-us", "en-gb")]
+    assert spoken == [american, british]
+
+
+def test_letters_with_accents_are_respelled_for_the_letter_model() -> None:
+    def spoken(text: str) -> str | None:
+        return whole_english()(text)[0].phonemes
+
+    assert (spoken("zuñido"), spoken("faconçe")) == (spoken("zunyido"), spoken("faconse"))
 
 
 def test_a_written_form_has_a_genitive() -> None:

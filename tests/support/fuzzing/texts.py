@@ -51,6 +51,7 @@ WORDS = (
         "25 bps",
     ),
     *("120/80 mmHg", "6' tall", "m/s²", "9.8 m/s^2", "10⁻³ mol/L", "VIII's", "1-800-FLOWERS", '55" TV'),
+    *("GitHub", "ASP.NET", "crème", "cre\u0300me", "Quiñ", "ñandu", "Ñç", "façonne", "McShane", "Siobhan's"),
 )
 MARKUP = (
     *("<speak>", "</speak>", "<p>", "</p>", "<s>", "</s>", '<break time="1s"/>', "<break/>", "a &amp; b"),
