@@ -17,10 +17,10 @@ from xdist.scheduler import LoadScopeScheduling
 from exporter.bundle.write import write_bundle
 from exporter.model.config import OFFICIAL_CONFIG
 from exporter.text.files import LANGUAGES, text_files
-from tests.support import stand_in
-from tests.support.emulation import EmulatedMachine, fetched_machine
-from tests.support.speaking import compiled_libraries
-from tests.support.tiny_bundle import contents, dummy_contents, voices, with_entries
+from tests.support.emulation.machine import EmulatedMachine, fetched_machine
+from tests.support.gpu import stand_in
+from tests.support.tiny.bundle import contents, dummy_contents, voices, with_entries
+from tests.support.tiny.model import compiled_libraries
 
 if TYPE_CHECKING:
     from tests.support.kernels.on_gpu import Gpu

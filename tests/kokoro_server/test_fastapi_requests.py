@@ -16,7 +16,7 @@ from kokoro_server.requests import read_request
 from kokoro_server.voice_tags import Alias, read_voice_tags
 from runtime_min import Audio, Segment, encode
 from tests.kokoro_server.test_clients import answered
-from tests.support.fake_speech import VOICES, FakeBundle, Running
+from tests.support.fakes.speech_server import VOICES, FakeBundle, Running
 
 SECONDS = 1.5
 TONE = (0.5 * np.sin(2 * np.pi * 440 * np.arange(round(SECONDS * SAMPLE_RATE)) / SAMPLE_RATE)).astype(

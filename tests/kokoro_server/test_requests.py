@@ -13,7 +13,7 @@ from kokoro_server.encoders import FORMATS
 from kokoro_server.errors import RequestError
 from kokoro_server.requests import MODELS, SpeechRequest, read_request
 from kokoro_server.speech import speak
-from tests.support.fake_speech import VOICES, FakeBundle
+from tests.support.fakes.speech_server import VOICES, FakeBundle
 
 FIELDS = """input voice model response_format speed stream_format lang_code volume_multiplier stream
     return_timestamps ssml instructions loudness end_pause""".split()

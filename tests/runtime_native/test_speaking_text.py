@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from runtime_min import KokoroError
-from tests.support.both_runtimes import BothRuntimes, assert_equal, both_runtimes
-from tests.support.hostile_text import UNITS
+from tests.support.fuzzing.texts import UNITS
 from tests.support.language_tags import LANGUAGE_TAGS
-from tests.support.native_library import CALLBACK, NativeError, native_library, request
+from tests.support.native.both_runtimes import BothRuntimes, assert_equal, both_runtimes
+from tests.support.native.library import CALLBACK, NativeError, native_library, request
 
 ENGLISH = (
     "On 3 May 2025 Dr. Smith read it for $4.50! Will she read [Kokoro](/kˈOkəɹO/), too? [pause:0.2s] Yes."
