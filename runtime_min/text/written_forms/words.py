@@ -83,7 +83,9 @@ _AFTER_PRONOUN = (
 )
 ROMAN_AFTER_WORD = (
     # The book I read, The Book I Want, the part I've seen.
-    rf"\b(?!(?:[a-z]{{1,8}}|Mark) I\b(?!{_AFTER_ONE}))(?!\w{{1,8}} I (?i:{_AFTER_PRONOUN})\b)"
+    # The first look ahead only saves time.
+    rf"\b(?=[A-Za-z]{{1,8}}[ .])(?!(?:[a-z]{{1,8}}|Mark) I\b(?!{_AFTER_ONE}))"
+    rf"(?!\w{{1,8}} I (?i:{_AFTER_PRONOUN})\b)"
     rf"(?P<word>(?i:{_NUMBERED}|super bowl|world war|(?:ch|vol|pt|fig|sec|art)\.)) "
     r"(?P<roman>[IVXLCDM]{1,8})\b(?!['’](?i:m|ve|d|ll)\b)"
 )
