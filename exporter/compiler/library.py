@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exporter.compiler.targets import CpuLevel, Target
-from runtime_min.format.manifest import Manifest
 from runtime_min.format.signatures import StageSignature
 
 
@@ -61,11 +60,6 @@ class StoredWeights:
     """One of `exporter.compiler.precision.PRECISIONS`."""
     separate_source: bool = False
     """True for a bundle whose decoder is one for a GPU, which transforms no weights."""
-
-    @classmethod
-    def of(cls, manifest: Manifest) -> StoredWeights:
-        """Returns how a bundle stores them."""
-        return cls(manifest.precision, manifest.separate_source)
 
 
 ORIGINAL = StoredWeights()

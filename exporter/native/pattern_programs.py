@@ -21,6 +21,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from exporter.errors import ExportError
+
 # Modules of Python's own that have no types.
 _parser, _casefix, regex = (import_module(f"re.{name}") for name in ("_parser", "_casefix", "_constants"))
 _lower: Callable[[int], int] = import_module("_sre").unicode_tolower
@@ -35,7 +37,7 @@ _CATEGORIES = {
 }  # fmt: skip
 
 
-class UnknownPatternError(ValueError):
+class UnknownPatternError(ExportError):
     """A pattern has a construct that the C library's matcher does not know."""
 
     def __init__(self, pattern: str, construct: object) -> None:

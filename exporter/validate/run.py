@@ -76,7 +76,8 @@ def compare_end_to_end(options: Options, progress: Progress) -> tuple[Comparison
             )
         check_utterances(bundles[0], utterances)
         files = reference_files(manifest, options.checkpoint, options.config)
-        with Kokoro(files, options.threads, options.answers, StoredWeights.of(manifest)) as kokoro:
+        stored = StoredWeights(manifest.precision, manifest.separate_source)
+        with Kokoro(files, options.threads, options.answers, stored) as kokoro:
             return compare_waveforms(bundles, kokoro, utterances, progress)
 
 
@@ -93,7 +94,8 @@ def compare_steps(options: StepsOptions, progress: Progress) -> Report:
     with Bundle.load(options.bundle, level=options.cpu_level, threads=options.threads) as bundle:
         files = reference_files(manifest, options.checkpoint, options.config)
         _check_static_lengths(options, manifest, utterances, check_utterances(bundle, utterances))
-        with Kokoro(files, bundle.threads, options.answers, StoredWeights.of(manifest)) as kokoro:
+        stored = StoredWeights(manifest.precision, manifest.separate_source)
+        with Kokoro(files, bundle.threads, options.answers, stored) as kokoro:
             progress("the kernels of the stages")
             lengths = options.static_tokens, options.static_frames
             executions = Executions(bundle, kokoro, stage_calls(files[1], manifest.precision), *lengths)
