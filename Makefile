@@ -16,7 +16,7 @@ INSTALLED := $(VENV)/.installed
 WORKERS ?= 2
 # Tests that compile nothing and start few processes.
 UNITS := $(addprefix tests/runtime_min/,bundle_command format model output speech text) \
-	$(addprefix tests/exporter/,cli export parity text validate) tests/test_imports.py tests/test_documents.py
+	$(addprefix tests/exporter/,cli export parity text) tests/test_imports.py tests/test_documents.py
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 .PHONY: demo check test test-machines prove fuzz bench dist clean
