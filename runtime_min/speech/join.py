@@ -170,13 +170,26 @@ def best_shift(left: Samples, right: Samples) -> int:
         left: a fade's length.
         right: begins `LARGEST_SHIFT` samples before the place that belongs to the beginning of `left`.
     """
-    windows = np.lib.stride_tricks.sliding_window_view(
-        right[: len(left) + 2 * LARGEST_SHIFT].astype(np.float64), len(left)
-    )
+    shifts = min(len(right) - len(left), 2 * LARGEST_SHIFT)
+    return best_place(left, right, 0, 1, shifts + 1) - LARGEST_SHIFT
+
+
+def best_place(left: Samples, samples: Samples, first: int, step: int, number: int) -> int:
+    """Returns at which of `number` places in `samples` the samples correlate best with `left`.
+
+    Args:
+        left: the samples to be like.
+        samples: those in which to look.
+        first: the first place.
+        step: samples between two places.
+        number: number of places.
+    """
+    searched = samples[first : first + step * (number - 1) + len(left)].astype(np.float64)
+    windows = np.lib.stride_tricks.sliding_window_view(searched, len(left))[::step]
     # No matrix product: the sum must not depend on the number of BLAS threads.
     products = (windows * left.astype(np.float64)).sum(axis=1)
     energies = (windows**2).sum(axis=1)
-    return int(np.argmax(products / np.sqrt(energies + 1e-12))) - LARGEST_SHIFT
+    return first + step * int(np.argmax(products / np.sqrt(energies + 1e-12)))
 
 
 def crossfade(left: Samples, right: Samples) -> Samples:

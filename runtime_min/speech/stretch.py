@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .join import LARGEST_SHIFT, crossfade
+from .join import LARGEST_SHIFT, best_place, crossfade
 
 Samples = NDArray[np.float32]
 
@@ -47,18 +47,8 @@ def stretch(samples: Samples, speed: float) -> Samples:
     for end in range(BLOCK, count + BLOCK, BLOCK):
         left = padded[place : place + BLOCK]
         start = _MARGIN + end * len(samples) // count - BLOCK
-        start = _alike(left, padded, start - LARGEST_SHIFT, _COARSE, 2 * LARGEST_SHIFT // _COARSE + 1)
-        start = _alike(left, padded, start - _COARSE + 1, 1, 2 * _COARSE - 1)
+        start = best_place(left, padded, start - LARGEST_SHIFT, _COARSE, 2 * LARGEST_SHIFT // _COARSE + 1)
+        start = best_place(left, padded, start - _COARSE + 1, 1, 2 * _COARSE - 1)
         blocks.append(crossfade(left, padded[start : start + BLOCK]))
         place = start + BLOCK
     return np.concatenate(blocks)[:count]
-
-
-def _alike(left: Samples, samples: Samples, first: int, step: int, number: int) -> int:
-    """Returns which of the places `first`, `first + step`, … correlates best with `left`."""
-    searched = samples[first : first + step * (number - 1) + len(left)].astype(np.float64)
-    windows = np.lib.stride_tricks.sliding_window_view(searched, len(left))[::step]
-    # No matrix product: see `join.best_shift`.
-    products = (windows * left.astype(np.float64)).sum(axis=1)
-    energies = (windows**2).sum(axis=1)
-    return first + step * int(np.argmax(products / np.sqrt(energies + 1e-12)))
