@@ -39,6 +39,11 @@ class Prepared(NamedTuple):
     noise: NDArray[np.float32]
     """``[1, 600 * frames]``."""
 
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Frame at which each token begins, and the end of the last, ``[tokens + 1]``."""
+        return np.concatenate([[0], np.cumsum(self.durations)])
+
 
 class Synthesiser:
     """Computes utterances; it may outlive the `Bundle` that made it."""

@@ -112,7 +112,7 @@ def find_window(prepared: Prepared, read: Pass, start: int, end: int) -> Window:
         start: first phoneme of the piece.
         end: the phoneme after its last.
     """
-    frames = np.concatenate([[0], np.cumsum(prepared.durations)])
+    frames = prepared.starts
     own = start - read.start + 1, end - read.start + 1
     fewest = OPENING_FRAMES if read.is_opening else FEWEST_FRAMES
     most = fewest

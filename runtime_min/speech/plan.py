@@ -56,7 +56,7 @@ class Section:
     speed: float
     seed: int
     stretch: bool = True
-    """Reach a speed that the model does not go well by a time stretch."""
+    """Speak to the length that the speed promises; False leaves the speed to the model."""
     gain: np.float32 | None = None
     """Factor of the samples; None leaves them as the model computes them."""
     opening: Opening | None = None

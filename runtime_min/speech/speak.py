@@ -145,7 +145,7 @@ def _as_one(sections: Sequence[Section]) -> Section:
 def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Iterator[Rendering]:
     """Synthesises the pieces of a section in order. Passes that exceed the largest bucket are halved."""
     waiting = find_passes(section, limit)[::-1]
-    speed = model_speed(section.speed) if section.stretch else section.speed
+    speed = _spoken_speed(section)
     while waiting:
         read = waiting.pop()
         phonemes = section.passage.phonemes[read.start : read.end]
@@ -161,20 +161,25 @@ def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Itera
                 yield _rendering(section, synthesiser, prepared, read, start, end)
 
 
+def _spoken_speed(section: Section) -> float:
+    """Returns the speed of the model."""
+    return model_speed(section.speed) if section.stretch else section.speed
+
+
 def _rendering(
     section: Section, synthesiser: Synthesiser, prepared: Prepared, read: Pass, start: int, end: int
 ) -> Rendering:
     """Decodes a piece of a pass."""
     first, last, gain = find_window(prepared, read, start, end)
-    frames = np.concatenate([[0], np.cumsum(prepared.durations)])
+    frames = prepared.starts
     samples = synthesiser.decode(prepared, int(frames[first]), int(frames[last]))
     durations = prepared.durations[first:last]
     places = SAMPLES_PER_FRAME * (frames[first : last + 1] - frames[first])
     lead = SAMPLES_PER_FRAME * min(LEAD_FRAMES, int(durations[0]))
-    speed = section.speed / (model_speed(section.speed) if section.stretch else section.speed)
     piece = Piece(read.start + first, start, end)
     rendering = Rendering(piece, gain * samples, durations, places, lead)
-    rendering = _stretched(rendering, speed, len(section.passage.phonemes))
+    beside = section.speed / _spoken_speed(section)
+    rendering = _stretched(rendering, beside, len(section.passage.phonemes))
     if section.gain is not None:
         rendering = rendering._replace(samples=amplify(rendering.samples, section.gain))
     return rendering

@@ -56,7 +56,7 @@ struct Section {
     Style style;
     double speed;
     uint64_t seed;
-    bool stretch;  // reach a speed that the model does not go well by a time stretch
+    bool stretch;  // speak to the length that the speed promises; false leaves the speed to the model
     std::optional<float> gain;
     std::optional<Opening> opening;  // none reads all of the passage before its first piece
 };
