@@ -22,7 +22,7 @@ from exporter.measure.engine_process import EngineProcess
 from exporter.measure.fresh_process import call_fresh
 from exporter.measure.options import Options
 from exporter.measure.run import Step
-from exporter.model.checkpoint import file_format
+from exporter.model.file_format import file_format
 from runtime_min import Bundle
 from runtime_min.format.signatures import SAMPLE_RATE
 

@@ -25,7 +25,7 @@ from benchmarks.listening.recogniser import (
     read_sentences,
     words_wrong,
 )
-from exporter.model.checkpoint import file_format
+from exporter.model.file_format import file_format
 from exporter.reference.files import reference_files
 from exporter.reference.process import Reference
 from exporter.reference.traces import ModelInput

@@ -19,7 +19,8 @@ from exporter.errors import ExportError
 from exporter.export.bill_of_materials import materials
 from exporter.export.jobs import StageError
 from exporter.export.plan import Plan, positions
-from exporter.model.checkpoint import Checkpoint, file_format
+from exporter.model.checkpoint import Checkpoint
+from exporter.model.file_format import file_format
 from runtime_min import __version__
 from runtime_min.format import manifest
 from runtime_min.format.weights_source import EXTENSION as WEIGHTS

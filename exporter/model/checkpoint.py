@@ -23,13 +23,13 @@ from exporter.compiler.kokoro_model import build_model, make_weights_plain, mode
 from exporter.errors import CheckpointError
 from exporter.model import hub, synthetic, weight_packages
 from exporter.model.config import OFFICIAL_CONFIG, PARTS, Config, read_config
+from exporter.model.file_format import file_format
 from exporter.model.onnx_file import OnnxFile, OnnxFileError
 from exporter.model.onnx_weights import OnnxWeights, Weight
 from exporter.model.torch_file import StoredTensor, TorchFile, TorchFileError
 from runtime_min.format.verify import sha256_of
 
 Source = Literal["hub", "packages", "file", "synthetic"]
-FileFormat = Literal["torch", "safetensors", "onnx"]
 State = Mapping[str, StoredTensor | Weight]
 Rounded = Mapping[str, int]
 """Number of weights that a file has in each type of 8 bits, ``int8`` or ``uint8``."""
@@ -153,12 +153,6 @@ def checkpoint_files(source: str, config: Path | None = None, cache: Path | None
             "The other choices of --checkpoint are hub, packages and synthetic."
         )
     return Path(source), config
-
-
-def file_format(path: Path) -> FileFormat:
-    """Returns the format for which a checkpoint file is taken, by the end of its name: torch's by default."""
-    found: dict[str, FileFormat] = {".onnx": "onnx", ".safetensors": "safetensors"}
-    return found.get(path.suffix.lower(), "torch")
 
 
 def check(path: Path, config_path: Path) -> None:

@@ -26,6 +26,7 @@ import exporter.model
 from exporter import directories
 from exporter.compiler.library import ORIGINAL, StoredWeights
 from exporter.errors import CacheError
+from exporter.model.file_format import file_format
 from exporter.parity import expected as expected_answers
 from exporter.parity import rounding as rounding_answers
 from exporter.parity import source_spectrum
@@ -57,7 +58,6 @@ _READERS = [
     for name in ("checkpoint.py", "onnx_file.py", "onnx_weights.py")
 ]
 """Modules that read the files that kokoro's own loader does not read; they need torch."""
-_READ_HERE = (".onnx", ".safetensors")
 _COMPILER = Path(exporter.compiler.__file__).parent
 _ROUNDING = [
     _COMPILER / name
@@ -263,7 +263,7 @@ class Kokoro:
         """All that decides kokoro's answers but the request."""
         return {
             "files": [sha256_of(path) for path in self.files],
-            "readers": [*map(sha256_of, _READERS)] if self.files[0].suffix.lower() in _READ_HERE else [],
+            "readers": [*map(sha256_of, _READERS)] if file_format(self.files[0]) != "torch" else [],
             "stored": [*astuple(self.stored), *map(sha256_of, _ROUNDING)]
             if self.stored.precision != "float32"
             else [],

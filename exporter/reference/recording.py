@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from exporter.compiler.library import StoredWeights
+from exporter.model.file_format import file_format
 from exporter.model.hub import REPOSITORY
 from exporter.reference.traces import Array, ModelInput, SourceTrace, TextTrace
 from runtime_min.format.signatures import HARMONICS
@@ -34,7 +35,7 @@ def load_model(checkpoint: Path, config: Path, stored: StoredWeights) -> Any:
 
     from exporter.model import checkpoint as checkpoints
 
-    if checkpoints.file_format(checkpoint) == "torch":
+    if file_format(checkpoint) == "torch":
         model = KModel(repo_id=REPOSITORY, config=str(config), model=str(checkpoint), disable_complex=False)
     else:
         model, _ = checkpoints.load_model(checkpoint, config)

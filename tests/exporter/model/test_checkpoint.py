@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import pickle
 from collections.abc import Callable
 from copy import deepcopy
@@ -17,16 +16,8 @@ from exporter.compiler.kokoro_model import build_model
 from exporter.errors import CheckpointError, CheckpointUnreachableError
 from exporter.model import checkpoint
 from exporter.model.config import OFFICIAL_CONFIG, PARTS, read_config
-from tests.support.tiny.config import small_config
 
 States = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def config_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("config") / "config.json"
-    path.write_text(json.dumps(small_config()), encoding="utf-8")
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -17,16 +16,8 @@ from exporter.errors import CheckpointError
 from exporter.model import checkpoint
 from exporter.model.config import PARTS, read_config
 from tests.support.fuzzing.bundles import damaged_bytes
-from tests.support.tiny.config import small_config
 
 Tensors = dict[str, torch.Tensor]
-
-
-@pytest.fixture(scope="module")
-def config_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("config") / "config.json"
-    path.write_text(json.dumps(small_config()), encoding="utf-8")
-    return path
 
 
 @pytest.fixture(scope="module")
