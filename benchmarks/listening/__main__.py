@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rich.progress import track
 
 from benchmarks.listening.recogniser import (
+    VOICES,
     Recogniser,
     in_order,
     normalised,
@@ -33,7 +34,6 @@ from exporter.reference.utterances import Utterance, make_request
 from runtime_min import Bundle
 from runtime_min.engine.machine import processor_name
 
-VOICES = ("af_heart", "am_michael", "bf_emma", "bm_george")
 Samples = NDArray[np.float32]
 Speak = Callable[[str, str], Samples]
 """Takes phonemes and the name of a voice."""

@@ -21,6 +21,8 @@ SENTENCES = Path(__file__).with_name("sentences.txt")
 """Sentences whose words pocketsphinx knows."""
 FORMS = Path(__file__).with_name("written_forms.txt")
 """Sentences with written forms, and the words with which each is spoken as it is meant."""
+VOICES = ("af_heart", "am_michael", "bf_emma", "bm_george")
+"""Two American voices and two British ones."""
 _RATE = 16_000
 _LARGEST = 32_767
 

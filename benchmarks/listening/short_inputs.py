@@ -17,17 +17,15 @@ import typer
 from rich.progress import track
 
 from benchmarks.listening.recogniser import Recogniser, normalised
-from benchmarks.listening.sound import k_weighted, level
+from benchmarks.listening.sound import MARKS, cut, k_weighted, level
 from runtime_min import Audio, Bundle
-from runtime_min.format.signatures import FRAMES_PER_SECOND, SAMPLE_RATE
-from runtime_min.speech.timing import LEAD_FRAMES
+from runtime_min.speech.timing import Timing
 from runtime_min.speech.words import Word
 
 INPUTS = ("Yes.", "Hello there.")
 CARRIER = "We waited for a while, and nobody came. {} Then the door was opened, and we went in."
 ROWS = (None, 30, 100)
 """Phonemes of the row; None is the input's own number."""
-MARKS = ".,;:!?"
 
 
 class Heard(NamedTuple):
@@ -69,9 +67,8 @@ def _heard(recogniser: Recogniser, text: str, words: Sequence[Word], alone: Audi
     sides = []
     for audio, start in ((alone, 0), (whole, first)):
         own = audio.words[start : start + len(spoken)]
-        begin, end = own[0].start, own[-1].end
-        places = [round((at + LEAD_FRAMES / FRAMES_PER_SECOND) * SAMPLE_RATE) for at in (begin, end)]
-        sides.append((end - begin, level(k_weighted(audio.samples)[slice(*places)])))
+        span = Timing("", own[0].start, own[-1].end)
+        sides.append((span.end - span.start, level(cut(k_weighted(audio.samples), span))))
     understood = recogniser.words(alone.samples) == normalised(text)
     return Heard(sides[0][0] / sides[1][0], sides[0][1] - sides[1][1], understood)
 

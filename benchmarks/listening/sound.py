@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime_min.format.signatures import SAMPLE_RATE
+from runtime_min.format.signatures import FRAMES_PER_SECOND, SAMPLE_RATE
+from runtime_min.speech.timing import LEAD_FRAMES, Timing
 
+MARKS = ".,;:!?"
+LEAD = LEAD_FRAMES / FRAMES_PER_SECOND
+"""Seconds by which the times of words are earlier than their sound."""
 _RATE = 48_000
 """Samples a second for which ITU-R BS.1770 gives its filters,"""
 _SHELF = ((1.53512485958697, -2.69169618940638, 1.19839281085285), (1.0, -1.69065929318241, 0.73248077421585))
@@ -18,6 +24,11 @@ _END = 0.4
 """Seconds before the end of a phrase that are looked at."""
 _LOWEST, _HIGHEST = 60.0, 400.0
 """Hertz."""
+
+
+def cut(samples: NDArray[Any], span: Timing) -> NDArray[Any]:
+    """Returns the samples of a span of time."""
+    return samples[round((span.start + LEAD) * SAMPLE_RATE) : round((span.end + LEAD) * SAMPLE_RATE)]
 
 
 def k_weighted(samples: NDArray[np.float32]) -> NDArray[np.float64]:

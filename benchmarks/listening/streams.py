@@ -13,28 +13,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.progress import track
 
-from benchmarks.listening.recogniser import Recogniser, normalised, words_wrong
-from benchmarks.listening.sound import k_weighted, level, phrase_end
+from benchmarks.listening.recogniser import VOICES, Recogniser, normalised, words_wrong
+from benchmarks.listening.sound import LEAD, MARKS, cut, k_weighted, level, phrase_end
 from exporter.bundle.loudness import loudness
 from runtime_min import Audio, Bundle
-from runtime_min.format.signatures import FRAMES_PER_SECOND, SAMPLE_RATE
-from runtime_min.speech.timing import LEAD_FRAMES, Timing
+from runtime_min.speech.timing import Timing
 from runtime_min.speech.words import Word
 
 PARAGRAPHS = Path(__file__).with_name("paragraphs.txt")
 """Paragraphs and dialogue, one a line, whose words pocketsphinx knows."""
-VOICES = ("af_heart", "am_michael", "bf_emma", "bm_george")
 SPEEDS = (1.0, 0.8, 1.2)
-MARKS = ".,;:!?"
 MODES = ("stream", "stream, `one_pass`")
-_LEAD = LEAD_FRAMES / FRAMES_PER_SECOND
 Pieces = Callable[[Sequence[Word], str, float], Sequence[Audio]]
 
 
@@ -140,7 +135,7 @@ def compare(case: Case, pieces: Sequence[Audio], recogniser: Recogniser) -> Comp
     sounds = k_weighted(joined.samples), k_weighted(whole.samples)
     spans = [pair for pair in zip(joined.words, whole.words, strict=True) if pair[0].text not in MARKS]
     durations = [(one.end - one.start) / (other.end - other.start) for one, other in spans]
-    levels = [level(_cut(sounds[0], one)) - level(_cut(sounds[1], other)) for one, other in spans]
+    levels = [level(cut(sounds[0], one)) - level(cut(sounds[1], other)) for one, other in spans]
     louder, firsts, pauses, place = [], [], [], 0
     for piece in pieces:
         tokens = slice(place, place := place + len(piece.phonemes))
@@ -148,13 +143,13 @@ def compare(case: Case, pieces: Sequence[Audio], recogniser: Recogniser) -> Comp
             Timing("", side.tokens[tokens][0].start, side.tokens[tokens][-1].end) for side in (joined, whole)
         )
         firsts.append((one.end - one.start) / (other.end - other.start))
-        measured = [loudness(_cut(side.samples, span)) for side, span in ((joined, one), (whole, other))]
+        measured = [loudness(cut(side.samples, span)) for side, span in ((joined, one), (whole, other))]
         if None not in measured:
             louder.append((measured[0] - measured[1]) / 100)  # type: ignore[operator]
         if place < len(whole.tokens):
             pauses.append(_pause(joined.tokens, place) - _pause(whole.tokens, place))
     ends = [
-        (phrase_end(joined.samples, one.end + _LEAD), phrase_end(whole.samples, other.end + _LEAD))
+        (phrase_end(joined.samples, one.end + LEAD), phrase_end(whole.samples, other.end + LEAD))
         for (one, other), (mark, _) in pairwise(spans)
         if whole.tokens and _marked(whole, other, mark)
     ]
@@ -170,10 +165,6 @@ def _marked(audio: Audio, word: Timing, following: Timing) -> bool:
     """Returns whether a mark comes between two words."""
     between = (token for token in audio.tokens if word.end - 0.01 <= token.start < following.end)
     return any(token.text in MARKS for token in between)
-
-
-def _cut(samples: NDArray[Any], span: Timing) -> NDArray[Any]:
-    return samples[round((span.start + _LEAD) * SAMPLE_RATE) : round((span.end + _LEAD) * SAMPLE_RATE)]
 
 
 def _pause(tokens: Sequence[Timing], place: int) -> float:

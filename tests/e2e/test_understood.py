@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.listening.__main__ import VOICES
 from benchmarks.listening.recogniser import (
+    VOICES,
     Recogniser,
     in_order,
     normalised,
