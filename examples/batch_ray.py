@@ -64,7 +64,9 @@ def main() -> None:
     ray.init(
         num_cpus=options.workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
     )
-    ray.data.DataContext.get_current().enable_progress_bars = False
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    context.wait_for_min_actors_s = 300  # else the worker that is ready first may take all lines
     rows = [json.loads(line) for line in options.lines.read_text(encoding="utf-8").splitlines()]
     spoken = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
         Speaker,  # type: ignore[arg-type]  # Ray makes one in each worker
