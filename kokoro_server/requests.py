@@ -53,6 +53,8 @@ class SpeechRequest:
     """True if the text is phonemes."""
     segments: tuple[Segment, ...] = ()
     """The text in parts, where it has voices and speeds of its own."""
+    stretch: bool = True
+    """False leaves the speed to the model."""
 
 
 def read_request(
@@ -103,6 +105,7 @@ def read_request(
         _sample_rate(fields, audio_format),
         phonemes,
         tuple(segments),
+        _field(fields, "stretch", bool, True),
     )
 
 

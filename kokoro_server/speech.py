@@ -40,6 +40,7 @@ def speak(bundle: Bundle, request: SpeechRequest) -> Iterator[SpokenPiece]:
             "speed": request.speed,
             "end_pause": request.end_pause,
             "loudness": request.loudness,
+            "stretch": request.stretch,
         }
         if request.phonemes:
             found = bundle.pieces(voice=request.voice, phonemes=request.text, **manner)

@@ -204,9 +204,9 @@ class Bundle:
         Arguments and errors are those of `synthesize`; the silence at both ends is trimmed by default. Wrong
         input is refused here; a later error is raised when its piece is taken. Computing starts at once.
 
-        Words last as long as in `synthesize`, those of the first piece nearly. With the option `one_pass`
-        these do too: the passage is read up to `max_phonemes` before they are spoken, which takes up to a
-        fifth of the time in which it is synthesised.
+        Words last as long as in `synthesize`, those of the first piece nearly; their levels differ by about
+        half a decibel. With the option `one_pass` the samples are those of `synthesize` to the bit, with the
+        same options: up to `max_phonemes` are one piece, and the speech begins when all of it is computed.
 
         With `steady` the first pieces are held back, as one, until playing them cannot end before the next
         one is there, at the speed at which they were computed. On a slow or busy machine the speech begins

@@ -66,7 +66,8 @@ def main(
 
 
 def _phonemes(bundle: Bundle, text: str, voice: str) -> str:
-    return bundle.synthesize(text, voice).phonemes
+    with bundle.stream(text, voice) as stream:
+        return stream.phonemes
 
 
 def _request(bundle: Bundle, phonemes: str, voice: str) -> ModelInput:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -29,8 +28,6 @@ from runtime_min.speech.words import Word
 PARAGRAPHS = Path(__file__).with_name("paragraphs.txt")
 """Paragraphs and dialogue, one a line, whose words pocketsphinx knows."""
 SPEEDS = (1.0, 0.8, 1.2)
-MODES = ("stream", "stream, `one_pass`")
-Pieces = Callable[[Sequence[Word], str, float], Sequence[Audio]]
 
 
 class Case(NamedTuple):
@@ -80,38 +77,32 @@ def main(
     recogniser = Recogniser()
     done = read_results(results)
     with Bundle.load(path, threads=threads) as bundle:
-        modes: dict[str, Pieces] = {
-            mode: partial(_speak, bundle, one_pass=mode != "stream") for mode in MODES
-        }
         total = paragraphs * (len(VOICES) * len(SPEEDS) if everything else 1)
         for number, text, voice, speed in track(_cases(paragraphs, everything), "speaking", total):
-            missing = [mode for mode in modes if (number, voice, speed, mode) not in done]
-            if missing:
-                words = _words(bundle, text, voice)
-                whole = bundle.synthesize(phonemes=words, voice=voice, speed=speed)
-                case = Case(text, voice, speed, words, whole)
-            for mode in missing:
-                found = compare(case, modes[mode](words, voice, speed), recogniser)
-                done[number, voice, speed, mode] = found
-                with results.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps([number, voice, speed, mode, *found]) + "\n")
-        typer.echo(table(done))
-        for mode in modes:
-            seconds = _first_audio(bundle, mode != "stream")
-            typer.echo(f"{mode}: {seconds:.3f} s of processor time before the first audio")
+            if (number, voice, speed) in done:
+                continue
+            words = _words(bundle, text, voice)
+            whole = bundle.synthesize(phonemes=words, voice=voice, speed=speed)
+            pieces = [*bundle.pieces(phonemes=words, voice=voice, speed=speed, trim=False)]
+            found = compare(Case(text, voice, speed, words, whole), pieces, recogniser)
+            done[number, voice, speed] = found
+            with results.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([number, voice, speed, *found]) + "\n")
+        typer.echo(table([*done.values()]))
+        largest = sorted((max(map(abs, one.levels)), one.worst, key) for key, one in done.items())[-5:]
+        for difference, word, key in largest:
+            typer.echo(f"{difference:.1f} dB: {word!r} of {key}")
+        for one_pass in (False, True):
+            seconds = _first_audio(bundle, one_pass)
+            typer.echo(f"one_pass={one_pass}: {seconds:.3f} s of processor time before the first audio")
 
 
-def read_results(path: Path) -> dict[tuple[int, str, float, str], Comparison]:
-    """Returns the figures of a file by paragraph, voice, speed and mode; none if it is not there."""
+def read_results(path: Path) -> dict[tuple[int, str, float], Comparison]:
+    """Returns the figures of a file by paragraph, voice and speed; none if it is not there."""
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     return {
-        (number, voice, speed, mode): Comparison(*found)
-        for number, voice, speed, mode, *found in map(json.loads, lines)
+        (number, voice, speed): Comparison(*found) for number, voice, speed, *found in map(json.loads, lines)
     }
-
-
-def _speak(bundle: Bundle, words: Sequence[Word], voice: str, speed: float, *, one_pass: bool) -> list[Audio]:
-    return [*bundle.pieces(phonemes=words, voice=voice, speed=speed, trim=False, one_pass=one_pass)]
 
 
 def _words(bundle: Bundle, text: str, voice: str) -> Sequence[Word]:
@@ -189,10 +180,8 @@ def _first_audio(bundle: Bundle, one_pass: bool) -> float:
     return min(found)
 
 
-def table(done: Mapping[tuple[int, str, float, str], Comparison]) -> str:
-    """Returns the figures of all paragraphs as a table, and the words whose levels differ most."""
-    found = {mode: [each for key, each in done.items() if key[3] == mode] for mode in MODES}
-    found = {mode: each for mode, each in found.items() if each}
+def table(found: list[Comparison]) -> str:
+    """Returns the figures of all paragraphs as a table."""
     rows: dict[str, Callable[[list[Comparison]], str]] = {
         "length: mean; largest difference": lambda each: _ratio([one.length for one in each]),
         "length of the first piece": lambda each: _ratio([one.first_length for one in each]),
@@ -213,11 +202,8 @@ def table(done: Mapping[tuple[int, str, float, str], Comparison]) -> str:
         "words wrong": lambda each: _wrong(each, [one.wrong for one in each]),
         "words wrong in one pass": lambda each: _wrong(each, [one.wrong_in_one_pass for one in each]),
     }
-    lines = [f"| | {' | '.join(found)} |", f"| --- |{' ---: |' * len(found)}"]
-    lines += [f"| {name} | {' | '.join(map(row, found.values()))} |" for name, row in rows.items()]
-    largest = sorted(((max(map(abs, one.levels)), one.worst, key) for key, one in done.items()), reverse=True)
-    lines += ["", *(f"{difference:.1f} dB: {word!r} of {key}" for difference, word, key in largest[:5])]
-    return "\n".join([*lines, "", f"paragraphs: {len(done) // len(found)}"])
+    lines = ["| | stream |", "| --- | ---: |", *(f"| {name} | {row(found)} |" for name, row in rows.items())]
+    return "\n".join([*lines, "", f"paragraphs: {len(found)}"])
 
 
 def _wrong(each: list[Comparison], wrong: Sequence[int]) -> str:

@@ -100,7 +100,8 @@ def plan_portions(
         capabilities: capabilities of the bundle.
         request: the voice, and how to speak.
         portions: the input, with phonemes.
-        whole: leave in one piece what fits into one utterance; otherwise begin with a short piece.
+        whole: leave in one piece what fits into one utterance, as `one_pass` does; otherwise begin with a
+            short piece.
 
     Raises:
         InputError: a portion cannot be synthesised; `EmptyInputError` if none has phonemes.
@@ -144,6 +145,7 @@ def plan_speech(
         InputError: the request cannot be synthesised.
     """
     request = _checked(request)
+    whole = whole or request.one_pass
     passages = read_input(portion.content, request.g2p, portion.sentences)
     sections: list[Section] = []
     for number, passage in enumerate(passages, 1):
@@ -212,7 +214,7 @@ def _section(
         gain = voice_gain(capabilities.loudness(), capabilities.voices, voice, request.loudness)
     seed = piece_seed(request.seed, phonemes_before)
     opening = None
-    if ends and not whole and not request.one_pass and phonemes_before < FIRST_CLAUSE:
+    if ends and not whole and phonemes_before < FIRST_CLAUSE:
         read = _opening_end(phonemes, breaks, ends[0], limit)
         if read < len(phonemes):
             row = style_row(capabilities.voices, voice, min(5 * read // 4, len(phonemes), limit))

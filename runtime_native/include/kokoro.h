@@ -161,7 +161,7 @@ typedef struct kokoro_request {
     double end_pause; /* seconds of silence at the end where it is trimmed; 0 means 0.3, and a negative number none */
     double loudness; /* LUFS to which a fixed gain brings each voice, such as -18; 0: the level of the model */
     int no_stretch; /* not 0: leave speeds to the model, as kokoro does */
-    int one_pass; /* not 0: kokoro_stream reads all of a passage before its first piece */
+    int one_pass; /* not 0: kokoro_stream divides what it speaks no further than kokoro_synthesize */
 } kokoro_request;
 
 /* Later versions add no fields. */

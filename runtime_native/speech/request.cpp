@@ -163,14 +163,15 @@ Section Plans::section(const Request &request, Passage passage, bool ended) {
     // A heading or a paragraph without punctuation, and not a sentence with a pause within it.
     if (ended && breaks[length] == Break::WORD && passage.pause == 0) breaks[length] = Break::SENTENCE;
     std::vector<size_t> ends{length};
-    if (!whole_ || length > limit)
+    bool whole = whole_ || request.one_pass;
+    if (!whole || length > limit)
         ends = split(passage.phonemes, breaks, limit, std::min(LARGEST_PIECE, (limit + 1) / 2), phonemes_before_);
     std::string voice = passage.voice.value_or(request.voice);
     Style style = capabilities_.style(voice, std::max<size_t>(std::min(length, limit), 1));
     std::optional<float> gain;
     if (request.loudness) gain = capabilities_.gain(voice, *request.loudness);
     std::optional<Opening> first;
-    if (!whole_ && !request.one_pass && phonemes_before_ < FIRST_CLAUSE && !ends.empty())
+    if (!whole && phonemes_before_ < FIRST_CLAUSE && !ends.empty())
         first = opening(passage, breaks, ends[0], voice, style);
     double speed = check_speed(passage.speed.value_or(request.speed));
     uint64_t seed = piece_seed(request.seed, phonemes_before_);

@@ -214,6 +214,7 @@ print(smallest, largest)
 """
 
 
+@pytest.mark.slow
 def test_a_short_utterance_in_the_largest_bucket_costs_hardly_more_than_in_the_smallest(
     directory: Path,
 ) -> None:

@@ -47,9 +47,9 @@ def test_twice_the_speed_takes_about_half_of_the_time(bundle: Bundle, plain: Tra
     assert 0.4 < fast.durations.sum() / plain.durations.sum() < 0.65
 
 
-def test_another_seed_of_the_noise_changes_the_audio_by_8_percent(bundle: Bundle, plain: Trace) -> None:
-    distances = [relative_rms(bundle.trace(BROWN_FOX, seed=seed).audio, plain.audio) for seed in (1, 2)]
-    assert 0.075 < float(np.mean(distances)) < 0.085
+def test_another_seed_of_the_noise_changes_the_audio_by_9_percent(bundle: Bundle, plain: Trace) -> None:
+    distances = [relative_rms(bundle.trace(BROWN_FOX, seed=seed).audio, plain.audio) for seed in range(1, 7)]
+    assert 0.085 < float(np.mean(distances)) < 0.095
 
 
 def test_the_same_seed_gives_the_same_bits(bundle: Bundle, plain: Trace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,16 +20,15 @@ from exporter.validate.rounding_table import rounding_table
 from exporter.validate.utterance_runs import Executions, run_utterance
 from runtime_min import Bundle
 from runtime_min.format.signatures import STAGE_NAMES
-from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, Export
+from tests.e2e.conftest import PRECISION, Export
 from tests.e2e.test_fidelity import assert_holds_at
 from tests.e2e.test_length_is_data import arrays_of, assert_same_bits
-from tests.support.paths import PROVING
 from tests.support.proof import assert_speaks_as_kokoro, record_equal_bits, record_rounding
 from tests.support.utterances import phonemes_of, recorded_phonemes
 
 pytestmark = pytest.mark.e2e
 
-# In `make test` other files here have bundles of float32, and kernels have tests of all types of weights.
+# The bundle of the other files is of float16, and kernels have tests of all types of weights.
 ROUNDED = ("float16", pytest.param("int8", marks=pytest.mark.slow))
 PRECISIONS = (*ROUNDED, pytest.param("float32", marks=pytest.mark.slow))
 every_rounding = pytest.mark.parametrize("precision", ROUNDED, indirect=True, scope="module")
@@ -54,12 +54,14 @@ def precision(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def place(export: Export, precision: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(
+    directory: Path, export: Export, precision: str, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
     """A bundle of them, on the disk."""
+    if precision == PRECISION:
+        return directory
     output = tmp_path_factory.mktemp(precision) / "bundle"
-    # In `make test` bundles of float32 have two buckets; `make prove` compiles two for each precision.
-    one = ("--text-buckets", str(TEXT_BUCKETS[-1]), "--frame-buckets", str(FRAME_BUCKETS[-1]))
-    done = export(output, "--precision", precision, *(() if PROVING else one))
+    done = export(output, "--precision", precision)
     assert done.returncode == 0, done.stderr
     return output
 
@@ -80,6 +82,7 @@ def test_nearly_all_weights_are_stored_in_the_types_of_the_precision(bundle: Bun
     assert {dtype for dtype, size in sizes.items() if size > 0.03 * sizes.total()} == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", SAID, ids=tokens_of)
 def test_an_utterance_is_spoken_as_kokoro_speaks_it_with_the_same_weights(
     bundle: Bundle, rounded: Kokoro, said: Utterance
@@ -154,7 +157,7 @@ def test_threads_and_buckets_change_no_bit(place: Path, bundle: Bundle, tokens: 
     text_buckets, frame_buckets = (bundle.stage(name).buckets for name in ("bert", "decoder"))
     sizes = [
         {"tokens": text, "frames": audio}
-        for text, audio in zip(text_buckets, frame_buckets, strict=True)
+        for text, audio in product(text_buckets, frame_buckets)
         if tokens <= text and frames <= audio
     ]
     for number in threads:

@@ -19,7 +19,7 @@ from runtime_min.format.manifest import Manifest, Tensor
 from runtime_min.format.signatures import STAGE_NAMES
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, SelfTestFailedError, read_self_test
-from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS, run_python
+from tests.e2e.conftest import FRAME_BUCKETS, PRECISION, TEXT_BUCKETS, run_python
 from tests.support.exported_self_test import give, self_test
 from tests.support.tiny.self_test import rewrite
 
@@ -67,11 +67,11 @@ def largest(manifest: Manifest, stage: str) -> Tensor:
 def test_damaged_weights_are_found_in_the_row_of_their_stage(tested: Path, stage: str) -> None:
     manifest = read_manifest(tested)
     tensor = largest(manifest, stage)
-    weights = np.memmap(tested / manifest.parameters.file, "<f4", "r+", tensor.offset, (tensor.bytes // 4,))
+    weights = np.memmap(tested / manifest.parameters.file, "<u2", "r+", tensor.offset, (tensor.bytes // 2,))
     sound = weights.copy()
     try:
-        # As bfloat16 has them, 2e-3 off.
-        weights.view("<u4")[:] &= 0xFFFF0000
+        # As many significant bits of float16 as bfloat16 has, 2e-3 off.
+        weights &= 0xFFF8
         weights.flush()
         rewrite(tested, manifest)
         done = run_python("-m", "runtime_min", tested, "--self-test")
@@ -94,7 +94,7 @@ def test_publishing_takes_the_figures_of_the_self_test_too(tested: Path) -> None
 
 def test_a_bundle_for_another_machine_gets_the_spectrum_of_its_source_too(tested: Path) -> None:
     assert not find_target("metal-macos").fits(this_machine())
-    made = self_test("metal-macos", TEXT_BUCKETS, FRAME_BUCKETS)
+    made = self_test("metal-macos", PRECISION, TEXT_BUCKETS, FRAME_BUCKETS)
     document: Any = made.extensions[EXTENSION]
     assert {check["stages"] for check in document["checks"]} >= {("source",), ("source", "decoder")}
     own = read_self_test(read_manifest(tested))

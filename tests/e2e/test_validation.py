@@ -32,7 +32,7 @@ from runtime_min.model import alignment
 from runtime_min.model import chain as pipeline
 from runtime_min.model.voices import Style, style_row
 from runtime_min.speech import request
-from tests.e2e.conftest import ROOT, run_python
+from tests.e2e.conftest import PRECISION, ROOT, run_python
 from tests.support.utterances import HELLO, phonemes_of
 
 pytestmark = pytest.mark.e2e
@@ -45,7 +45,7 @@ align = alignment.align
 
 @pytest.fixture(scope="module")
 def calls() -> dict[str, StageCalls]:
-    return stage_calls(OFFICIAL_CONFIG, "float32")
+    return stage_calls(OFFICIAL_CONFIG, PRECISION)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def libraries(bundle: Bundle) -> Path:
     if not libraries.exists():
         libraries.parent.mkdir(parents=True, exist_ok=True)
         unfinished = Path(tempfile.mkdtemp(prefix=".compiling-", dir=libraries.parent))
-        arguments = (OFFICIAL_CONFIG, bundle.level.name, unfinished)
+        arguments = (OFFICIAL_CONFIG, bundle.level.name, PRECISION, unfinished)
         done = run_python("-m", "tests.support.programs.defective_libraries", *arguments)
         assert done.returncode == 0, done.stderr
         unfinished.rename(libraries)
@@ -194,7 +194,7 @@ def test_one_changed_weight_is_found_at_its_step_and_its_block(
         runner = bundle.stage(stage)
         # The map of the parameters is copied when it is written to: the file stays as it is.
         weights = np.from_dlpack(runner._parameters[runner.stage.parameters.index(parameter)])
-        weights.reshape(-1)[weights.size // 2] += np.float32(change)
+        weights.reshape(-1)[weights.size // 2] += weights.dtype.type(change)
         runs = run_utterance(make_executions(bundle), SHORT)
         assert wrong_steps(runs)[0] == step
         table = probe(runs, stage)

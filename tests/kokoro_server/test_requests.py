@@ -16,7 +16,7 @@ from kokoro_server.speech import speak
 from tests.support.fakes.speech_server import VOICES, FakeBundle
 
 FIELDS = """input voice model response_format speed stream_format lang_code volume_multiplier stream
-    return_timestamps ssml instructions loudness end_pause""".split()
+    return_timestamps ssml instructions loudness end_pause stretch""".split()
 SIMPLE = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 VALUES = st.recursive(
     SIMPLE | st.sampled_from([*MODELS, *FORMATS]),

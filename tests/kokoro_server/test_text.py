@@ -84,6 +84,15 @@ def test_emoji_are_named_or_skipped(server: Running) -> None:
             assert [word["word"] for word in json.loads(answer.read())["timestamps"]] == words
 
 
+def test_the_speed_is_left_to_the_model_where_nothing_may_be_stretched(server: Running) -> None:
+    lengths = []
+    for stretch in (True, False):
+        fields = {"input": "Hi there.", "speed": 4.0, "response_format": "pcm", "stretch": stretch}
+        with answered(server.port, **fields) as answer:
+            lengths.append(len(answer.read()))
+    assert lengths[0] != lengths[1]
+
+
 def test_ssml_is_spoken_and_refused_with_its_cause(server: Running) -> None:
     document = "<speak>Wait.<break time='1s'/>Go!</speak>"
     with answered(server.port, CAPTIONS, input=document, ssml=True, response_format="pcm") as answer:

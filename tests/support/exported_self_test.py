@@ -22,14 +22,16 @@ ANSWERS = None if PROVING else directories.answers()
 """Directory of kokoro's stored answers."""
 
 
-def self_test(target: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]) -> ExtensionFiles:
+def self_test(
+    target: str, precision: str, text_buckets: Sequence[int], frame_buckets: Sequence[int]
+) -> ExtensionFiles:
     """Returns the self-test of a bundle for `target` with the real weights and voices."""
     checkpoint, found = load("packages"), find_target(target)
     options = ExportOptions(
         Path(),
         "packages",
         target=target,
-        precision="float32",
+        precision=precision,
         text_buckets=tuple(text_buckets),
         frame_buckets=tuple(frame_buckets),
         answers=ANSWERS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 import numpy as np
@@ -113,10 +114,21 @@ def test_a_phoneme_that_alone_is_too_long_is_refused() -> None:
         spoken(plan("abc abc"), Fake(capacity=16))
 
 
+@given(TEXTS, st.integers(40, 120), st.floats(0.3, 4), st.integers(0, 2**64 - 1))
+def test_a_stream_in_one_pass_is_what_is_synthesised(text: str, limit: int, speed: float, seed: int) -> None:
+    whole = [*pieces(plan(text, limit=limit, whole=True, speed=speed, seed=seed))]
+    stream = [*pieces(plan(text, limit=limit, one_pass=True, speed=speed, seed=seed))]
+    assert [each.samples.tobytes() for each in stream] == [each.samples.tobytes() for each in whole]
+    assert [each.tokens for each in stream] == [each.tokens for each in whole]
+
+
 def test_a_passage_is_read_once_and_its_pieces_are_those_of_one_pass() -> None:
     text = "abc de fgh. " * 20
     fake, whole = Fake(), spoken(plan(text, limit=300, whole=True, seed=3))
-    audio = spoken(plan(text, limit=300, one_pass=True, seed=3), fake)
+    divided = plan(text, limit=300, seed=3)
+    (section,) = divided.sections
+    assert len(section.piece_ends) > 2
+    audio = spoken(replace(divided, sections=(replace(section, opening=None),)), fake)
     assert fake.asked == [(text, 3)]
     np.testing.assert_array_equal(audio.durations, whole.durations)
     # Only joins differ: there is no other rendering to be in phase with.

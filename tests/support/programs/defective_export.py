@@ -33,7 +33,6 @@ def main(output: str) -> None:
         output=Path(output),
         checkpoint="synthetic",
         cpu_level="host",
-        precision="float32",
         frame_buckets=(512,),
         native=False,
         cache=None,

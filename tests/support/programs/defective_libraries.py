@@ -1,4 +1,4 @@
-"""Compiles stages with a seeded defect each, in a process of its own: CONFIG LEVEL DIRECTORY."""
+"""Compiles stages with a seeded defect each, in a process of its own: CONFIG LEVEL PRECISION DIRECTORY."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ DEFECTS: dict[str, tuple[str, Any, str, Callable[..., Any] | float]] = {
 """Stage, object, attribute and its replacement, by the name of the defect."""
 
 
-def main(config: str, level: str, directory: str) -> None:
+def main(config: str, level: str, precision: str, directory: str) -> None:
     """Writes a library for each defect, named after it."""
     target, text = find_target("host"), Path(config).read_text()
     row = next(row for row in target.levels if row.name == level)
@@ -61,7 +61,7 @@ def main(config: str, level: str, directory: str) -> None:
     for name, (stage, owner, attribute, replacement) in DEFECTS.items():
         intact = getattr(owner, attribute)
         setattr(owner, attribute, replacement)
-        job = Job(text, described[stage], 512, target, row)
+        job = Job(text, described[stage], 512, target, row, precision=precision)
         compile_stage(job, Path(directory) / f"{name}{target.library_suffix}")
         setattr(owner, attribute, intact)
 
