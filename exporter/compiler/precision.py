@@ -2,8 +2,8 @@
 
 The large weights are stored in the bundle's precision: those of convolutions, linear layers and LSTMs.
 Biases, norms, embeddings, the harmonic source and, for a CPU, the generator's last convolution stay float32.
-The stages mark their large parameters (`stages.layers`). Of these, int8 is only for the ones that bear it
-(`int8_convolutions`), and the others are float16.
+The stages mark their large parameters (`stages.layers`). Of these, int8 is only for the ones that tolerate it
+(`int8_weights`), and the others are float16.
 `round_as_stored` rounds the same weights in kokoro's own modules, so that a reference computes with the
 numbers that a bundle has. Nothing here imports TVM.
 """
@@ -80,7 +80,7 @@ def round_as_stored(model: Any, precision: str, separate_source: bool = False) -
     make_weights_plain(model)
     if not separate_source:
         _replace_transformed(model.decoder.generator, precision)
-    apart = int8_convolutions(model) if precision == "int8" else []
+    small = int8_weights(model) if precision == "int8" else {}
     # The generator's last convolution has few weights, and the decoder for a CPU keeps their transform exact.
     exact = None if separate_source else model.decoder.generator.conv_post
     for name, module in model.named_modules():
@@ -89,18 +89,29 @@ def round_as_stored(model: Any, precision: str, separate_source: bool = False) -
         for weight in _large_weights(name, module):
             value = getattr(module, weight)
             stored = rounded(value.data, precision, f"{name}.{weight}").to(value.dtype)
-            if module in apart:
-                stored = torch.from_numpy(expand(*quantise(value.detach().numpy())))
+            if weight in small.get(module, ()):
+                # A weight of an LSTM has no taps.
+                taps = value.detach().reshape(*value.shape[:2], -1)
+                stored = torch.from_numpy(expand(*quantise(taps.numpy()))).view_as(value)
             value.data = stored
 
 
-def int8_convolutions(model: Any) -> list[nn.Conv1d]:
-    """Returns the convolutions of kokoro that are stored in int8 where that is the precision.
+def int8_weights(model: Any) -> dict[nn.Module, list[str]]:
+    """Returns kokoro's weights that are stored in int8 where that is the precision, by module.
 
-    Each of them adds about as much noise; those of the block before, `decoder.encode`, add four times that.
+    They are those of the dense convolutions before the generator, and those that LSTMs multiply their inputs
+    by. bert's would move too many durations, and the generator's are transformed.
     """
-    found = (module for module in model.decoder.decode.modules() if isinstance(module, nn.Conv1d))
-    return [module for module in found if module.groups == 1]
+    predictor, decoder = model.predictor, model.decoder
+    parts = [model.text_encoder, predictor.text_encoder, predictor.lstm, decoder.encode, decoder.decode]
+    parts += [predictor.shared, predictor.F0, predictor.N]
+    found: dict[nn.Module, list[str]] = {}
+    for module in (module for part in parts for module in part.modules()):
+        if isinstance(module, nn.LSTM):
+            found[module] = [name for name in _large_weights("", module) if name.startswith("weight_ih")]
+        elif isinstance(module, nn.Conv1d) and _large_weights("", module):
+            found[module] = ["weight"]
+    return found
 
 
 def _replace_transformed(generator: Any, precision: str) -> None:

@@ -38,9 +38,9 @@ LOG_MEL_SHARE = 0.1
 """Least limit of the chain's log-mel distance, as a share of another seed's."""
 LEVEL_DECIBELS = 0.1
 """Least limit of the difference in level: a fraction of what a listener can notice."""
-ROUNDED_DECODER_DECIBELS = {"float16": 40.0, "int8": 26.0}
+ROUNDED_DECODER_DECIBELS = {"float16": 40.0, "int8": 32.0}
 """Least of kokoro's decoder with rounded weights, against the original ones, on equal inputs."""
-ROUNDED_LOG_MEL_SHARE = {"float16": 0.1, "int8": 0.5}
+ROUNDED_LOG_MEL_SHARE = {"float16": 0.1, "int8": 0.25}
 """Greatest log-mel distance of the same, as a share of another seed's, which nobody calls an error."""
 ROUNDED_F0_CENTS = 3.0
 """Greatest median distance of F0 with rounded weights: listeners notice 5 cents in a steady vowel."""

@@ -27,8 +27,13 @@ _SEPARATE_SOURCE: dict[str, Callable[[Any], nn.Module]] = {
     "decoder": SpectrumDecoder,
 }
 
-_INT8_CONVOLUTIONS = "body.decode."
-"""The paths of those that `precision.int8_convolutions` finds in kokoro begin so in the decoder's stage."""
+_INT8 = {
+    "duration": ("lstms.", "lstm."),
+    "text_encoder": ("convs.", "lstm."),
+    "f0n": ("shared.", "f0_blocks.", "energy_blocks."),
+    "decoder": ("body.encode.", "body.decode."),
+}
+"""Beginnings of the paths in a stage of the weights that `precision.int8_weights` finds in kokoro."""
 
 
 def make_stage(
@@ -48,7 +53,7 @@ def make_stage(
     modules = STAGE_MODULES | _SEPARATE_SOURCE if separate_source else STAGE_MODULES
     stage = modules[name](model).eval()
     for path, module in stage.named_modules():
-        if precision == "int8" and path.startswith(_INT8_CONVOLUTIONS) and isinstance(module, Conv):
+        if precision == "int8" and path.startswith(_INT8.get(name, ())) and isinstance(module, Conv):
             # A weight that float16 can hold has scales that it can hold.
             rounded(module.weight.data, precision, path)
             module.store_in_int8()

@@ -92,6 +92,8 @@ class Conv(nn.Module):
         self.weight = packed(conv1d.pack_weight, conv1d.LAYOUT, weight)
         self.bias = parameter(_padded_bias(weight, bias))
         self.weight_scales: nn.Parameter | None = None
+        self.parts = 1
+        """The number of weights that lie one after the other in this one."""
         self.padding, self.dilation = padding, dilation
         self.reads_channels_last, self.writes_channels_last = reads_channels_last, writes_channels_last
 
@@ -107,8 +109,8 @@ class Conv(nn.Module):
 
     def store_in_int8(self) -> None:
         """Replaces the weight by one of int8 with its scales."""
-        rows = operators.unpacked(self.weight)
-        numbers, scales = conv1d.pack_int8(*quantise(_array(rows)))
+        parts = np.split(_array(operators.unpacked(self.weight)), self.parts)
+        numbers, scales = conv1d.pack_int8(*map(np.concatenate, zip(*map(quantise, parts), strict=True)))
         place = self.weight.device
         self.weight = parameter(torch.from_numpy(numbers).to(place), conv1d.LAYOUT, dtype=torch.int8)
         self.weight_scales = parameter(
@@ -215,6 +217,7 @@ class BidirectionalLstm(nn.Module):
         forward = module.bias_ih_l0 + module.bias_hh_l0
         backward = module.bias_ih_l0_reverse + module.bias_hh_l0_reverse
         self.project = Conv(weight[:, :, None], torch.cat([forward, backward]))
+        self.project.parts = 2
         recurrent = (module.weight_hh_l0, module.weight_hh_l0_reverse)
         self.recurrent = packed(lstm.pack_recurrent, LSTM_LAYOUT, *recurrent)
 

@@ -18,13 +18,12 @@ from exporter.compiler.precision import (
     PRECISIONS,
     PrecisionError,
     check_device,
-    int8_convolutions,
     round_as_stored,
     rounded,
 )
 from exporter.compiler.stages import make_stage
 from exporter.compiler.stages.audio import Upsampler
-from exporter.compiler.stages.layers import Conv, WinogradConv, effective_weight, is_large
+from exporter.compiler.stages.layers import BidirectionalLstm, Conv, WinogradConv, effective_weight, is_large
 from exporter.compiler.winograd_reference import (
     TransformedConv1d,
     TransformedConvTranspose1d,
@@ -69,19 +68,30 @@ def test_a_stage_stores_what_rounded_kokoro_computes_with(model: Any) -> None:
             torch.testing.assert_close(value.float(), expected[name].data, rtol=0, atol=0, msg=name)
 
 
-def test_a_convolution_in_int8_is_that_of_rounded_kokoro(model: Any) -> None:
-    reference, stage = rounded_kokoro(model, "int8", True), make_stage("decoder", model, True, "int8")
-    stored = {path: module for path, module in stage.named_modules() if isinstance(module, Conv)}
-    exact = dict(make_stage("decoder", reference, True).named_modules())
+@pytest.mark.parametrize("stage", STAGE_NAMES)
+def test_a_weight_in_int8_is_that_of_rounded_kokoro(model: Any, stage: str) -> None:
+    reference, made = rounded_kokoro(model, "int8", True), make_stage(stage, model, True, "int8")
+    stored = {path: module for path, module in made.named_modules() if isinstance(module, Conv)}
+    exact = dict(make_stage(stage, reference, True).named_modules())
     small = {path for path, module in stored.items() if module.weight_scales is not None}
-    assert {int(path.split(".")[2]) for path in small} == {0, 1, 2, 3}
-    assert len(small) == len(int8_convolutions(reference)) == 12
+    assert len(small) == {"bert": 0, "duration": 2, "text_encoder": 2, "f0n": 15, "decoder": 15}[stage]
     for path, module in stored.items():
         assert module.weight.dtype == (torch.int8 if path in small else torch.float16), path
         assert unpacked(module.weight, module.weight_scales).equal(unpacked(exact[path].weight)), path
-    for name in set(STAGE_NAMES) - {"decoder"}:
-        dtypes = {value.dtype for value in make_stage(name, model, precision="int8").parameters()}
-        assert dtypes <= {torch.float16, torch.float32}, name
+
+
+def test_an_lstms_directions_keep_the_numbers_to_which_each_was_rounded() -> None:
+    numbers = np.random.default_rng(0).integers(-90, 91, (2, 128, 32)).astype(np.float32)
+    numbers[:, 0, :2] = 1, 90
+    steps = np.float32([0.01, 0.003])[:, None, None]
+    lstm = nn.LSTM(32, 32, bidirectional=True)
+    directions = (lstm.weight_ih_l0, lstm.weight_ih_l0_reverse)
+    for weight, multiples in zip(directions, numbers * steps, strict=True):
+        weight.data = torch.from_numpy(multiples)
+    project = BidirectionalLstm(lstm).project
+    project.store_in_int8()
+    assert project.weight_scales is not None and len(project.weight_scales.unique()) == 2
+    assert set(project.weight.unique().tolist()) == set(np.unique(numbers).astype(int).tolist())
 
 
 @settings(max_examples=60)

@@ -85,8 +85,8 @@ def test_too_much_of_one_of_them_misses_its_limit(rounded: Kokoro, missed: str) 
     assert next(figure.name for figure in figures if not figure.holds) == missed
 
 
-def test_int8_may_be_heard_as_half_of_other_noise() -> None:
-    found = measured(Kokoro(gain=1.04))
+def test_int8_may_be_heard_as_a_quarter_of_other_noise() -> None:
+    found = measured(Kokoro(gain=1.02))
     assert not rounding_figures([found], "float16")[0].holds
     assert all(figure.holds for figure in rounding_figures([found], "int8"))
 
