@@ -32,7 +32,7 @@ check: $(INSTALLED)
 test: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(PYTEST) -m "not slow and not machines" tests
+	$(PYTEST) --durations 15 -m "not slow and not machines" tests
 
 # Takes about an hour; emulated machines come from Debian's and Python's registries.
 test-machines: $(INSTALLED)

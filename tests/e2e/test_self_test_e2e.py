@@ -92,6 +92,7 @@ def test_publishing_takes_the_figures_of_the_self_test_too(tested: Path) -> None
     assert f"{waveform.level}: self-test, bert: hidden, max over RMS" in numbers
 
 
+@pytest.mark.slow
 def test_a_bundle_for_another_machine_gets_the_spectrum_of_its_source_too(tested: Path) -> None:
     assert not find_target("metal-macos").fits(this_machine())
     made = self_test("metal-macos", PRECISION, TEXT_BUCKETS, FRAME_BUCKETS)

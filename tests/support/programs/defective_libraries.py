@@ -1,4 +1,4 @@
-"""Compiles stages with a seeded defect each, in a process of its own: CONFIG LEVEL PRECISION DIRECTORY."""
+"""Compiles stages with a seeded defect each, in a process: CONFIG LEVEL PRECISION DIRECTORY NAME..."""
 
 from __future__ import annotations
 
@@ -52,13 +52,14 @@ DEFECTS: dict[str, tuple[str, Any, str, Callable[..., Any] | float]] = {
 """Stage, object, attribute and its replacement, by the name of the defect."""
 
 
-def main(config: str, level: str, precision: str, directory: str) -> None:
-    """Writes a library for each defect, named after it."""
+def main(config: str, level: str, precision: str, directory: str, *names: str) -> None:
+    """Writes a library for each of the named defects."""
     target, text = find_target("host"), Path(config).read_text()
     row = next(row for row in target.levels if row.name == level)
     described = signatures(512, 128)
     torch.set_num_threads(1)
-    for name, (stage, owner, attribute, replacement) in DEFECTS.items():
+    for name in names:
+        stage, owner, attribute, replacement = DEFECTS[name]
         intact = getattr(owner, attribute)
         setattr(owner, attribute, replacement)
         job = Job(text, described[stage], 512, target, row, precision=precision)
