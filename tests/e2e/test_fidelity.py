@@ -33,8 +33,6 @@ LEVELS = [level.name for level in levels_that_run(find_target("host").levels, th
 
 UTTERANCES = [
     (3, "af_heart", 0.5),
-    (3, "bf_emma", 2.0),
-    (12, "zm_yunxi", 0.5),
     (12, "bf_emma", 1.0),
     (44, "am_michael", 2.0),
     (62, "af_heart", 1.0),
@@ -66,7 +64,7 @@ def test_every_level_that_this_machine_has_speaks_as_kokoro_speaks(
 ) -> None:
     with Bundle.load(all_levels, level=level) as bundle:
         assert bundle.level.name == level
-        for tokens, voice, speed in ((3, "bf_emma", 2.0), (12, "bf_emma", 1.0), (62, "af_heart", 1.0)):
+        for tokens, voice, speed in ((3, "af_heart", 0.5), (12, "bf_emma", 1.0), (62, "af_heart", 1.0)):
             said = Utterance(phonemes_of(tokens), voice, speed, seed=tokens)
             assert_speaks_as_kokoro(bundle, kokoro, said)
 

@@ -164,11 +164,17 @@ def test_an_interrupt_ends_a_stream_as_it_ends_a_generator() -> None:
     source.let = threading.Semaphore(0)
     stream = Stream(source, "")
     main = threading.main_thread().ident
-    timer = threading.Timer(0.05, lambda: signal.pthread_kill(main, signal.SIGINT))
+
+    def interrupt() -> None:
+        signal.pthread_kill(main, signal.SIGINT)
+        # The piece in hand is finished first.
+        time.sleep(0.1)
+        source.let.release(10)
+
+    timer = threading.Timer(0.05, interrupt)
     with pytest.raises(KeyboardInterrupt):
         timer.start()
         next(stream)
-    source.let.release(10)
     with pytest.raises(StreamClosedError):
         next(stream)
     timer.join()
