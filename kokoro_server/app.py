@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,6 +28,7 @@ from .ascii_json import JSONAnswer
 from .encoders import FORMATS
 from .errors import RequestError, answer_error
 from .limits import REQUEST_BYTES, REQUEST_SECONDS
+from .page import PATH, page
 from .requests import MODELS, SpeechRequest, check_model, read_request, read_text
 from .speech import phonemes, speak
 from .turns import Turns
@@ -38,8 +39,6 @@ _REFUSED = {
     "/v1/audio/voices/combine": "Voices are not combined into a file: name a blend as the voice "
     "of a request, such as af_heart(2)+am_adam(1).",
     "/v1/download/{name:path}": "No answer is kept: save the answer of /v1/audio/speech.",
-    "/web": "There is no page here: send a request to /v1/audio/speech.",
-    "/web/{name:path}": "There is no page here: send a request to /v1/audio/speech.",
 }
 """What clients of Kokoro-FastAPI ask for in vain, and what to do in place of it."""
 _log = logging.getLogger("uvicorn.error")
@@ -159,7 +158,7 @@ class Service:
 
 
 class KeyCheck:
-    """Refuses requests without the key; `/health` needs none."""
+    """Refuses requests without the key; `/health` and the page need none."""
 
     def __init__(self, app: ASGIApp, key: str) -> None:
         """Takes the application to guard."""
@@ -169,7 +168,7 @@ class KeyCheck:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or answers it with 401."""
         app = self._app
-        if scope["type"] == "http" and scope["path"] != "/health":
+        if scope["type"] == "http" and scope["path"] not in ("/health", PATH):
             kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
             # In a time that does not depend on how much of it is right.
             right = hmac.compare_digest(given.strip().encode("latin-1"), self._key)
@@ -209,6 +208,9 @@ def create_app(
 
     service = Service(bundle, turns, options)
     routes = [
+        Route(PATH, page),
+        # Where Kokoro-FastAPI has its page.
+        Route("/web", lambda request: RedirectResponse("." + PATH)),
         Route("/v1/audio/speech", service.speech, methods=["POST"]),
         Route("/dev/captioned_speech", service.captioned_speech, methods=["POST"]),
         Route("/dev/generate_from_phonemes", service.speech_of_phonemes, methods=["POST"]),

@@ -112,8 +112,6 @@ def test_phonemes_are_returned_and_spoken(server: Running) -> None:
     ("method", "path"),
     [
         ("POST", "/v1/audio/voices/combine"),
-        ("GET", "/web"),
-        ("GET", "/web/app.js"),
         ("GET", "/v1/download/x.mp3"),
     ],
 )
