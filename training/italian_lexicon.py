@@ -1,6 +1,6 @@
 """Lists the Italian words whose accents the rules misread, from Wiktionary.
 
-    python -m training.italian_lexicon WIKIPRON.tsv PAGES FREQUENCIES.txt exporter/text/data/it.accents.txt
+    python -m training.italian_lexicon WIKIPRON.tsv PAGES FREQUENCIES.txt OUTPUT.txt
 
 A word is listed if it is in the frequency list or in WikiPron, or the third person plural of a verb, and
 Wiktionary has its accent or its lemma's.
@@ -13,7 +13,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from runtime_min.text.italian_rules import accented, sounds
+import msgpack
+
+from exporter.text.language_files import language_file
+from runtime_min.text.rules import Rules
 
 from .wiktionary_italian import (
     ACCENTED,
@@ -34,7 +37,19 @@ _FUNCTION_WORDS = frozenset("era eri ero nei nella nelle nello".split())
 """Wiktionary has the sound of other words that are spelled like them."""
 _MISREAD = frozenset(("venticinque",))
 """WikiPron has a rare pronunciation of these alone (vinticinque)."""
+_TITLE = """\
+; Words that the rules would misread, in a spelling that they follow; README.md has their origin.
+[respelled words: àèéìòóùż -> aeeioouz]"""
 _ACCENTS = {"a": "à", "e": "èé", "i": "ì", "o": "òó", "u": "ù"}
+
+
+def rules_alone() -> Rules:
+    """Returns the Italian rules without the list."""
+    data = msgpack.unpackb(language_file("it"))
+    return Rules(msgpack.packb(data | {"respelled": ["", "", []]}))
+
+
+_RULES = rules_alone()
 
 
 def main() -> None:
@@ -61,12 +76,12 @@ def main() -> None:
         for word, marked in voiced.items()
         if word in wanted
         and word not in _FUNCTION_WORDS | _MISREAD
-        and sounds(accented(word, {}), "ˈ") != sounds(marked, "ˈ")
+        and _RULES.sounds(_RULES.respelled(word)) != _RULES.sounds(marked)
     }
     text = "\n".join(
         marked if plain(marked) == word else f"{word}={marked}" for word, marked in misread.items()
     )
-    options.output.write_text(text + "\n", encoding="utf-8")
+    options.output.write_text(f"{_TITLE}\n{text}\n", encoding="utf-8")
     print(f"{len(known):,} words of Wiktionary, of which the rules misread {len(misread):,}")
 
 
@@ -95,8 +110,8 @@ def with_forms(
 
 def from_phonemes(word: str, spoken: Collection[str]) -> str | None:
     """Returns a word with the only accent that fits its phonemes, or one where the rules have it."""
-    possible = [marked for marked in _markings(word) if reduced(sounds(marked, "ˈ")) in spoken]
-    by_rule = accented(word, {})
+    possible = [marked for marked in _markings(word) if reduced(_RULES.sounds(marked)) in spoken]
+    by_rule = _RULES.respelled(word)
     if by_rule in possible:
         return by_rule
     if len(possible) == 1:

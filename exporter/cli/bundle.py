@@ -57,8 +57,12 @@ def bundle(
         str | None, typer.Option(help="Largest numbers of frames (40 a second), joined by commas.")
     ] = None,
     languages: Annotated[
-        str, typer.Option(help="Languages whose text the bundle can speak, joined by commas, or none.")
-    ] = "en-us,en-gb,it",
+        str,
+        typer.Option(
+            help="Languages whose text the bundle can speak, joined by commas, or all, or none. Those that "
+            "need rules alone, such as es, are always there."
+        ),
+    ] = "all",
     native: Annotated[
         bool | None,
         typer.Option(
@@ -107,6 +111,7 @@ def bundle(
     from exporter.export.run import export_bundle
     from exporter.parity.make_self_test import make_self_test
     from exporter.parity.publish import measure_bundle, measure_voices
+    from exporter.text.files import LANGUAGES
 
     options = ExportOptions(
         output=output,
@@ -120,7 +125,7 @@ def bundle(
         stages=tuple(comma_separated(stages)) if stages is not None else STAGE_NAMES,
         text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
         frame_buckets=lengths("--frame-buckets", frame_buckets) or None,
-        languages=() if languages == "none" else tuple(comma_separated(languages)),
+        languages={"all": LANGUAGES, "none": ()}.get(languages, tuple(comma_separated(languages))),
         native=native,
         runtime_library=runtime_library,
         jobs=jobs or default_workers(),

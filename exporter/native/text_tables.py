@@ -48,18 +48,6 @@ _NAMES = {
     "text.written_forms.words": "SAID_OTHERWISE _WORD _KINGS _MATH SIGNS _LONG_WORD _QUARTERS",
     "text.clauses": "MARKS _TOKEN",
     "text.bundled": "_CLOSED",
-    "text.spanish_numbers": "_BELOW_30 _TENS _HUNDREDS _LETTERS _SIGNS ABBREVIATIONS _UNITS _MINUS _PARTS",
-    "text.spanish_rules": (
-        "_SOUNDS _NUCLEUS _DIPHTHONGS _SYLLABIC _CLOSED_BY_N _OPEN_END _ALLOPHONES _UNSTRESSED "
-        "_WEAKLY_STRESSED"
-    ),
-    "text.italian_numbers": (
-        "_BELOW_20 _TENS _ORDINALS _MONTHS _LETTERS _CURRENCIES _SIGNS ABBREVIATIONS _UNITS _DATE _TIME "
-        "_MONEY _ORDINAL _MINUS _ROMAN _PARTS"
-    ),
-    "text.italian_rules": (
-        "_ENDINGS _NUCLEUS _FALLING _VOICED_Z _SOUNDS _IRREGULAR _LENGTHENED _UNSTRESSED _WEAKLY_STRESSED"
-    ),
 }
 """Names by module."""
 

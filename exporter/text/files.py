@@ -7,33 +7,33 @@ from functools import cache
 from importlib.resources import files as package_files
 
 from exporter.bundle.write import ExtensionFiles
+from exporter.text.language_files import language_file, languages
 from exporter.text.lexicon_file import LEXICONS, pack_lexicon
-from runtime_min.text.bundled import ACCENTS, EXTENSION, EnglishFiles
+from runtime_min.text.bundled import EXTENSION, RULES, EnglishFiles
 
-_ITALIAN = "it"
-LANGUAGES = (*LEXICONS, _ITALIAN)
-"""Languages that a bundle can have data for."""
+LANGUAGES = (*LEXICONS, *languages())
+"""Languages that a bundle can have data for; the rules of those without a lexicon are in every bundle."""
 
 
 @cache
-def text_files(languages: tuple[str, ...]) -> ExtensionFiles:
-    """Returns the extension for some of `LANGUAGES` and its files; nothing for none.
+def text_files(chosen: tuple[str, ...]) -> ExtensionFiles:
+    """Returns the extensions for some of `LANGUAGES`, and their files.
 
     Raises:
         LexiconError: misaki's lexicons are not installed.
+        LanguageFileError: a language's rules are wrong.
     """
     data = package_files("exporter.text") / "data"
     files: dict[str, bytes] = {}
     entries: dict[str, dict[str, str]] = {}
     weights = ("tagger.bin", "homographs.bin", "spelling.bin")
-    for language in [each for each in languages if each in LEXICONS]:
+    for language in [each for each in chosen if each in LEXICONS]:
         files |= {f"text/{name}": (data / name).read_bytes() for name in weights}
         lexicon = f"text/{language}.lexicon.bin"
         files[lexicon] = pack_lexicon(language)
         entries[language] = asdict(EnglishFiles(lexicon, *(f"text/{name}" for name in weights)))
     extensions: dict[str, object] = {EXTENSION: entries} if entries else {}
-    if _ITALIAN in languages:
-        accents = f"{_ITALIAN}.accents.txt"
-        files[f"text/{accents}"] = (data / accents).read_bytes()
-        extensions[ACCENTS] = {_ITALIAN: f"text/{accents}"}
+    rules = {language: f"text/{language}.rules.bin" for language in languages()}
+    files |= {path: language_file(language) for language, path in rules.items()}
+    extensions[RULES] = rules
     return ExtensionFiles(extensions, files)

@@ -30,7 +30,7 @@ from .pauses import read_pauses
 from .tagger import Tagger
 
 _Data = TypeVar("_Data")
-EXTENSION, ACCENTS = "text", "accents"
+EXTENSION, RULES = "text", "rules"
 ENGLISH = ("en-us", "en-gb")
 _SHORTEST_FIRST, _SHORTEST, _WINDOW = 300, 1_000, 3_000
 """Characters of a text that are read together: at least, for the first part and the others, and at most."""
@@ -92,15 +92,15 @@ class BundledText:
             ManifestError: as `english_files` does.
         """
         code = language_code(language)
-        own = code in english_files(self._manifest) or code in accent_files(self._manifest)
+        own = code in english_files(self._manifest) or code in rules_files(self._manifest)
         return own or is_installed(code)
 
     def _find(self, language: str) -> tuple[str, Callable[[str], Any]]:
         languages = english_files(self._manifest)
-        if accents := accent_files(self._manifest).get(language):
-            from .italian_rules import italian, read_accents
+        if rules := rules_files(self._manifest).get(language):
+            from .rules import Rules
 
-            return f"the bundle ({language})", partial(italian, accents=self._read(read_accents, accents))
+            return f"the bundle ({language})", self._read(Rules, rules)
         if language not in languages:
             try:
                 return find_g2p(language)
@@ -190,14 +190,14 @@ def english_files(manifest: Manifest) -> Mapping[str, EnglishFiles]:
     return found
 
 
-def accent_files(manifest: Manifest) -> Mapping[str, str]:
-    """Returns a bundle's files of accented words, by language.
+def rules_files(manifest: Manifest) -> Mapping[str, str]:
+    """Returns a bundle's files of the rules of languages, by language.
 
     Raises:
         ManifestError: as `english_files` does.
     """
-    found: dict[str, str] = _extension(manifest, ACCENTS, RelativePath)
-    _check_listed(manifest, ACCENTS, found.values())
+    found: dict[str, str] = _extension(manifest, RULES, RelativePath)
+    _check_listed(manifest, RULES, found.values())
     return found
 
 

@@ -48,7 +48,8 @@ _BRITISH = {"e^ə": "ɛː", "iə": "ɪə", "ɾ": "T", "ʔ": "t"}
 _ESPEAK, _MISAKI_ENGLISH = ("phonemizer", "espeakng_loader"), ("misaki", "spacy", "en_core_web_sm")
 _NEEDED = {
     "en-us": (_ESPEAK, _MISAKI_ENGLISH), "en-gb": (_ESPEAK, _MISAKI_ENGLISH), "fr-fr": (_ESPEAK,),
-    "hi": (_ESPEAK,), "pt-br": (_ESPEAK,), "ja": (("misaki", "pyopenjtalk"),),
+    "es": (_ESPEAK,), "hi": (_ESPEAK,), "it": (_ESPEAK,), "pt-br": (_ESPEAK,),
+    "ja": (("misaki", "pyopenjtalk"),),
     "zh": (("misaki", "jieba", "ordered_set", "pypinyin", "cn2an"),),
 }  # fmt: skip
 """Packages by language, each of several that will do."""
@@ -117,18 +118,13 @@ def espeak(language: str) -> Callable[[str], list[Word]]:
 def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
     """Returns the name of the best G2P that is there, and the G2P.
 
-    The runtime's own for Spanish; misaki where it is better than espeak-ng; otherwise espeak-ng, which gives
-    words too, or for Italian the rules without it.
+    misaki where it is better than espeak-ng; otherwise espeak-ng, which gives words too.
 
     Raises:
         G2PMissingError: there is none.
         LanguageError: there is no such language.
     """
     code = language_code(language)
-    if code == "es":
-        from .spanish_rules import spanish
-
-        return "rules (es)", spanish
     if code in ("ja", "zh"):
         return f"misaki ({code})", misaki(code)
     if code in ("en-us", "en-gb"):
@@ -136,21 +132,12 @@ def find_g2p(language: str) -> tuple[str, Callable[[str], Any]]:
             return f"misaki ({code})", misaki(code)
         except G2PMissingError:
             pass
-    try:
-        return f"espeak-ng ({code})", espeak(code)
-    except G2PMissingError:
-        if code != "it":
-            raise
-        from .italian_rules import italian
-
-        return "rules (it)", italian
+    return f"espeak-ng ({code})", espeak(code)
 
 
 def is_installed(language: str) -> bool:
     """Returns True if `find_g2p` has what it needs for one of `LANGUAGES`; imports nothing for it."""
     code = language_code(language)
-    if code in ("es", "it"):
-        return True
     needed = _NEEDED.get(code, ())
     return any(all(find_spec(package) for package in packages) for packages in needed)
 

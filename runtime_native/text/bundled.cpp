@@ -7,7 +7,7 @@
 #include "../base/utf8.h"
 #include "../base/pattern.h"
 #include "pauses.h"
-#include "spanish_rules.h"
+#include "rules.h"
 #include "ssml.h"
 #include "../base/strings.h"
 #include "../generated/tables.h"
@@ -45,11 +45,13 @@ size_t part_end(View text, size_t wanted) {
     return cut(window);
 }
 
+// Languages by the first letter of Kokoro's voices.
+const std::map<char, std::string> LANGUAGES = {{'a', "en-us"}, {'b', "en-gb"}, {'e', "es"},
+                                               {'f', "fr-fr"}, {'h', "hi"},    {'i', "it"},
+                                               {'j', "ja"},    {'p', "pt-br"}, {'z', "zh"}};
+
 // Returns the language of a voice, of a blend that of its first voice, such as "en-gb".
 std::string voice_language(const std::string &voice) {
-    static const std::map<char, std::string> LANGUAGES = {{'a', "en-us"}, {'b', "en-gb"}, {'e', "es"},
-                                                          {'f', "fr-fr"}, {'h', "hi"},    {'i', "it"},
-                                                          {'j', "ja"},    {'p', "pt-br"}, {'z', "zh"}};
     std::string first = voice.substr(0, voice.find_first_of("+,*"));
     size_t start = std::min(first.find_first_not_of(" \t\n\r\f\v"), first.size());
     auto found = LANGUAGES.find(start < first.size() ? first[start] : '\0');
@@ -62,9 +64,6 @@ std::string voice_language(const std::string &voice) {
 
 // Returns the language of Kokoro that is nearest to a letter or a tag of BCP 47; others in lower case.
 std::string language_code(const std::string &language) {
-    static const std::map<View, const char *> LETTERS = {
-        {U"a", "en-us"}, {U"b", "en-gb"}, {U"e", "es"},    {U"f", "fr-fr"}, {U"h", "hi"},
-        {U"i", "it"},    {U"j", "ja"},    {U"p", "pt-br"}, {U"z", "zh"}};
     static const std::map<View, const char *> SUBTAGS = {
         {U"en", "en-us"},  {U"eng", "en-us"}, {U"es", "es"},  {U"spa", "es"},  {U"fr", "fr-fr"},
         {U"fra", "fr-fr"}, {U"fre", "fr-fr"}, {U"hi", "hi"},  {U"hin", "hi"},  {U"it", "it"},
@@ -74,7 +73,11 @@ std::string language_code(const std::string &language) {
     static const std::set<View> AMERICAN = {U"us", U"as", U"ca", U"gu", U"mh", U"mp", U"ph", U"pr", U"um", U"vi"};
     Text tag = lower(decode_utf8(language, "language"));
     std::replace(tag.begin(), tag.end(), U'_', U'-');
-    if (auto letter = LETTERS.find(tag); letter != LETTERS.end()) return letter->second;
+    if (tag.size() == 1 && is_ascii(tag[0])) {
+        if (auto letter = LANGUAGES.find(static_cast<char>(tag[0])); letter != LANGUAGES.end()) {
+            return letter->second;
+        }
+    }
     std::vector<View> parts = split(tag, U'-');
     // An extended language such as zh-yue, which is Cantonese.
     bool extended = parts.size() > 1 && parts[1].size() == 3 && !(parts[1][0] >= U'0' && parts[1][0] <= U'9');
@@ -165,19 +168,13 @@ BundledText::G2p BundledText::find_g2p(const std::string &language) {
     auto known = g2ps_.find(language);
     if (known != g2ps_.end()) return known->second;
     G2p found;
-    bool accents = entry(entry(&extensions_, "accents"), language);
     bool data = entry(entry(&extensions_, "text"), language);
-    if (language == "es") {
-        found = spanish::words;
-    } else if (language == "it" && accents) {
-        auto words = std::make_shared<italian::Accents>(
-            italian::read_accents(read_(path("accents", language, nullptr))));
-        found = [words](View text) { return italian::words(text, *words); };
-    } else if (language == "it") {
-        found = [](View text) { return italian::words(text, {}); };
+    if (entry(entry(&extensions_, "rules"), language)) {
+        auto rules = std::make_shared<Rules>(read_(path("rules", language, nullptr)));
+        found = [rules](View text) { return rules->words(text); };
     } else if (language != "en-us" && language != "en-gb") {
-        throw Error(KOKORO_LANGUAGE_ERROR, "There is no G2P for the language '" + language +
-                                               "': expected en-us, en-gb, es or it. Give phonemes for others.");
+        throw Error(KOKORO_LANGUAGE_ERROR, "The bundle has no rules for the language '" + language +
+                                               "': export it again, or give phonemes.");
     } else if (!data) {
         throw Error(KOKORO_NO_TEXT_ERROR, "This bundle has no data for text in '" + language +
                                               "': export it with --languages " + language +

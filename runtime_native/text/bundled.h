@@ -11,7 +11,6 @@
 #include "../format/msgpack.h"
 #include "../speech/request.h"
 #include "english.h"
-#include "italian_rules.h"
 
 namespace kokoro {
 

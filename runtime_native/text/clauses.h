@@ -7,6 +7,7 @@
 
 #include "../speech/words.h"
 #include "../base/strings.h"
+#include "written_words.h"
 
 namespace kokoro::text {
 
@@ -24,14 +25,6 @@ using SpeakClause = std::function<std::vector<Word>(const Clause &clause)>;
 
 // Returns the words and marks of a text with their phonemes, none for a word that has none. The full stop of
 // one of the abbreviations, which are in lower case, is a part of it if another word follows.
-std::vector<Word> read_clauses(View text, const SpeakClause &speak, const Table &abbreviations);
-
-// Returns the words of a clause: of the `spoken` words, as many for each token as it has `written` ones.
-std::vector<Word> words_of(const Clause &clause, const std::vector<std::vector<Text>> &written,
-                           const std::vector<Text> &spoken);
-
-// Returns a number in digits, with full stops between thousands and with or without a decimal comma, in
-// words; digit by digit where it is long or begins with a zero. `comma` is the name of the comma.
-Text number_in_words(View written, const std::function<Text(long long)> &cardinal, View comma);
+std::vector<Word> read_clauses(View text, const SpeakClause &speak, const Texts &abbreviations);
 
 }  // namespace kokoro::text

@@ -15,16 +15,21 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from exporter.bundle.write import ExtensionFiles, write_bundle
 from exporter.native import text_tables, unicode_tables
+from exporter.text.files import text_files
+from exporter.text.language_files import compile_language
 from runtime_min.errors import MarkupError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of
 from runtime_min.speech.request import Request
 from runtime_min.speech.words import Portion, Segment, Word
-from runtime_min.text.bundled import BundledText, accent_files, english_files
+from runtime_min.text.bundled import BundledText, english_files, rules_files
 from tests.support.english_text import rows
 from tests.support.fuzzing.texts import UNITS, VOICES, WORDS, document, shapes, text
+from tests.support.languages import TINY, TINY_SPOKEN, golden
 from tests.support.native.probe import Probe, field
+from tests.support.tiny.bundle import dummy_contents
 
 MARKUP_ERROR = 305
 SECONDS = float(os.environ.get("KOKORO_EXPORT_TEXT_SECONDS", "600"))
@@ -37,6 +42,7 @@ class Question(NamedTuple):
     voice: str = "af_heart"
     ssml: bool = False
     skip_emoji: bool = False
+    language: str | None = None
 
 
 class Texts:
@@ -49,7 +55,8 @@ class Texts:
         self._probe = Probe("text_probe", folder)
         english = english_files(manifest)
         paths = [path for language in ("en-us", "en-gb") for path in vars(english[language]).values()]
-        self._arguments = [str(directory), *paths, accent_files(manifest)["it"]]
+        rules = [part for pair in rules_files(manifest).items() for part in pair]
+        self._arguments = [str(directory), *paths, *rules]
 
     def compare(self, questions: Iterable[Question]) -> Counter[str]:
         """Asserts that both read every text alike, and counts them; Python alone reads surrogates."""
@@ -68,7 +75,8 @@ class Texts:
     def answers(self, asked: Iterable[Question], timeout: float | None = None) -> list[str]:
         """Returns what the native runtime makes of texts."""
         lines = [
-            f"{each.voice} {int(each.ssml)} {int(each.skip_emoji)} - {field(each.text)}" for each in asked
+            f"{each.voice} {int(each.ssml)} {int(each.skip_emoji)} {each.language or '-'} {field(each.text)}"
+            for each in asked
         ]
         return self._probe.ask(lines, self._arguments, timeout)
 
@@ -119,6 +127,25 @@ def test_words_of_all_kinds(texts: Texts) -> None:
 @pytest.mark.parametrize(("name", "voice"), [("misakid_us", "af_heart"), ("folio", "bf_emma")])
 def test_recorded_sentences(texts: Texts, name: str, voice: str) -> None:
     texts.compare(Question(row["text"], voice) for row in rows(name))
+
+
+def test_languages_of_rules(texts: Texts) -> None:
+    texts.compare(Question(text, language=language) for language, text, _ in golden())
+
+
+def test_a_language_that_no_bundle_has_needs_no_code(tmp_path: Path) -> None:
+    for name, content in TINY.items():
+        (tmp_path / name).write_text(content, "utf-8")
+    added = text_files(("en-us", "en-gb"))
+    made = ExtensionFiles(
+        added.extensions | {"rules": {"eo": "text/eo.rules.bin"}},
+        added.files | {"text/eo.rules.bin": compile_language(tmp_path)},
+    )
+    bundle = write_bundle(tmp_path / "bundle", dummy_contents(tmp_path).extended(made))
+    read = Texts(bundle, tmp_path)
+    read.compare(Question(text, language="eo") for text in (*TINY_SPOKEN, *WORDS, *UNITS))
+    texts = (generated(seed) for seed in range(100))
+    read.compare(question._replace(language="eo") for question in texts if not question.ssml)
 
 
 def generated(seed: int) -> Question:

@@ -1,7 +1,7 @@
 // Answers what the words of texts are, for a bundle's directory and the paths of its files for text.
 //
-// Arguments: the directory, then four files for American and four for British English, and the Italian
-// accents. A question: the voice, 1 for SSML, 1 to skip emoji, the language or "-", and the text in
+// Arguments: the directory, then four files for American and four for British English, and for each other
+// language its name and the file of its rules. A question: the voice, 1 for SSML, 1 to skip emoji, the language or "-", and the text in
 // hexadecimal UTF-8. An answer: "error" and its code; or for each part its voice, speed, pause and 1 if it
 // ends a segment, and its words: the text, the phonemes ("-" if there are none) and the white space, each
 // after a comma, in hexadecimal UTF-8.
@@ -34,7 +34,7 @@ std::string hexadecimal(std::u32string_view text) {
     return digits.str();
 }
 
-Value files_for_text(char **paths) {
+Value files_for_text(char **paths, char **end) {
     Map dialects;
     for (const char *language : {"en-us", "en-gb"}) {
         Map files;
@@ -43,8 +43,9 @@ Value files_for_text(char **paths) {
         }
         dialects.push_back({language, {files}});
     }
-    Map accents = {{"it", {std::string(*paths)}}};
-    return {Map{{"text", {dialects}}, {"accents", {accents}}}};
+    Map rules;
+    for (; paths + 1 < end; paths += 2) rules.push_back({paths[0], {std::string(paths[1])}});
+    return {Map{{"text", {dialects}}, {"rules", {rules}}}};
 }
 
 void answer(BundledText &bundle, const std::string &question) {
@@ -74,7 +75,7 @@ void answer(BundledText &bundle, const std::string &question) {
 
 int main(int count, char **arguments) {
     std::string directory = std::string(arguments[1]) + "/", question;
-    Value extensions = files_for_text(arguments + 2);
+    Value extensions = files_for_text(arguments + 2, arguments + count);
     BundledText bundle(extensions, {arguments + 2, arguments + count}, [&](const std::string &path) {
         std::ifstream file(directory + path, std::ios::binary);
         return std::string(std::istreambuf_iterator<char>(file), {});

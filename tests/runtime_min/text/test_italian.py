@@ -1,8 +1,7 @@
-"""Italian is spoken by rule and by the accents of irregular words, almost as espeak-ng speaks it."""
+"""Italian is spoken by rules and a list of irregular words, almost as espeak-ng speaks it."""
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,15 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.model.config import OFFICIAL_CONFIG, read_config
-from exporter.text.files import text_files
 from runtime_min import speak_arguments
-from runtime_min.errors import G2PMissingError, TextDataError
-from runtime_min.speech.words import Word
-from runtime_min.text import espeak, find_g2p, installed_g2p, spanish
-from runtime_min.text.italian_numbers import cardinal, ordinal
-from runtime_min.text.italian_rules import accented, italian, read_accents
+from runtime_min.text import espeak
 from tests.support.fakes.text_bundle import TextBundle
-from training.italian_lexicon import plain
+from tests.support.languages import rules, said, spoken_numbers
+from training.italian_lexicon import plain, rules_alone
 from training.wiktionary_italian import aligned, nominal_forms, verb_forms, with_vowel
 
 WORDS = [
@@ -26,8 +21,8 @@ WORDS = [
     for line in (Path(__file__).parent / "data" / "italian_words.txt").read_text("utf-8").splitlines()[1:]
 ]
 """A word, its phonemes, and those of espeak-ng where they are others."""
-ACCENTS = read_accents(text_files(("it",)).files["text/it.accents.txt"])
-speak = partial(italian, accents=ACCENTS)
+speak = rules("it")
+italian = rules_alone()
 SENTENCES = [
     "L'acqua dell'uomo c'è un'amica nell'albergo.",
     "Il gatto e la gatta sono sul tavolo con gli amici della zia.",
@@ -36,10 +31,6 @@ SENTENCES = [
     "Nel mezzo del cammin di nostra vita mi ritrovai per una selva oscura.",
     "Gli esseri umani nascono liberi ed eguali in dignità e diritti. Essi sono dotati di coscienza!",
 ]
-
-
-def said(words: list[Word]) -> str:
-    return "".join(f"{word.phonemes}{word.whitespace}" for word in words).strip()
 
 
 def without_openness(phonemes: str) -> str:
@@ -61,9 +52,12 @@ def test_words_are_those_of_espeak() -> None:
 
 def test_a_numeral_has_the_letters_that_it_is_written_with() -> None:
     words = {
-        word for number in range(1_100) for word in (*cardinal(number).split(), *ordinal(number).split())
+        word
+        for number in range(1_100)
+        for written in (f"{number}", f"{number}º")
+        for word in spoken_numbers("it", written).split()
     }
-    assert {word for word in words if plain(accented(word, ACCENTS)) != plain(word)} == set()
+    assert {word for word in words if plain(speak.respelled(word)) != plain(word)} == set()
 
 
 def test_rules_alone_say_most_words_alike() -> None:
@@ -88,14 +82,6 @@ def test_a_bundle_speaks_italian(
     assert speak_arguments.run(["bundle", "--text", "Ciao!", "--voice", "if_sara", "--print-phonemes"]) == 0
     assert capsys.readouterr().out == "ʧˈao!\n"
     bundle.close()
-
-
-def test_without_espeak_the_rules_speak_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(language: str) -> None:
-        raise G2PMissingError(language)
-
-    monkeypatch.setattr(installed_g2p, "espeak", missing)
-    assert find_g2p("it") == ("rules (it)", italian)
 
 
 @pytest.mark.parametrize(
@@ -137,18 +123,15 @@ def test_written_forms_are_spoken_as_their_words(text: str, spoken: str) -> None
     ],
 )  # fmt: skip
 def test_endings_decide_accents(word: str, marked: str) -> None:
-    assert accented(word, {}) == marked
+    assert italian.respelled(word) == marked
 
 
 def test_a_word_of_other_letters_is_spelled_in_italian() -> None:
-    accents = read_accents("designer=desàiner\npòpolo".encode())
-    assert accents == {"designer": "desàiner", "popolo": "pòpolo"}
-    assert said(italian("designer popolo", accents)) == "dezˈIner pˈɔpolo"
-    with pytest.raises(TextDataError, match="accents"):
-        read_accents(b"\xff")
+    assert speak.respelled("designer") == "desàiner" and speak.respelled("popolo") == "pòpolo"
+    assert said(speak("designer popolo")) == "dezˈIner pˈɔpolo"
 
 
-@pytest.mark.parametrize("speak", [speak, spanish])
+@pytest.mark.parametrize("speak", [speak, rules("es")])
 def test_a_text_may_give_phonemes(speak: object) -> None:
     words = speak("la [Kokoro](/kˈOkəɹO/) casa, [no](+1)")  # type: ignore[operator]
     assert [(word.text, word.whitespace) for word in words] == [
@@ -159,7 +142,7 @@ def test_a_text_may_give_phonemes(speak: object) -> None:
 
 def test_an_abbreviation_ends_no_clause() -> None:
     assert [word.text for word in speak("Il sig. Rossi.")] == ["Il", "sig.", "Rossi", "."]
-    assert [word.text for word in spanish("El Sr. Ruiz y la Sra.")] == [
+    assert [word.text for word in rules("es")("El Sr. Ruiz y la Sra.")] == [
         "El",
         "Sr.",
         "Ruiz",
@@ -172,8 +155,9 @@ def test_an_abbreviation_ends_no_clause() -> None:
 
 @given(st.integers(0, 10**12 - 1))
 def test_every_number_has_words_of_its_own(number: int) -> None:
-    assert cardinal(number) != cardinal(number + 1) and cardinal(number).replace(" ", "").isalpha()
-    assert ordinal(number) != ordinal(number + 1)
+    for end in "", "º":
+        words, more = (spoken_numbers("it", f"{each}{end}") for each in (number, number + 1))
+        assert words != more and words.replace(" ", "").isalpha()
 
 
 @given(st.text() | st.text("aeiouàèéìòóùbcdglmnrsz'’ €%°.,:/0123456789XIV[]()"))

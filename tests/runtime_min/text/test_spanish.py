@@ -1,4 +1,4 @@
-"""Spanish is spoken by rule as espeak-ng speaks it, without espeak-ng."""
+"""Spanish is spoken by the rules of a bundle as espeak-ng speaks it, without espeak-ng."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.model.config import OFFICIAL_CONFIG, read_config
-from runtime_min.speech.words import Word
-from runtime_min.text import espeak, find_g2p, spanish
-from runtime_min.text.spanish_numbers import cardinal
+from runtime_min.text import espeak
+from tests.support.languages import rules, said, spoken_numbers
+
+spanish = rules("es")
 
 WORDS = (Path(__file__).parent / "data" / "spanish_words.txt").read_text(encoding="utf-8").splitlines()[1:]
 DIFFERENT = {
@@ -26,10 +27,6 @@ SENTENCES = [
 ]
 
 
-def said(words: list[Word]) -> str:
-    return "".join(f"{word.phonemes}{word.whitespace}" for word in words).strip()
-
-
 def test_words_are_those_of_espeak() -> None:
     assert len(WORDS) == 2000
     g2p = espeak("es")
@@ -40,7 +37,6 @@ def test_words_are_those_of_espeak() -> None:
 @pytest.mark.parametrize("text", SENTENCES)
 def test_sentences_are_those_of_espeak(text: str) -> None:
     assert spanish(text) == espeak("es")(text)
-    assert find_g2p("es") == ("rules (es)", spanish)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +53,7 @@ def test_sentences_are_those_of_espeak(text: str) -> None:
         ("5 km", "cinco kilómetros"),
         ("-5 °C, −5, -€3", "menos cinco grados, menos cinco, menos euros tres"),
         ("20 m², 3 km³, x²", "veinte metros cuadrados, tres kilómetros cúbicos, equis al cuadrado"),
+        ("cre\u0301dito e\u0301", "crédito é"),
         ("90 km/h, 5 m/s", "noventa kilómetros por hora, cinco metros por segundo"),
     ],
 )
@@ -68,7 +65,8 @@ def test_numbers_and_signs_are_spoken_as_their_words(text: str, spoken: str) -> 
 
 @given(st.integers(0, 10**12 - 1))
 def test_every_number_has_words_of_its_own(number: int) -> None:
-    assert cardinal(number) != cardinal(number + 1) and cardinal(number).replace(" ", "").isalpha()
+    words, more = (spoken_numbers("es", str(each)) for each in (number, number + 1))
+    assert words != more and words.replace(" ", "").isalpha()
 
 
 @given(st.text())

@@ -1,0 +1,295 @@
+"""Numbers, dates, signs, units and abbreviations of a language as words, by the data of a bundle."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from ..format.schema import Node
+from .rewriting import FIRST_PLACE, filled, places_in, text_of
+
+_MOST_DIGITS = 12
+_LARGEST = 10**_MOST_DIGITS - 1
+_POWERS = "²³"
+"""Digits above the line that are signs, and no part of a word."""
+KINDS = ("range", "number", "sign", "roman")
+"""What a form may have in its places: a number within bounds, any number, a sign of money, a Roman number."""
+_RANGE, _NUMBER, _MONEY, _ROMAN = range(len(KINDS))
+_ROMAN_VALUES = (
+    (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
+    (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
+)  # fmt: skip
+
+
+def texts_of(node: Node) -> dict[str, str]:
+    """Returns a map of strings.
+
+    Raises:
+        ManifestError: it is something else, as for all that reads data here.
+    """
+    return {key: text_of(value) for key, value in node.entries()}
+
+
+class Numbers:
+    """Rules that say numbers, each from a number on."""
+
+    def __init__(self, node: Node, sets: Sequence[Numbers], count: int) -> None:
+        """Takes the data, all sets of rules as soon as they are read, and the number of these sets."""
+        bases, with_rest, without, ending = node.elements(4, 4)
+        self._bases = [each.integer(0, _LARGEST) for each in bases.elements(1)]
+        self._with_rest = [places_in(each, 2 * count) for each in with_rest.elements()]
+        self._without = [places_in(each, 2 * count) for each in without.elements()]
+        self._ending = [text_of(each) for each in ending.elements(2, 2)]
+        self._sets, self._count = sets, count
+        if self._bases != sorted({*self._bases}) or not (
+            len(self._bases) == len(self._with_rest) == len(self._without)
+        ):
+            raise bases.error("ascending numbers, and two texts for each")
+        for base, texts in zip(self._bases, zip(self._with_rest, self._without, strict=True), strict=True):
+            for text in texts:
+                # Parts with fewer digits, and no more than two of them, so that the time is bounded.
+                remainders = sum(0 <= ord(letter) - FIRST_PLACE < count for letter in text)
+                quotients = sum(count <= ord(letter) - FIRST_PLACE < 2 * count for letter in text)
+                if max(remainders, quotients) > (base >= 10):
+                    raise node.error("at most one remainder and one quotient, from 10 on")
+
+    def say(self, number: int) -> str:
+        """Returns a number in words; nothing if no rule has it."""
+        words = self._say(number)
+        ending, other = self._ending
+        return words[: -len(ending)] + other if ending and words.endswith(ending) else words
+
+    def _say(self, number: int) -> str:
+        index = bisect_right(self._bases, number) - 1
+        if index < 0:
+            return ""
+        quotient, rest = divmod(number, 10 ** (len(str(self._bases[index])) - 1))
+        text = (self._with_rest if rest and self._bases[index] >= 10 else self._without)[index]
+        parts: list[str] = []
+        for letter in text:
+            place = ord(letter) - FIRST_PLACE
+            if 0 <= place < 2 * self._count:
+                say = self._sets[place % self._count].say
+                parts.append(say(rest if place < self._count else quotient))
+            else:
+                parts.append(letter)
+        return "".join(parts)
+
+
+class _Place:
+    """What a form has in one of its places."""
+
+    def __init__(self, node: Node, sets: int) -> None:
+        kind, low, high, width, numbers = node.elements(5, 5)
+        self.kind = kind.integer(_RANGE, _ROMAN)
+        self.low, self.high = low.integer(0, _LARGEST), high.integer(0, _LARGEST)
+        self.width = width.integer(0, _MOST_DIGITS)
+        """Digits that a number has, or 0 for at most as many as the highest."""
+        self.numbers = numbers.integer(0, sets - 1)
+
+
+class WrittenWords:
+    """The written forms of a language."""
+
+    def __init__(self, node: Node) -> None:
+        """Takes the data."""
+        (letters, accented, respelled, vowels, alone, apostrophe, signs, money, units, abbreviations, minus,
+         separators, comma, together, numbers, forms) = node.fields(
+            "letters", "accented", "respelled", "vowels", "alone", "apostrophe", "signs", "money", "units",
+            "abbreviations", "minus", "separators", "comma", "together", "numbers", "forms",
+        )  # fmt: skip
+        self._names, self._respelled = texts_of(letters), texts_of(respelled)
+        self.apostrophe = text_of(apostrophe)
+        if len(self.apostrophe) > 1:
+            raise apostrophe.error("one character or none")
+        self._known = {*self._names, *text_of(accented), *self.apostrophe}
+        self._vowels, self._alone = text_of(vowels) + self.apostrophe, text_of(alone)
+        self._money = texts_of(money)
+        self._signs, self._units = texts_of(signs) | self._money, texts_of(units)
+        self.abbreviations, self._minus = texts_of(abbreviations), text_of(minus)
+        self._thousands, self._decimal = (text_of(each) for each in separators.elements(2, 2))
+        if len(self._thousands) != 1 or len(self._decimal) != 1:
+            raise separators.error("two characters")
+        self._comma, self._together = text_of(comma), together.integer(0, _MOST_DIGITS)
+        found = numbers.elements(1)
+        self._numbers: list[Numbers] = []
+        self._numbers += [Numbers(each, self._numbers, len(found)) for each in found]
+        self._forms = [self._form(each) for each in forms.elements()]
+        # Units such as km² are longer than a run of letters.
+        self._longer: dict[str, list[str]] = {}
+        for unit in sorted(self._units, key=lambda unit: (-len(unit), unit)):
+            if not all(map(self._is_letter, unit)):
+                self._longer.setdefault(unit[:1], []).append(unit)
+        self.words = lru_cache(maxsize=4096)(self._words)
+
+    def _form(self, node: Node) -> tuple[str, list[_Place], str]:
+        pattern, places, spoken = node.elements(3, 3)
+        found = [_Place(each, len(self._numbers)) for each in places.elements()]
+        return places_in(pattern, len(found)), found, places_in(spoken, len(found))
+
+    def _words(self, written: str) -> tuple[str, ...]:
+        """Returns the text between two spaces as words of lower-case letters.
+
+        Numbers and signs become words, and letters without a vowel their names. Nothing remains of a sign
+        that has no name, and of letters of another script.
+        """
+        text = unicodedata.normalize("NFC", written.lower()).replace("’", "'")
+        digits_follow = text[1:2].isdecimal() or (text[1:2] in self._money and text[2:3].isdecimal())
+        if text[:1] == "-" and digits_follow:
+            return (*self._minus.split(), *self._words(written[1:]))
+        known = self.abbreviations.get(text.rstrip(".")) if "." in text else None
+        for form in self._forms if known is None else ():
+            if (known := self._spoken_form(form, written, text)) is not None:
+                break
+        if known is None:
+            known = " ".join(filter(None, self._parts(text)))
+            if self.apostrophe:
+                known = known.replace(self.apostrophe + " ", self.apostrophe)
+        return tuple(known.split())
+
+    def _spoken_form(self, form: tuple[str, list[_Place], str], written: str, text: str) -> str | None:
+        """Returns the words of a text that is of a form, or None."""
+        pattern, places, spoken = form
+        values = [""] * len(places)
+        start = 0
+        for letter in pattern:
+            number = ord(letter) - FIRST_PLACE
+            if 0 <= number < len(places):
+                end, values[number] = self._value(places[number], written, text, start)
+            else:
+                end = start + (text[start : start + 1] == letter)
+            if end == start:
+                return None
+            start = end
+        return filled(spoken, values) if start == len(text) else None
+
+    def _value(self, place: _Place, written: str, text: str, start: int) -> tuple[int, str]:
+        """Returns where what a place has ends, and its words; the start if the text has nothing for it."""
+        if place.kind == _MONEY:
+            sign = text[start : start + 1]
+            return start + (sign in self._money), self._money.get(sign, "")
+        if place.kind == _NUMBER:
+            end = self._whole_end(text, start)
+            return end, self._number(text[start:end], "") if end > start else ""
+        end, most = start, len(text)
+        if place.kind == _RANGE:
+            most = min(most, start + (place.width or len(str(place.high))))
+        while end < most and (text[end] in "ivxlcdm" if place.kind == _ROMAN else text[end].isdecimal()):
+            end += 1
+        found = text[start:end]
+        if place.kind == _ROMAN:
+            value = _roman_value(found)
+            is_one = len(written) == len(text) and written[start:end] == found.upper() and len(found) > 1
+        else:
+            value = int(found or "0")
+            is_one = found != "" and place.width in (0, len(found))
+        if not is_one or not place.low <= value <= place.high:
+            return start, ""
+        return end, self._numbers[place.numbers].say(value)
+
+    def _parts(self, text: str) -> Iterator[str]:
+        """Yields the words of each number, unit, run of letters and sign of a text."""
+        start = 0
+        while start < len(text):
+            letter = text[start]
+            unit = next((each for each in self._longer.get(letter, ()) if text.startswith(each, start)), "")
+            if letter.isdecimal():
+                end = whole = self._whole_end(text, start)
+                if text[end : end + 1] == self._decimal and text[end + 1 : end + 2].isdecimal():
+                    end = _digits_end(text, end + 1)
+                yield self._number(text[start:whole], text[whole + 1 : end])
+            elif unit:
+                end = start + len(unit)
+                yield self._units[unit]
+            elif self._is_letter(letter):
+                end = self._word_end(text, start)
+                yield self._word(text[start:end])
+            else:
+                end = start + 1
+                yield self._signs.get(letter, "")
+            start = end
+
+    def _is_letter(self, letter: str) -> bool:
+        if letter == self.apostrophe:
+            return False
+        return letter in self._known or (
+            letter.isalnum() and not letter.isdecimal() and letter not in _POWERS
+        )
+
+    def _word_end(self, text: str, start: int) -> int:
+        """Returns the end of a run of letters, with apostrophes between them and at its end."""
+        end = start
+        while end < len(text) and (
+            self._is_letter(text[end]) or (text[end] == self.apostrophe and text[end - 1] != self.apostrophe)
+        ):
+            end += 1
+        return end
+
+    def _whole_end(self, text: str, start: int) -> int:
+        """Returns the end of a number's digits, of which three or less may be followed by groups of three."""
+        end = _digits_end(text, start)
+        if 0 < end - start <= 3:
+            while text[end : end + 1] == self._thousands and _digits_end(text, end + 1, end + 4) == end + 4:
+                end += 4
+        return end
+
+    def _number(self, whole: str, decimals: str) -> str:
+        """Returns a number in words; digit by digit where it is long or begins with a zero."""
+        digits = whole.replace(self._thousands, "")
+        say = self._numbers[0].say
+        each = len(digits) > _MOST_DIGITS or (len(digits) > 1 and digits[0] == "0")
+        words = [say(int(part)) for part in (digits if each else [digits])]
+        if decimals:
+            rest = decimals.lstrip("0")
+            words += [self._comma, *[say(0)] * (len(decimals) - len(rest))]
+            together = 0 < len(rest) <= self._together
+            words += [say(int(part)) for part in ([rest] if together else rest)]
+        return " ".join(words)
+
+    def _word(self, part: str) -> str:
+        """Returns a run of letters, or the names of letters without a vowel."""
+        if part in self._units:
+            return self._units[part]
+        if not part[0].isalpha() and part[0] not in self._known:
+            return self._signs.get(part, "")
+        letters = "".join(map(self._latin, part))
+        is_word = len(letters) > 1 and any(letter in self._vowels for letter in letters)
+        if is_word or not letters or letters in self._alone:
+            return letters
+        return " ".join(self._names.get(letter, "") for letter in letters).strip()
+
+    def _latin(self, letter: str) -> str:
+        """Returns a letter of the language; of other letters the one below their accents, if it is Latin."""
+        if letter in self._known:
+            return letter
+        return self._respelled.get(letter) or "".join(
+            each for each in unicodedata.normalize("NFKD", letter) if each.isascii() and each in self._names
+        )
+
+
+def _digits_end(text: str, start: int, most: int = sys.maxsize) -> int:
+    """Returns where digits end, or the place `most` if that comes first."""
+    end = start
+    while end < min(most, len(text)) and text[end].isdecimal():
+        end += 1
+    return end
+
+
+def _roman_value(letters: str) -> int:
+    """Returns the value of a Roman numeral, 0 if the letters are none."""
+    value, start = 0, 0
+    for own, sign in _ROMAN_VALUES:
+        while letters.startswith(sign, start):
+            value, start = value + own, start + len(sign)
+    return value if start == len(letters) and letters == _roman(value) else 0
+
+
+def _roman(value: int) -> str:
+    letters = ""
+    for own, sign in _ROMAN_VALUES:
+        letters += sign * (value // own)
+        value %= own
+    return letters

@@ -1,0 +1,345 @@
+#include "written_words.h"
+
+#include <algorithm>
+
+#include "../base/strings.h"
+#include "../base/utf8.h"
+#include "rewriting.h"
+
+namespace kokoro::text {
+
+namespace {
+
+constexpr size_t MOST_DIGITS = 12, MOST_WORDS = 4096, MOST = 65536;
+constexpr int64_t LARGEST = 999'999'999'999;
+constexpr View POWERS = U"²³";  // digits above the line that are signs, and no part of a word
+enum Kind { RANGE, NUMBER, MONEY, ROMAN };
+constexpr std::pair<int64_t, View> ROMAN_VALUES[] = {
+    {1000, U"m"}, {900, U"cm"}, {500, U"d"}, {400, U"cd"}, {100, U"c"}, {90, U"xc"}, {50, U"l"},
+    {40, U"xl"},  {10, U"x"},   {9, U"ix"},  {5, U"v"},    {4, U"iv"},  {1, U"i"}};
+
+std::vector<Text> texts(const Node &node, size_t at_least, size_t at_most) {
+    return node.elements(at_least, at_most, text_of);
+}
+
+size_t digits_end(View text, size_t start, size_t most = View::npos) {
+    size_t end = start;
+    while (end < std::min(most, text.size()) && is_decimal(text[end])) end++;
+    return end;
+}
+
+bool is_at(View text, size_t place, char32_t letter) { return place < text.size() && text[place] == letter; }
+
+Text roman(int64_t value) {
+    Text letters;
+    for (const auto &[own, sign] : ROMAN_VALUES) {
+        for (; value >= own; value -= own) letters += sign;
+    }
+    return letters;
+}
+
+// Returns the value of a Roman numeral, 0 if the letters are none.
+int64_t roman_value(View letters) {
+    int64_t value = 0;
+    View rest = letters;
+    for (const auto &[own, sign] : ROMAN_VALUES) {
+        for (; starts_with(rest, sign); rest.remove_prefix(sign.size())) value += own;
+    }
+    return rest.empty() && roman(value) == letters ? value : 0;
+}
+
+void add_words(std::vector<Text> &words, View text) {
+    for (View word : split(text)) words.emplace_back(word);
+}
+
+Text get(const Texts &texts, View key) {
+    auto found = texts.find(key);
+    return found == texts.end() ? Text() : found->second;
+}
+
+}  // namespace
+
+Texts texts_of(const Node &node) {
+    Texts found;
+    for (const auto &[key, value] : node.entries()) found[decode_utf8(key)] = text_of(value);
+    return found;
+}
+
+Numbers::Numbers(const Node &node, size_t count) {
+    std::vector<Node> parts = node.elements(4, 4, [](const Node &each) { return each; });
+    bases_ = parts[0].elements(1, MOST, [](const Node &each) { return each.integer(0, LARGEST); });
+    auto read = [&](const Node &each) { return places_in(each, 2 * count); };
+    with_rest_ = parts[1].elements(0, MOST, read);
+    without_ = parts[2].elements(0, MOST, read);
+    std::vector<Text> ending = texts(parts[3], 2, 2);
+    ending_ = ending[0];
+    other_ending_ = ending[1];
+    bool ascending = std::adjacent_find(bases_.begin(), bases_.end(), std::greater_equal<>()) == bases_.end();
+    bool fit = with_rest_.size() == bases_.size() && without_.size() == bases_.size();
+    for (size_t place = 0; fit && place < bases_.size(); place++) {
+        for (const Text &text : {with_rest_[place], without_[place]}) {
+            // Parts with fewer digits, and no more than two of them, so that the time is bounded.
+            size_t parts[2] = {};
+            for (char32_t letter : text) {
+                size_t number = letter - FIRST_PLACE;
+                if (letter >= FIRST_PLACE && number < 2 * count) parts[number / count]++;
+            }
+            fit &= std::max(parts[0], parts[1]) <= (bases_[place] >= 10);
+        }
+    }
+    if (!ascending || !fit) refuse_manifest(node.path, "rules for numbers", "something else");
+}
+
+Text Numbers::say(int64_t number, const std::vector<Numbers> &sets) const {
+    size_t index = std::upper_bound(bases_.begin(), bases_.end(), number) - bases_.begin();
+    if (!index--) return {};
+    int64_t divisor = 1;
+    while (divisor * 10 <= bases_[index]) divisor *= 10;
+    int64_t quotient = number / divisor, rest = number % divisor;
+    Text words;
+    for (char32_t letter : rest ? with_rest_[index] : without_[index]) {
+        size_t place = letter - FIRST_PLACE;
+        bool is_part = letter >= FIRST_PLACE && place < 2 * sets.size();
+        words += is_part ? sets[place % sets.size()].say(place < sets.size() ? rest : quotient, sets)
+                         : Text(1, letter);
+    }
+    if (!ending_.empty() && ends_with(words, ending_)) {
+        words.replace(words.size() - ending_.size(), ending_.size(), other_ending_);
+    }
+    return words;
+}
+
+WrittenWords::WrittenWords(const Node &node) {
+    auto [letters, accented, respelled, vowels, alone, mark, signs, money, units, known, minus, separators,
+          comma, together, numbers, forms] =
+        node.fields("letters", "accented", "respelled", "vowels", "alone", "apostrophe", "signs", "money",
+                    "units", "abbreviations", "minus", "separators", "comma", "together", "numbers", "forms");
+    apostrophe = text_of(mark);
+    names_ = texts_of(letters);
+    respelled_ = texts_of(respelled);
+    vowels_ = text_of(vowels) + apostrophe;
+    alone_ = text_of(alone);
+    money_ = texts_of(money);
+    signs_ = money_;
+    for (const auto &[sign, words] : texts_of(signs)) signs_.emplace(sign, words);
+    units_ = texts_of(units);
+    abbreviations = texts_of(known);
+    minus_ = text_of(minus);
+    comma_ = text_of(comma);
+    together_ = together.integer(0, MOST_DIGITS);
+    std::vector<Text> marks = texts(separators, 2, 2);
+    if (marks[0].size() != 1 || marks[1].size() != 1 || apostrophe.size() > 1) {
+        refuse_manifest(separators.path, "one character each", "others");
+    }
+    thousands_ = marks[0][0];
+    decimal_ = marks[1][0];
+    for (const auto &[letter, name] : names_) {
+        if (letter.size() == 1) known_.insert(letter[0]);
+    }
+    for (char32_t letter : text_of(accented) + apostrophe) known_.insert(letter);
+    size_t count = numbers.elements(1, MOST, [](const Node &) { return 0; }).size();
+    numbers_ = numbers.elements(1, MOST, [&](const Node &each) { return Numbers(each, count); });
+    auto read_place_of = [&](const Node &each) {
+        std::vector<Node> parts = each.elements(5, 5, [](const Node &part) { return part; });
+        return Place{parts[0].integer(RANGE, ROMAN), parts[1].integer(0, LARGEST), parts[2].integer(0, LARGEST),
+                     parts[3].integer(0, MOST_DIGITS),
+                     parts[4].integer(0, static_cast<int64_t>(count) - 1)};
+    };
+    forms_ = forms.elements(0, MOST, [&](const Node &each) {
+        std::vector<Node> parts = each.elements(3, 3, [](const Node &part) { return part; });
+        std::vector<Place> places = parts[1].elements(0, MOST, read_place_of);
+        return Form{places_in(parts[0], places.size()), places, places_in(parts[2], places.size())};
+    });
+    for (const auto &[unit, words] : units_) {
+        if (!std::all_of(unit.begin(), unit.end(), [&](char32_t letter) { return is_letter(letter); })) {
+            longer_[unit[0]].push_back(unit);
+        }
+    }
+    for (auto &[letter, own] : longer_) {
+        std::stable_sort(own.begin(), own.end(),
+                         [](const Text &one, const Text &other) { return one.size() > other.size(); });
+    }
+}
+
+const std::vector<Text> &WrittenWords::words(View written) {
+    Text key(written);
+    auto known = read_.find(key);
+    if (known != read_.end()) return known->second;
+    if (read_.size() >= MOST_WORDS) read_.clear();
+    std::vector<Text> found;
+    Text text = replaced(nfc(lower(written)), U"’", U"'");
+    auto is_digit_at = [&](size_t place) { return place < text.size() && is_decimal(text[place]); };
+    bool money = text.size() > 1 && money_.count(View(text).substr(1, 1)) && is_digit_at(2);
+    if (is_at(text, 0, U'-') && (is_digit_at(1) || money)) {
+        add_words(found, minus_);
+        const std::vector<Text> &rest = words(written.substr(1));
+        found.insert(found.end(), rest.begin(), rest.end());
+    } else {
+        add_words(found, spoken(written, text));
+    }
+    return read_.emplace(key, std::move(found)).first->second;
+}
+
+// Returns the words of a text, which is `written` in lower case.
+Text WrittenWords::spoken(View written, View text) const {
+    if (contains(text, U'.')) {
+        auto known = abbreviations.find(strip_end(text, U"."));
+        if (known != abbreviations.end()) return known->second;
+    }
+    Text words;
+    for (const Form &form : forms_) {
+        if (read_form(form, written, text, words)) return words;
+    }
+    words = parts(text);
+    return apostrophe.empty() ? words : replaced(words, apostrophe + U" ", apostrophe);
+}
+
+bool WrittenWords::read_form(const Form &form, View written, View text, Text &words) const {
+    std::vector<Text> values(form.places.size());
+    size_t start = 0;
+    for (char32_t letter : form.pattern) {
+        size_t number = letter - FIRST_PLACE;
+        bool is_place = letter >= FIRST_PLACE && number < values.size();
+        size_t end = is_place ? read_place(form.places[number], written, text, start, values[number])
+                              : start + is_at(text, start, letter);
+        if (end == start) return false;
+        start = end;
+    }
+    if (start != text.size()) return false;
+    words = filled(form.spoken, values);
+    return true;
+}
+
+// Returns where what a place has ends, and gives its words; the start if the text has nothing for it.
+size_t WrittenWords::read_place(const Place &place, View written, View text, size_t start, Text &words) const {
+    if (place.kind == MONEY) {
+        auto sign = money_.find(text.substr(std::min(start, text.size()), 1));
+        if (start >= text.size() || sign == money_.end()) return start;
+        words = sign->second;
+        return start + 1;
+    }
+    if (place.kind == NUMBER) {
+        size_t end = whole_end(text, start);
+        if (end > start) words = number(text.substr(start, end - start), {});
+        return end;
+    }
+    size_t end = start;
+    int64_t value;
+    if (place.kind == ROMAN) {
+        while (end < text.size() && contains(U"ivxlcdm", text[end])) end++;
+        View letters = text.substr(start, end - start);
+        bool capitals = written.size() == text.size() && written.substr(start, end - start) == upper(letters);
+        if (!capitals || letters.size() < 2) return start;
+        value = roman_value(letters);
+    } else {
+        size_t most = place.width ? place.width : std::to_string(place.high).size();
+        end = digits_end(text, start, start + most);
+        if (end == start || (place.width && end < start + most)) return start;
+        value = value_of(text.substr(start, end - start));
+    }
+    if (value < place.low || value > place.high) return start;
+    words = numbers_[place.numbers].say(value, numbers_);
+    return end;
+}
+
+// Returns the words of the numbers, units, runs of letters and signs of a text.
+Text WrittenWords::parts(View text) const {
+    Text words;
+    for (size_t start = 0, end; start < text.size(); start = end) {
+        char32_t letter = text[start];
+        View rest = text.substr(start), unit;
+        if (auto own = longer_.find(letter); own != longer_.end()) {
+            auto found = std::find_if(own->second.begin(), own->second.end(),
+                                      [&](const Text &each) { return starts_with(rest, each); });
+            if (found != own->second.end()) unit = *found;
+        }
+        Text said;
+        if (is_decimal(letter)) {
+            size_t whole = end = whole_end(text, start);
+            if (is_at(text, end, decimal_)) end = digits_end(text, end + 1);
+            if (end == whole + 1) end = whole;
+            said = number(text.substr(start, whole - start), tail(text.substr(0, end), whole + 1));
+        } else if (!unit.empty()) {
+            end = start + unit.size();
+            said = get(units_, unit);
+        } else if (is_letter(letter)) {
+            end = word_end(text, start);
+            said = word(text.substr(start, end - start));
+        } else {
+            end = start + 1;
+            said = get(signs_, View(&letter, 1));
+        }
+        if (!words.empty() && !said.empty()) words += U' ';
+        words += said;
+    }
+    return words;
+}
+
+bool WrittenWords::is_letter(char32_t letter) const {
+    if (contains(apostrophe, letter)) return false;
+    return known_.count(letter) || (is_alnum(letter) && !is_decimal(letter) && !contains(POWERS, letter));
+}
+
+// Returns the end of a run of letters, with apostrophes between them and at its end.
+size_t WrittenWords::word_end(View text, size_t start) const {
+    size_t end = start;
+    while (end < text.size() && (is_letter(text[end]) || (contains(apostrophe, text[end]) && end > start &&
+                                                          !contains(apostrophe, text[end - 1])))) {
+        end++;
+    }
+    return end;
+}
+
+// Returns the end of a number's digits, of which three or less may be followed by groups of three.
+size_t WrittenWords::whole_end(View text, size_t start) const {
+    size_t end = digits_end(text, start);
+    if (end == start || end - start > 3) return end;
+    while (is_at(text, end, thousands_) && digits_end(text, end + 1, end + 4) == end + 4) end += 4;
+    return end;
+}
+
+// Returns a number in words; digit by digit where it is long or begins with a zero.
+Text WrittenWords::number(View whole, View decimals) const {
+    std::vector<Text> words;
+    auto add = [&](View digits, bool together) {
+        if (together && !digits.empty()) {
+            words.push_back(say(value_of(digits)));
+        } else {
+            for (char32_t digit : digits) words.push_back(say(digit_value(digit)));
+        }
+    };
+    Text digits = without(whole, thousands_);
+    add(digits, digits.size() <= MOST_DIGITS && (digits.size() == 1 || digits[0] != U'0'));
+    if (!decimals.empty()) {
+        View rest = strip_start(decimals, U"0");
+        words.push_back(comma_);
+        for (size_t zeros = decimals.size() - rest.size(); zeros--;) words.push_back(say(0));
+        add(rest, rest.size() <= together_);
+    }
+    return join(words, U" ");
+}
+
+// Returns a run of letters, or the names of letters without a vowel.
+Text WrittenWords::word(View part) const {
+    if (auto unit = units_.find(part); unit != units_.end()) return unit->second;
+    if (!is_alpha(part[0]) && !known_.count(part[0])) return get(signs_, part);
+    Text letters, names;
+    for (char32_t letter : part) letters += latin(letter);
+    bool is_word = letters.size() > 1 && letters.find_first_of(vowels_) != Text::npos;
+    if (is_word || contains(View(alone_), View(letters))) return letters;
+    for (char32_t letter : letters) names += get(names_, View(&letter, 1)) + U" ";
+    return Text(strip(names));
+}
+
+// Returns a letter of the language; of other letters the one below their accents, if it is Latin.
+Text WrittenWords::latin(char32_t letter) const {
+    if (known_.count(letter)) return Text(1, letter);
+    Text found = get(respelled_, View(&letter, 1));
+    if (!found.empty()) return found;
+    for (char32_t each : ascii_of(letter)) {
+        if (names_.count(View(&each, 1))) found += each;
+    }
+    return found;
+}
+
+}  // namespace kokoro::text

@@ -1,0 +1,79 @@
+// Numbers, dates, signs, units and abbreviations of a language as words, by the data of a bundle.
+#pragma once
+
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "../base/unicode.h"
+#include "../format/schema.h"
+
+namespace kokoro::text {
+
+using Texts = std::map<Text, Text, std::less<>>;
+
+// Returns a map of strings. Throws MANIFEST_ERROR if it is something else, as all that reads data here.
+Texts texts_of(const Node &node);
+
+// Rules that say numbers, each from a number on.
+class Numbers {
+public:
+    // Takes the data and the number of all sets of rules.
+    Numbers(const Node &node, size_t count);
+    // Returns a number in words; nothing if no rule has it.
+    Text say(int64_t number, const std::vector<Numbers> &sets) const;
+
+private:
+    std::vector<int64_t> bases_;
+    std::vector<Text> with_rest_, without_;
+    Text ending_, other_ending_;
+};
+
+// The written forms of a language.
+class WrittenWords {
+public:
+    explicit WrittenWords(const Node &node);
+    // Returns the text between two spaces as words of lower-case letters. Numbers and signs become words, and
+    // letters without a vowel their names. Nothing remains of a sign that has no name, and of letters of
+    // another script.
+    const std::vector<Text> &words(View written);
+
+    Text apostrophe;
+    Texts abbreviations;  // without their last full stop
+
+private:
+    // What a form has in one of its places.
+    struct Place {
+        int64_t kind, low, high, width, numbers;
+    };
+    struct Form {
+        Text pattern;
+        std::vector<Place> places;
+        Text spoken;
+    };
+
+    Text spoken(View written, View text) const;
+    bool read_form(const Form &form, View written, View text, Text &words) const;
+    size_t read_place(const Place &place, View written, View text, size_t start, Text &words) const;
+    Text parts(View text) const;
+    bool is_letter(char32_t letter) const;
+    size_t word_end(View text, size_t start) const;
+    size_t whole_end(View text, size_t start) const;
+    Text number(View whole, View decimals) const;
+    Text word(View part) const;
+    Text latin(char32_t letter) const;
+    Text say(int64_t number) const { return numbers_[0].say(number, numbers_); }
+
+    Texts names_, respelled_, money_, signs_, units_;
+    std::map<char32_t, std::vector<Text>> longer_;  // units that are more than a run of letters
+    std::set<char32_t> known_;
+    Text vowels_, alone_, minus_, comma_;
+    char32_t thousands_, decimal_;
+    size_t together_;
+    std::vector<Numbers> numbers_;
+    std::vector<Form> forms_;
+    std::unordered_map<Text, std::vector<Text>> read_;
+};
+
+}  // namespace kokoro::text
