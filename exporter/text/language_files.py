@@ -1,6 +1,6 @@
 """Reads the folder of a language and makes of it the file with which a bundle speaks the language.
 
-`CONTRIBUTING.md` says how a language is added; `bundles/FORMAT.md` has the form of the file.
+`exporter/text/languages/README.md` has the notation, and `bundles/FORMAT.md` the form of the file.
 """
 
 from __future__ import annotations

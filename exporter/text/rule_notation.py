@@ -4,7 +4,7 @@
     | c -> k                                elsewhere, in the same pass
     b -> β / except # _, [mn] ~? _, _ #     but not first, after m and n, and last
 
-`CONTRIBUTING.md` has the whole notation.
+`exporter/text/languages/README.md` has the whole notation.
 """
 
 from __future__ import annotations
