@@ -41,9 +41,6 @@ class _Contexts:
         self._pairs = pairs
         self._by_letter: dict[str, list[tuple[_Side, _Side]]] = {}
 
-    def __bool__(self) -> bool:
-        return bool(self._pairs)
-
     def hold(self, text: str, start: int, end: int) -> bool:
         """Returns True if one of them stands around a part of a text with its edges."""
         letter = text[end]
@@ -126,13 +123,13 @@ class Sets:
             raise node.error("letters and sets of the language")
         return self._sets[number]._replace(is_run=code >= FIRST_RUN)
 
-    def contexts(self, node: Node) -> _Contexts:
-        """Returns pairs of what stands before and after."""
+    def contexts(self, node: Node) -> _Contexts | None:
+        """Returns pairs of what stands before and after, or None if there are none."""
         sides = [self.side(each) for each in node.elements()]
         for side in sides:
             if any(EDGE in each.letters and each.has for each in side[:-1]) or len(sides) % 2:
                 raise node.error("pairs of sides, of which an edge is the end")
-        return _Contexts([*zip(sides[::2], sides[1::2], strict=True)])
+        return _Contexts([*zip(sides[::2], sides[1::2], strict=True)]) if sides else None
 
 
 class Rule:
@@ -189,19 +186,20 @@ class Pass:
         self._by_letter: dict[str, list[Rule]] = {}
         firsts = [rule.focus[0] for rule in self._rules]
         self._starts = frozenset[str]().union(*(first.letters for first in firsts))
-        self._skips = all(first.has for first in firsts)
-        self._only = "".join(self._starts) if self._skips and len(self._starts) == 1 else ""
+        skips = all(first.has for first in firsts)
+        self.only = "".join(self._starts) if skips and len(self._starts) == 1 else ""
+        """The letter that a text must have for a rule to apply, or nothing if it may be one of several."""
+        self._skips = skips and not self.only
 
     def apply(self, text: str, *, once: bool = False) -> str:
         """Returns a text with its edges, rewritten; `once` stops after the first place."""
-        only = self._only
-        if only not in text if only else self._skips and self._starts.isdisjoint(text):
+        if self._skips and self._starts.isdisjoint(text):
             return text
         parts: list[str] = []
         place, copied, end = 1, 0, len(text) - 1
         while place < end:
-            if only:
-                place = text.find(only, place)
+            if self.only:
+                place = text.find(self.only, place)
                 if place < 0:
                     break
             letter = text[place]

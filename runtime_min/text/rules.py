@@ -37,6 +37,8 @@ class _Step:
             return text
         text = f"{EDGE}{text}{EDGE}"
         for each in self._passes:
+            if each.only not in text:
+                continue
             before, text = text, each.apply(text, once=self._once)
             if self._once and before != text:
                 break
@@ -89,19 +91,15 @@ class Rules:
         words = [word for parts in written for word in parts]
         # The last word of a clause is stressed, whatever it is.
         last = len(words) - 1
-        spoken = [self._spoken(word, self._level(word) if n < last else 0) for n, word in enumerate(words)]
-        sounds = " ".join(spoken)
+        sounds = " ".join([self._spoken(word, number == last) for number, word in enumerate(words)])
         for step in self._clause:
             sounds = step.apply(sounds, 0)
         parts = iter(sounds.split(" "))
         for token, own in zip(clause, written, strict=True):
             yield Word(token.word, " ".join(islice(parts, len(own))), token.space)
 
-    def _level(self, word: str) -> int:
-        """Returns the place in `_MARKS` of a word's stress within a clause."""
-        return 2 if word in self._unstressed else 1 if word in self._weak else 0
-
-    def _spoken_word(self, word: str, level: int) -> str:
+    def _spoken_word(self, word: str, is_last: bool) -> str:
+        level = 0 if is_last else 2 if word in self._unstressed else 1 if word in self._weak else 0
         known = self._words.get(word) or (self._stressed_words.get(word) if level == 0 else None)
         if known:
             return known
