@@ -140,7 +140,7 @@ def test_the_metadata_are_complete(built: Path, name: str) -> None:
 def test_a_wheel_holds_all_files_of_its_packages_and_no_others(built: Path, name: str) -> None:
     def sources() -> Iterator[str]:
         for package in PACKAGES[name]:
-            for pattern in ("*.py", "py.typed", "data/*"):
+            for pattern in ("*.py", "py.typed", "data/*", "languages/*/*.txt"):
                 yield from (str(path.relative_to(ROOT)) for path in (ROOT / package).rglob(pattern))
         if name == EXPORTER:
             yield from (str(path.relative_to(ROOT)) for path in native_sources())
