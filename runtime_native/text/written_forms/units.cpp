@@ -1,5 +1,7 @@
 #include "units.h"
 
+#include <algorithm>
+
 #include "../../base/strings.h"
 #include "../../generated/tables.h"
 
