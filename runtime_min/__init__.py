@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .bundle import Bundle
     from .errors import BundleError, InputError, KokoroError, MachineError, OutputError
+    from .live import LiveSpeech
     from .model.voices import VoiceName
     from .output.audio_file import audio_file, write_wav
     from .output.wav import encode, wav_header
@@ -26,17 +27,19 @@ if TYPE_CHECKING:
     from .speech.stream import Stream
     from .speech.subtitles import write_timings
     from .speech.timing import Audio, Timing
-    from .speech.words import Segment, Unspoken, Word
+    from .speech.words import FLUSH, Segment, Unspoken, Word
 
 __version__ = "0.1.0"
 """The version of this package, of the exporter and of the server: they are released together."""
 
 __all__ = [
+    "FLUSH",
     "Audio",
     "Bundle",
     "BundleError",
     "InputError",
     "KokoroError",
+    "LiveSpeech",
     "MachineError",
     "OutputError",
     "Segment",
@@ -55,6 +58,7 @@ __all__ = [
 _HOMES = {
     "bundle": ("Bundle",),
     "errors": ("BundleError", "InputError", "KokoroError", "MachineError", "OutputError"),
+    "live": ("LiveSpeech",),
     "model.voices": ("VoiceName",),
     "output.audio_file": ("audio_file", "write_wav"),
     "output.wav": ("encode", "wav_header"),
@@ -62,7 +66,7 @@ _HOMES = {
     "speech.stream": ("Stream",),
     "speech.subtitles": ("write_timings",),
     "speech.timing": ("Audio", "Timing"),
-    "speech.words": ("Segment", "Unspoken", "Word"),
+    "speech.words": ("FLUSH", "Segment", "Unspoken", "Word"),
 }
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from .errors import (
     BundlePickleError,
     ClosedBundleError,
     MissingStagesError,
+    UsageError,
     check_type,
 )
 from .format.bundle_files import BundleFiles
@@ -29,16 +31,25 @@ from .model.synthesiser import Synthesiser
 from .model.tokens import BOUNDARIES
 from .model.voices import VoiceLike, VoiceName, VoiceTables
 from .speech.lead import steady_pieces
-from .speech.plan import SpeechPlan, plan_portions
-from .speech.request import Capabilities, Request, SpeechOptions, check_utterance, read_request
+from .speech.plan import Planner, SpeechPlan, check_manner, plan_portions
+from .speech.request import (
+    Capabilities,
+    Request,
+    SpeechOptions,
+    check_pause,
+    check_utterance,
+    is_pieces,
+    read_request,
+)
 from .speech.speak import speak
 from .speech.stream import Stream
 from .speech.timing import Audio
-from .speech.words import G2P, OwnWords, PhonemeInput, TextInput
+from .speech.words import G2P, OwnWords, PhonemeInput, TextInput, TextPieces
 
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from .live import LiveSpeech
     from .model.self_test import StageFigure
     from .text.bundled import BundledText
 
@@ -188,11 +199,12 @@ class Bundle:
 
     def stream(
         self,
-        text: TextInput | None = None,
+        text: TextInput | TextPieces | None = None,
         voice: VoiceLike = "af_heart",
         *,
         phonemes: PhonemeInput | None = None,
         steady: bool = False,
+        flush_after: float | None = None,
         **options: Unpack[SpeechOptions],
     ) -> Stream:
         """Speaks input of any length piece by piece: the first is a clause or a few words, later ones grow.
@@ -211,15 +223,56 @@ class Bundle:
         With `steady` the first pieces are held back, as one, until playing them cannot end before the next
         one is there, at the speed at which they were computed. On a slow or busy machine the speech begins
         later then, and has no gaps. `Stream.lead` tells how early each piece comes.
+
+        Text may also arrive bit by bit, such as the tokens of a language model: from any iterable, which is
+        read on a thread of its own, or from an asynchronous one, which is read in the running event loop. It
+        may be cut anywhere. A sentence, or the first clause, is spoken when the word after it shows that it
+        is complete. What is there is spoken when `FLUSH` is among the pieces, or when none comes for
+        `flush_after` seconds. `ssml`, `one_pass` and `steady` need a whole text.
         """
         check_type("steady", steady, bool, "True or False")
-        request = read_request(text, phonemes, voice, {"trim": True, **options})
+        if is_pieces(text) and phonemes is None:
+            if steady:
+                raise UsageError("The option steady needs a whole text: leave it out.")
+            if flush_after is not None:
+                flush_after = check_pause(flush_after)
+            # Whoever has a whole text need not wait for their import.
+            from .live import speak_incoming
+            from .speech.incoming import Incoming
+
+            speech = self.live(voice, **options)
+            incoming = Incoming(text)
+            return Stream(speak_incoming(speech, incoming, flush_after), None, incoming)
+        if flush_after is not None:
+            raise UsageError("The option flush_after is for a text that arrives bit by bit: leave it out.")
+        whole = cast("TextInput | None", text)
+        request = read_request(whole, phonemes, voice, {"trim": True, **options})
         pieces, first = self._speak(request, whole=False)
         if steady:
             pieces = steady_pieces(pieces, first.lengths)
         if not request.needs_g2p:
             return Stream(pieces, first.phonemes)
         return Stream(pieces, lambda: "".join([plan.phonemes for plan in self._plans(request, whole=False)]))
+
+    def live(self, voice: VoiceLike = "af_heart", **options: Unpack[SpeechOptions]) -> LiveSpeech:
+        """Returns a speech whose text is pushed to it bit by bit.
+
+        This is for servers, which wait for text and decide whose piece is next. `stream` does the waiting.
+        Arguments and errors are those of `stream`.
+        """
+        request = read_request("", None, voice, {"trim": True, **options})
+        if request.ssml or request.one_pass:
+            option = "ssml" if request.ssml else "one_pass"
+            raise UsageError(f"The option {option} needs a whole text: give a str, or leave it out.")
+        # Whoever has a whole text need not wait for its import.
+        from .live import LiveSpeech
+        from .text.bundled import linked_portions
+
+        capabilities, synthesiser = self._capabilities(), self._synthesiser()
+        check_manner(capabilities, request)
+        read = partial(linked_portions, self._bundled_text().g2p_of(request))
+        planner = Planner(capabilities, replace(request, g2p=None), whole=False)
+        return LiveSpeech(read, planner, synthesiser)
 
     def pieces(
         self,

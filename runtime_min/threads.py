@@ -127,6 +127,12 @@ class WorkerThread:
             self._service.stop()
 
 
+def is_stopped() -> bool:
+    """Returns whether nobody wants the results of this thread of a `WorkerThread` any more."""
+    service: _Service | None = getattr(_here, "service", None)
+    return service is not None and service.stopped
+
+
 def _end_daemon() -> None:
     """Ends a daemon thread in silence while the interpreter ends: no caller waits for an error of it then.
 

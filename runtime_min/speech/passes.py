@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 from ..model.synthesiser import Prepared
 from ..model.voices import Style
-from .plan import Section
+from .plan import CONTEXT, Section
 from .split import best_end
 
-CONTEXT = 100
-"""Most phonemes of each neighbour that a pass reads too."""
 FEWEST_FRAMES, MOST_FRAMES = 24, 96
 """Frames of each neighbour that the decoder sees; at most half of the piece's, so that it is soon there."""
 OPENING_FRAMES = 16
@@ -60,7 +58,7 @@ def find_passes(section: Section, limit: int) -> list[Pass]:
     A section within `limit` is read in one pass, a longer one in passes with context of both sides.
     An opening is read first, and again as context of what follows.
     """
-    starts = [0, *section.piece_ends[:-1]]
+    starts = [section.start, *section.piece_ends[:-1]]
     pieces = list(zip(starts, section.piece_ends, strict=True))
     passes: list[Pass] = []
     if section.opening:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ArgumentTypeError, EmptyInputError, TextAsPhonemesWarning, check_type
 from ..model.loudness import voice_gain
-from ..model.voices import Style, style_row, voice_name
+from ..model.voices import Style, VoiceLike, style_row, voice_name
 from .request import (
     Capabilities,
     Request,
@@ -24,10 +24,12 @@ from .request import (
 )
 from .split import FIRST_CLAUSE, Break, find_breaks, split
 from .text_as_phonemes import looks_like_text
-from .words import Passage, Portion, Unspoken, read_input
+from .words import Link, Passage, Portion, Unspoken, read_input
 
 LARGEST_PIECE = 250
 """Phonemes. Larger pieces need more memory, and kokoro is known to rush beyond 400."""
+CONTEXT = 100
+"""Most phonemes of each neighbour that are read too."""
 LOOKAHEAD = 40
 """Phonemes after an opening's piece that are read with it: with fewer its length depends on them."""
 _SEED_STEP = 0x9E3779B97F4A7C15
@@ -63,6 +65,23 @@ class Section:
     """None reads all of the passage before its first piece."""
     voice: str = ""
     """The voice's name, or a blend; empty for an array."""
+    link: Link | None = None
+    """For a part of a text that arrives bit by bit."""
+
+    @property
+    def start(self) -> int:
+        """Offset of the first phoneme that is spoken."""
+        return len(self.link.before) if self.link else 0
+
+    @property
+    def end(self) -> int:
+        """Offset behind the last phoneme that is spoken."""
+        return self.piece_ends[-1] if self.piece_ends else 0
+
+    @property
+    def is_open(self) -> bool:
+        """The next section goes on where this one ends."""
+        return self.link is not None and self.link.is_open
 
 
 @dataclass(frozen=True)
@@ -82,12 +101,12 @@ class SpeechPlan:
     @property
     def phonemes(self) -> str:
         """All phonemes of the request."""
-        return "".join(section.passage.phonemes for section in self.sections)
+        return "".join(each.passage.phonemes[each.start : each.end] for each in self.sections)
 
     @property
     def lengths(self) -> list[int]:
         """Phonemes of each piece."""
-        ends = [[0, *section.piece_ends] for section in self.sections]
+        ends = [[section.start, *section.piece_ends] for section in self.sections]
         return [end - start for section in ends for start, end in pairwise(section)]
 
 
@@ -106,20 +125,67 @@ def plan_portions(
     Raises:
         InputError: a portion cannot be synthesised; `EmptyInputError` if none has phonemes.
     """
-    phonemes = text = 0
-    silent: list[Section] = []
+    planner = Planner(capabilities, request, whole=whole)
     for portion in portions:
-        before = {"phonemes_before": phonemes, "text_before": text}
-        plan = plan_speech(capabilities, request, portion, whole=whole, **before)
-        phonemes += len(plan.phonemes)
-        text += sum(len(section.passage.text) for section in plan.sections)
-        if phonemes:
-            yield replace(plan, sections=(*silent, *plan.sections))
-            silent = []
-        else:
-            silent += plan.sections
-    if not phonemes:
-        raise EmptyInputError("".join([section.passage.text for section in silent]).strip())
+        if plan := planner.plan(portion):
+            yield plan
+    planner.end()
+
+
+class Planner:
+    """Plans the portions of one request, one after another."""
+
+    def __init__(self, capabilities: Capabilities, request: Request, *, whole: bool) -> None:
+        """Takes what `plan_portions` takes."""
+        self._capabilities = capabilities
+        self._request = request
+        self._whole = whole
+        self._phonemes = self._text = 0
+        self._context = ""
+        self._silent: list[Section] = []
+
+    def plan(self, portion: Portion) -> SpeechPlan | None:
+        """Returns the plan of the next portion, or None as long as there are no phonemes.
+
+        Raises:
+            InputError: it cannot be synthesised.
+        """
+        if portion.link:
+            portion = replace(portion, link=portion.link._replace(before=self._context))
+        plan = plan_speech(
+            self._capabilities,
+            self._request,
+            portion,
+            whole=self._whole,
+            phonemes_before=self._phonemes,
+            text_before=self._text,
+        )
+        self._context = _context(self._context, plan)
+        self._phonemes += len(plan.phonemes)
+        self._text += sum(len(section.passage.text) for section in plan.sections)
+        sections = (*self._silent, *plan.sections)
+        self._silent = [] if self._phonemes else list(sections)
+        return replace(plan, sections=sections) if self._phonemes else None
+
+    def end(self) -> None:
+        """Checks that something was planned.
+
+        Raises:
+            EmptyInputError: there were no phonemes.
+        """
+        if not self._phonemes:
+            raise EmptyInputError("".join([section.passage.text for section in self._silent]).strip())
+
+
+def _context(before: str, plan: SpeechPlan) -> str:
+    """Returns the phonemes with which what follows on a plan is read: from the beginning of a word."""
+    last = plan.sections[-1]
+    if not last.is_open:
+        return ""
+    if not last.end:
+        return before
+    spoken = last.passage.phonemes[: last.end]
+    return spoken if len(spoken) <= CONTEXT else spoken[-CONTEXT:].partition(" ")[2] or spoken[-CONTEXT:]
 
 
 def plan_speech(
@@ -153,15 +219,34 @@ def plan_speech(
         check_pause(passage.pause)
         if request.g2p is None and not passage.words and looks_like_text(passage.phonemes):
             # The line that is shown is the caller's of `Bundle.synthesize` or `Bundle.stream`.
-            warnings.warn(TextAsPhonemesWarning(passage.phonemes), stacklevel=5)
+            warnings.warn(TextAsPhonemesWarning(passage.phonemes), stacklevel=6)
         followed = number < len(passages) or portion.followed
-        section = _section(capabilities, request, passage, followed, phonemes_before, whole)
+        link = portion.link
+        if link and passage.phonemes:
+            # What it cannot speak is told when it is to be spoken.
+            known = capabilities.vocabulary.keys() >= set(link.after)
+            link = link if known else link._replace(after="")
+            passage = passage.linked(link)
+        section = _section(capabilities, request, passage, followed, phonemes_before, whole, link)
         sections.append(replace(section, passage=_moved(passage, text_before)))
         phonemes_before += len(passage.phonemes)
         text_before += len(passage.text)
     pauses = {Break.SENTENCE: request.sentence_pause, Break.CLAUSE: request.clause_pause}
     # From a list: a tuple of a generator grows CPython's free lists.
     return SpeechPlan(tuple(sections), capabilities.max_phonemes, pauses, request.trim, request.end_pause)
+
+
+def check_manner(capabilities: Capabilities, request: Request) -> None:
+    """Checks all of a request but its text, which is still to come.
+
+    Raises:
+        InputError: a value is wrong.
+    """
+    _checked(request)
+    check_speed(request.speed)
+    style_row(capabilities.voices, request.voice, 1)
+    if request.loudness is not None:
+        voice_gain(capabilities.loudness(), capabilities.voices, request.voice, request.loudness)
 
 
 def piece_seed(seed: int, first: int) -> int:
@@ -193,35 +278,49 @@ def _section(
     followed: bool,
     phonemes_before: int,
     whole: bool,
+    link: Link | None,
 ) -> Section:
     """Returns the section of a passage; another segment follows on one that is `followed`."""
-    phonemes, limit = passage.phonemes, capabilities.max_phonemes
-    breaks = find_breaks(phonemes, _sentence_starts(passage) if passage.words else None)
+    limit = capabilities.max_phonemes
+    phonemes, start = passage.phonemes, len(link.before) if link and passage.phonemes else 0
+    spoken = phonemes[start : len(phonemes) - len(link.after) if link else None]
+    breaks = find_breaks(spoken, _sentence_starts(passage, start) if passage.words else None)
     ended = followed or passage.text.endswith("\n")
-    if ended and breaks[len(phonemes)] is Break.WORD and not passage.pause:
+    if ended and breaks[len(spoken)] is Break.WORD and not passage.pause:
         # A heading or a paragraph without punctuation, and not a sentence with a pause within it.
-        breaks[len(phonemes)] = Break.SENTENCE
+        breaks[len(spoken)] = Break.SENTENCE
     if whole and len(phonemes) <= limit:
         ends = [len(phonemes)]
     else:
         size = min(LARGEST_PIECE, (limit + 1) // 2)
-        ends = split(phonemes, breaks, limit=limit, size=size, before=phonemes_before)
+        ends = split(spoken, breaks, limit=limit, size=size, before=phonemes_before)
     voice = request.voice if passage.voice is None else passage.voice
     style = style_row(capabilities.voices, voice, min(len(phonemes), limit) or 1)
+    if link and (link.before or link.is_open):
+        style = _part_style(capabilities, voice, len(phonemes))
     speed = check_speed(request.speed if passage.speed is None else passage.speed)
     gain = None
     if request.loudness is not None:
         gain = voice_gain(capabilities.loudness(), capabilities.voices, voice, request.loudness)
-    seed = piece_seed(request.seed, phonemes_before)
+    seed = piece_seed(request.seed, phonemes_before - start)
     opening = None
-    if ends and not whole and phonemes_before < FIRST_CLAUSE:
+    if start:
+        breaks, ends = {start + at: kind for at, kind in breaks.items()}, [start + end for end in ends]
+    elif ends and not whole and phonemes_before < FIRST_CLAUSE:
         read = _opening_end(phonemes, breaks, ends[0], limit)
         if read < len(phonemes):
             row = style_row(capabilities.voices, voice, min(5 * read // 4, len(phonemes), limit))
             opening = Opening(read, Style(style.decoder, row.prosody))
     return Section(
-        passage, breaks, ends, style, speed, seed, request.stretch, gain, opening, voice_name(voice)
+        passage, breaks, ends, style, speed, seed, request.stretch, gain, opening, voice_name(voice), link
     )
+
+
+def _part_style(capabilities: Capabilities, voice: VoiceLike, read: int) -> Style:
+    """Returns the style of a part of a text whose length is not known; `read` phonemes are read at once."""
+    limit = capabilities.max_phonemes
+    whole = style_row(capabilities.voices, voice, min(LARGEST_PIECE, limit))
+    return Style(whole.decoder, style_row(capabilities.voices, voice, min(5 * read // 4, limit)).prosody)
 
 
 def _opening_end(phonemes: str, breaks: Mapping[int, Break], first_end: int, limit: int) -> int:
@@ -237,8 +336,8 @@ def _moved(passage: Passage, text_before: int) -> Passage:
     return replace(passage, unspoken=tuple(unspoken))
 
 
-def _sentence_starts(passage: Passage) -> list[int]:
-    """Returns the phonemes at which sentences of the passage begin after others, as its text shows."""
+def _sentence_starts(passage: Passage, spoken: int) -> list[int]:
+    """Returns the phonemes, from the first that is `spoken`, at which sentences begin, as the text shows."""
     sentences = passage.sentences
     if sentences is None:
         # Whoever gives phonemes need not wait for its import.
@@ -253,5 +352,5 @@ def _sentence_starts(passage: Passage) -> list[int]:
             before, word = word, next(words, None)
         # One word may be the end of a sentence and the beginning of another.
         if word and before and before.text_offset + len(before.text) <= first:
-            starts.append(word.first)
+            starts.append(word.first - spoken)
     return starts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict, TypeGuard
 
@@ -22,7 +22,7 @@ from ..errors import (
 )
 from ..model.synthesiser import Utterance
 from ..model.voices import VoiceLike, style_row
-from .words import G2P, OwnWords, PhonemeInput, Portion, Segment, TextInput, WordSpan
+from .words import G2P, OwnWords, PhonemeInput, Portion, Segment, TextInput, TextPieces, WordSpan
 
 LOWEST_SPEED = 0.25
 HIGHEST_SPEED = 4.0
@@ -125,6 +125,15 @@ def read_request(
         option = "ssml" if request.ssml else "g2p"
         raise UsageError(f"The option {option} is for text, found phonemes: give text, or leave it out.")
     return request
+
+
+def is_pieces(text: object) -> TypeGuard[TextPieces]:
+    """Returns whether a text arrives bit by bit: it is iterable, and neither a str nor a list of segments."""
+    if isinstance(text, (str, bytes, bytearray)):
+        return False
+    if isinstance(text, Sequence) and (not text or isinstance(text[0], Segment)):
+        return False
+    return isinstance(text, (Iterable, AsyncIterable))
 
 
 def check_segment(voices: Mapping[str, NDArray[np.float32]], segment: Segment) -> None:

@@ -62,19 +62,32 @@ def find_sentences(text: str) -> list[tuple[int, int]]:
     return list(each_sentence(text))
 
 
-def each_sentence(text: str) -> Iterator[tuple[int, int]]:
-    """Yields what `find_sentences` returns; what follows a sentence that is taken is not read yet."""
+def each_sentence(text: str, *, cased: bool = False, column: int = 0) -> Iterator[tuple[int, int]]:
+    """Yields what `find_sentences` returns; what follows a sentence that is taken is not read yet.
+
+    Args:
+        text: the text.
+        cased: a text before this one has capital letters.
+        column: characters of a text before this one that are on its first line.
+    """
     start = 0
-    for end in chain(_ends(text), [len(text)]):
+    for end in chain(_ends(text, cased, column), [len(text)]):
         sentence = text[start:end]
         if sentence.strip():
             yield end - len(sentence.lstrip()), start + len(sentence.rstrip())
         start = end
 
 
-def _ends(text: str) -> Iterator[int]:
+def bracket_is_open(text: str, end: int) -> bool:
+    """Returns whether a bracket before `end` may still be closed soon by what follows on a text."""
+    _, opened = _asides(text)
+    return any(found.start() < end and len(text) - found.start() <= _LONGEST_ASIDE for found in opened)
+
+
+def _ends(text: str, cased: bool, column: int) -> Iterator[int]:
     """Yields offsets at which a sentence begins after another."""
-    asides, cased, lines = _asides(text), text != text.lower(), _Lines(text)
+    asides, _ = _asides(text)
+    cased, lines = cased or text != text.lower(), _Lines(text, column)
     start = len(text) - len(text.lstrip())
     item = _next_item(text, start)
     for found in _MARK.finditer(text):
@@ -170,8 +183,9 @@ def _glued(before: str, mark: str, after: str) -> bool:
 class _Lines:
     """Decides which line breaks end a sentence; asked in order."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, column: int) -> None:
         self._text = text
+        self._column = column
         self._paragraph_end = 0
         self._longest = 0
 
@@ -187,7 +201,8 @@ class _Lines:
         if start >= self._paragraph_end:
             self._measure(start)
         # A line was wrapped if the next word had no place on it.
-        length = start - text.rfind("\n", 0, start) - 1
+        first = text.rfind("\n", 0, start) + 1
+        length = start - first + (0 if first else self._column)
         word = following.split(maxsplit=1)[0]
         return length < _SHORTEST_WRAPPED_LINE or length + 1 + len(word) <= self._longest
 
@@ -196,11 +211,13 @@ class _Lines:
         blank = _BLANK_LINE.search(self._text, start)
         self._paragraph_end = blank.start() if blank else len(self._text)
         first = self._text.rfind("\n", 0, start) + 1
-        self._longest = max(map(len, self._text[first : self._paragraph_end].split("\n")))
+        lengths = [len(line) for line in self._text[first : self._paragraph_end].split("\n")]
+        lengths[0] += 0 if first else self._column
+        self._longest = max(lengths)
 
 
-def _asides(text: str) -> bytearray:
-    """Returns a byte for each character, not 0 within brackets that are closed soon."""
+def _asides(text: str) -> tuple[bytearray, list[re.Match[str]]]:
+    """Returns a byte for each character, not 0 within brackets that are closed soon, and those left open."""
     inside = bytearray(len(text) + 1)
     opened: list[re.Match[str]] = []
     for found in _BRACKET.finditer(text):
@@ -212,7 +229,7 @@ def _asides(text: str) -> bytearray:
             if opening[0] == _BRACKETS[found[0]]:
                 inside[opening.start() : found.start()] = b"\1" * (found.start() - opening.start())
                 break
-    return inside
+    return inside, opened
 
 
 def _next_item(text: str, start: int) -> int | None:

@@ -23,6 +23,7 @@ The times that a caller gets are those of the output, earlier by kokoro's lead (
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,7 +37,7 @@ from ..errors import UtteranceTooLongError
 from ..format.signatures import SAMPLE_RATE, SAMPLES_PER_FRAME
 from ..model.loudness import amplify
 from ..model.synthesiser import Prepared, Synthesiser, Utterance
-from .join import Excerpt, Joiner
+from .join import Excerpt, Joiner, Samples
 from .passes import Pass, find_passes, find_window, smaller_passes
 from .plan import Section, SpeechPlan, piece_seed
 from .split import Break
@@ -87,37 +88,73 @@ def speak(plan: SpeechPlan, synthesiser: Synthesiser, later: Iterable[SpeechPlan
         UtteranceTooLongError: a single phoneme exceeds the largest frame bucket.
         ModelOutputError: the model computed something that is not finite.
     """
-    joiner = Joiner(end_silence=round(SAMPLE_RATE * plan.end_pause) if plan.trim else None)
     sections = chain(plan.sections, (section for following in later for section in following.sections))
+    narrator = Narrator(plan, synthesiser)
     for section, is_last in _spoken(sections):
-        phonemes = section.passage.phonemes
-        clock = Clock(phonemes, section.passage.words)
-        for rendering in _renderings(section, plan.max_phonemes, synthesiser):
-            piece, durations = rendering.piece, rendering.durations
-            at_end = piece.end == len(phonemes)
+        yield from narrator.speak(section, is_last=is_last)
+
+
+class Narrator:
+    """Speaks sections one after another on one time line."""
+
+    def __init__(self, plan: SpeechPlan, synthesiser: Synthesiser) -> None:
+        """Takes the manner of the speech, and what computes it."""
+        self._plan = plan
+        self._synthesiser = synthesiser
+        self._joiner = Joiner(end_silence=round(SAMPLE_RATE * plan.end_pause) if plan.trim else None)
+        self._lead = 0
+
+    def speak(self, section: Section, *, is_last: bool) -> Iterator[Audio]:
+        """Yields each piece of a section that has phonemes."""
+        clock = Clock(section.passage.phonemes, section.passage.words, section.passage.text)
+        for rendering in _renderings(section, self._plan.max_phonemes, self._synthesiser):
+            piece, phonemes = rendering.piece, section.passage.phonemes
+            at_end = piece.end == section.end
             if piece.start == 0:
-                clock.set_lead(rendering.lead)
-            # With their places on the time line; what is trimmed is known after the first `take`.
-            placed = [(each, joiner.add(each)) for each in _excerpts(section, rendering, plan.pauses)]
-            output_start = joiner.taken
-            samples = joiner.take(last=at_end and is_last)
-            for excerpt, place in placed:
-                first = excerpt.phoneme
-                starts = rendering.starts[rendering.token(first) : rendering.token(piece.end) + 1]
-                clock.place(first, place - joiner.trimmed, starts)
+                self._lead = rendering.lead
+            output_start = self._joiner.taken
+            samples = self._place(section, rendering, clock, is_last=at_end and is_last)
             first_token = rendering.token(piece.start) if piece.start else 0
-            end_token = None if at_end else rendering.token(piece.end)
+            end_token = None if at_end and not section.is_open else rendering.token(piece.end)
+            words, ends, text = clock.words(piece.end, at_end=at_end)
             yield Audio(
                 samples,
                 SAMPLE_RATE,
-                durations[first_token:end_token],
+                rendering.durations[first_token:end_token],
                 phonemes[piece.start : piece.end],
                 clock.tokens(piece.start, piece.end),
-                clock.words(piece.end),
+                words,
                 output_start / SAMPLE_RATE,
-                section.passage.unspoken if piece.start == 0 else (),
+                section.passage.unspoken if piece.start == section.start else (),
                 section.voice,
+                text,
+                ends,
             )
+
+    def _place(self, section: Section, rendering: Rendering, clock: Clock, *, is_last: bool) -> Samples:
+        """Joins a piece to what was spoken, tells its times, and returns the samples that are final."""
+        # With their places on the time line; what is trimmed is known after the first `take`.
+        excerpts = _excerpts(section, rendering, self._plan.pauses)
+        placed = [(each, self._joiner.add(each)) for each in excerpts]
+        samples = self._joiner.take(last=is_last)
+        end = rendering.token(rendering.piece.end) + 1
+        for excerpt, place in placed:
+            starts = rendering.starts[rendering.token(excerpt.phoneme) : end]
+            clock.place(excerpt.phoneme, place - self._joiner.trimmed - self._lead, starts)
+        return samples
+
+    def end(self, unspoken: Sequence[Section]) -> Audio:
+        """Returns the samples that are left after a section that was not known to be the last.
+
+        Args:
+            unspoken: the sections after it, which have no phonemes.
+        """
+        output_start = self._joiner.taken
+        samples = self._joiner.take(last=True)
+        words = [word for section in unspoken for word in section.passage.unspoken]
+        text = "".join([section.passage.text for section in unspoken])
+        start, none = output_start / SAMPLE_RATE, np.zeros(0, np.int64)
+        return Audio(samples, SAMPLE_RATE, none, start=start, unspoken=tuple(words), text=text)
 
 
 def _spoken(sections: Iterable[Section]) -> Iterator[tuple[Section, bool]]:
@@ -128,18 +165,25 @@ def _spoken(sections: Iterable[Section]) -> Iterator[tuple[Section, bool]]:
     found: list[Section] = []
     for section in sections:
         if section.passage.phonemes and any(each.passage.phonemes for each in found):
-            yield _as_one(found), False
+            yield as_one(found), False
             found = []
         found.append(section)
-    yield _as_one(found), True
+    yield as_one(found), True
 
 
-def _as_one(sections: Sequence[Section]) -> Section:
-    """Returns the one section that has phonemes, with the unspoken words of all."""
-    (spoken,) = [section for section in sections if section.passage.phonemes]
+def as_one(sections: Sequence[Section]) -> Section:
+    """Returns the one section that has phonemes, with the text and the unspoken words of all."""
+    texts = [section.passage.text for section in sections]
+    (place,) = [place for place, section in enumerate(sections) if section.passage.phonemes]
+    spoken = sections[place]
     unspoken = [word for section in sections for word in section.passage.unspoken]
     pause = max([section.passage.pause for section in sections])
-    return replace(spoken, passage=replace(spoken.passage, unspoken=tuple(unspoken), pause=pause))
+    shift = len("".join(texts[:place]))
+    words = [word._replace(text_offset=word.text_offset + shift) for word in spoken.passage.words]
+    passage = replace(
+        spoken.passage, words=tuple(words), text="".join(texts), unspoken=tuple(unspoken), pause=pause
+    )
+    return replace(spoken, passage=passage)
 
 
 def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Iterator[Rendering]:
@@ -179,13 +223,13 @@ def _rendering(
     piece = Piece(read.start + first, start, end)
     rendering = Rendering(piece, gain * samples, durations, places, lead)
     beside = section.speed / _spoken_speed(section)
-    rendering = _stretched(rendering, beside, len(section.passage.phonemes))
+    rendering = _stretched(rendering, beside, math.inf if section.is_open else section.end)
     if section.gain is not None:
         rendering = rendering._replace(samples=amplify(rendering.samples, section.gain))
     return rendering
 
 
-def _stretched(rendering: Rendering, speed: float, length: int) -> Rendering:
+def _stretched(rendering: Rendering, speed: float, length: float) -> Rendering:
     """Returns a piece of a passage of `length` phonemes as it is heard, at `speed` beside that of the model.
 
     It is less fast if its own samples, or a neighbour's, would be fewer than a frame has: a join needs them.
@@ -216,13 +260,13 @@ def _excerpts(section: Section, rendering: Rendering, pauses: Mapping[Break, flo
     start = piece.start
     for end in range(piece.start + 1, piece.end + 1):
         pause = pauses.get(section.breaks.get(end, Break.WORD), 0.0)
-        if end == len(phonemes):
+        if end == section.end:
             pause = max(pause, section.passage.pause)
         if pause or end == piece.end:
             yield Excerpt(
                 rendering.samples,
                 rendering.sample(start) if start else 0,
-                rendering.sample(end) if end < len(phonemes) else len(rendering.samples),
+                rendering.sample(end) if end < len(phonemes) or section.is_open else len(rendering.samples),
                 gap(start),
                 gap(end),
                 round(SAMPLE_RATE * pause),

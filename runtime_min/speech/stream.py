@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ..errors import ForkError, StreamClosedError
 from ..threads import Reply, WorkerThread
 from .lead import Player
 from .timing import Audio
+
+if TYPE_CHECKING:
+    from .incoming import Incoming
 
 
 class Stream:
@@ -25,8 +29,21 @@ class Stream:
     """Seconds by which the piece that was taken last came before the ones before it were over, for a player
     that begins with the first. Below 0 there was a gap of so many seconds. That of the first piece is 0."""
 
-    def __init__(self, pieces: Iterator[Audio], phonemes: str | Callable[[], str]) -> None:
-        """Starts computing; apps call `Bundle.stream`."""
+    def __init__(
+        self,
+        pieces: Iterator[Audio],
+        phonemes: str | Callable[[], str] | None,
+        incoming: Incoming | None = None,
+    ) -> None:
+        """Starts computing; apps call `Bundle.stream`.
+
+        Args:
+            pieces: computes the pieces.
+            phonemes: all phonemes, or what finds them; None for those of the pieces that were taken.
+            incoming: the text, if it arrives bit by bit.
+        """
+        self._incoming = incoming
+        self._taken: list[str] = []
         self._phonemes = phonemes
         self._pieces = pieces
         self._process = os.getpid()
@@ -38,7 +55,12 @@ class Stream:
 
     @property
     def phonemes(self) -> str:
-        """All that will be spoken; a long text is read to its end for it."""
+        """All that will be spoken; a long text is read to its end for it.
+
+        Of a text that arrives bit by bit, what was taken.
+        """
+        if self._phonemes is None:
+            return "".join(self._taken)
         if not isinstance(self._phonemes, str):
             self._phonemes = self._phonemes()
         return self._phonemes
@@ -51,9 +73,12 @@ class Stream:
 
         Raises:
             StreamClosedError: the stream was closed.
+            UsageError: the text comes in the event loop of this thread, which would wait for itself.
             ClosedBundleError: the bundle was.
             KokoroError: the piece could not be spoken; the stream has ended.
         """
+        if self._incoming:
+            self._incoming.check_loop()
         ahead = self._waiting()
         piece = self._take(ahead) if ahead else None
         if piece is None:
@@ -86,6 +111,8 @@ class Stream:
         """Stops the stream; does not wait for the stage that is being computed. May be called twice."""
         self._closed = self._ahead is not None
         self._thread.stop()
+        if self._incoming:
+            self._incoming.close()
 
     async def aclose(self) -> None:
         """Does what `close` does, for `contextlib.aclosing` and others that close asynchronous iterators."""
@@ -117,6 +144,8 @@ class Stream:
         if piece is None:
             self._end()
         else:
+            if self._phonemes is None:
+                self._taken.append(piece.phonemes)
             self.lead = self._player.take(len(piece.samples) / piece.sample_rate)
         return piece
 

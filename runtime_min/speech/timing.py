@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import html
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -62,6 +62,10 @@ class Audio:
     voice: str = ""
     """Name of the voice that speaks, or a blend; several are separated by commas and spaces. Empty for an
     array of style rows."""
+    text: str = ""
+    """The text that is spoken, with what is between its words, if words were given."""
+    word_ends: tuple[int, ...] = ()
+    """Offset in `text` at which each of `words` ends."""
 
     def __repr__(self) -> str:
         voice = f"{self.voice}, " if self.voice else ""
@@ -139,6 +143,20 @@ class Audio:
         """Returns the samples, clipped to full scale and rounded to 16 bits, as little-endian bytes."""
         return encode(self.samples)
 
+    def heard(self, seconds: float) -> str:
+        """Returns the text up to the end of the word that is heard at a time.
+
+        This is for an app whose user interrupts the speech: what its language model should know as said is
+        ``"".join(piece.heard(seconds) for piece in played)``.
+
+        Args:
+            seconds: from the beginning of the whole speech, as `start` and the times of words.
+        """
+        begun = sum(word.start <= seconds for word in self.words)
+        if begun == len(self.words) and seconds >= self.start + self.duration:
+            return self.text
+        return self.text[: self.word_ends[begun - 1]] if begun else ""
+
     @staticmethod
     def join(pieces: Iterable[Audio]) -> Audio:
         """Returns the pieces of a stream, or a stream itself, as one.
@@ -160,35 +178,42 @@ class Audio:
             found[0].start,
             tuple([word for piece in found for word in piece.unspoken]),
             ", ".join(dict.fromkeys(piece.voice for piece in found if piece.voice)),
+            "".join(piece.text for piece in found),
+            tuple(_joined_ends(found)),
         )
+
+
+def _joined_ends(pieces: Iterable[Audio]) -> Iterator[int]:
+    length = 0
+    for piece in pieces:
+        yield from [length + end for end in piece.word_ends]
+        length += len(piece.text)
 
 
 class Clock:
     """The places of a passage's phonemes in the output, filled piece by piece."""
 
-    def __init__(self, phonemes: str, words: Sequence[WordSpan]) -> None:
-        """Takes the phonemes and words of the passage."""
-        self._lead = 0
+    def __init__(self, phonemes: str, words: Sequence[WordSpan], text: str) -> None:
+        """Takes the phonemes, words and text of the passage."""
         self._phonemes = phonemes
         self._words = list(reversed(words))
+        self._text = text
+        self._told = 0
+        """Characters of the text that were returned."""
         self._starts = np.zeros(len(phonemes), np.int64)
         self._lengths = np.zeros(len(phonemes), np.int64)
-
-    def set_lead(self, samples: int) -> None:
-        """Makes all times earlier by so many samples."""
-        self._lead = samples
 
     def place(self, first: int, start: int, starts: NDArray[np.int64]) -> None:
         """Puts the phonemes from `first` on into the output.
 
         Args:
             first: offset of the first phoneme.
-            start: sample of the output at which the rendering begins.
+            start: sample of the output at which the rendering begins, earlier by the lead.
             starts: samples of the rendering at which each phoneme begins, and the end of the last.
         """
         end = first + len(starts) - 1
         self._lengths[first:end] = np.diff(starts)
-        self._starts[first:end] = start - self._lead + starts[:-1]
+        self._starts[first:end] = start + starts[:-1]
 
     def tokens(self, first: int, end: int) -> tuple[Timing, ...]:
         """Returns the timings of the tokens from `first` to before `end`."""
@@ -196,12 +221,22 @@ class Clock:
         times = zip(self._phonemes[first:end], starts, starts + lengths, strict=True)
         return tuple([_timing(text, start, stop) for text, start, stop in times])
 
-    def words(self, end: int) -> tuple[Timing, ...]:
-        """Returns the timings of the words that end by `end`, with their space, and are still to come."""
-        found = []
+    def words(self, end: int, *, at_end: bool) -> tuple[tuple[Timing, ...], tuple[int, ...], str]:
+        """Returns the timings of the words that end by `end`, with their space, and are still to come.
+
+        Beside them are the text up to the next word, or to the end of all, and the offsets in it at which
+        they end.
+        """
+        found, ends, start = [], [], self._told
         while self._words and self._words[-1].end + self._words[-1].spaced <= end:
-            found.append(self._word(self._words.pop()))
-        return tuple(found)
+            word = self._words.pop()
+            found.append(self._word(word))
+            ends.append(word.text_offset + len(word.text) - start)
+        if at_end:
+            self._told = len(self._text)
+        elif self._words:
+            self._told = self._words[-1].text_offset
+        return tuple(found), tuple(ends), self._text[start : self._told]
 
     def _word(self, word: WordSpan) -> Timing:
         start, last = self._starts[word.first], word.end - 1

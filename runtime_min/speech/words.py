@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, NamedTuple, TypeGuard
 
 from ..errors import EmptyInputError, SpokenTypeError
@@ -42,6 +43,18 @@ class Segment:
 
 
 TextInput = str | Sequence[Segment]
+
+
+class Flush(Enum):
+    """The type of `FLUSH`."""
+
+    FLUSH = "flush"
+
+
+FLUSH = Flush.FLUSH
+"""Among the pieces of a text that arrives bit by bit: speak what is there."""
+TextPieces = Iterable[str | Flush] | AsyncIterable[str | Flush]
+"""A text that arrives bit by bit, cut anywhere."""
 PhonemeInput = str | Sequence[Word] | Sequence[Segment]
 G2P = Callable[[str], str | Sequence[Word]]
 OwnWords = Mapping[str, str | Mapping[str, str]]
@@ -89,6 +102,31 @@ class Passage:
     sentences: Sequence[int] | None = None
     """Offsets in the text at which sentences begin after others; None if nobody has looked for them."""
 
+    def linked(self, link: Link) -> Passage:
+        """Returns the passage between its neighbours; the space behind it is its own."""
+        shift = len(link.before)
+        words = [word._replace(first=word.first + shift, end=word.end + shift) for word in self.words]
+        space = " " if link.is_open and link.is_spaced else ""
+        if words and space:
+            words[-1] = words[-1]._replace(spaced=words[-1].end == shift + len(self.phonemes))
+        phonemes = f"{link.before}{self.phonemes}{space}{link.after}"
+        return replace(self, phonemes=phonemes, words=tuple(words))
+
+
+class Link(NamedTuple):
+    """How a portion of a text that arrives bit by bit goes on from the one before and into the next."""
+
+    before: str = ""
+    """The phonemes before, which are read with it and not spoken again."""
+    after: str = ""
+    """Phonemes of the word after it, which are read with it and not spoken yet."""
+    is_open: bool = False
+    """What follows is read with this one before it."""
+    is_spaced: bool = False
+    """White space follows."""
+    is_last: bool = False
+    """The speech ends with it."""
+
 
 @dataclass(frozen=True)
 class Portion:
@@ -100,6 +138,8 @@ class Portion:
     """Offsets in the text of its words at which sentences begin after others, if they were found already."""
     followed: bool = False
     """The next portion is another segment."""
+    link: Link | None = None
+    """For a portion of a text that arrives bit by bit."""
 
 
 def read_input(

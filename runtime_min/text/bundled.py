@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +17,11 @@ from ..format.bundle_files import BundleFiles
 from ..format.manifest import Manifest
 from ..format.schema import Node, RelativePath, reader_of
 from ..model.voices import voice_language
+from ..speech.plan import LOOKAHEAD
 from ..speech.request import Request, check_segment
 from ..speech.sentences import each_sentence
-from ..speech.words import OwnWords, Portion, Segment, Word
+from ..speech.words import Link, OwnWords, Portion, Segment, Word
+from .arriving import Run, cut
 from .english import English
 from .homographs import Homographs
 from .installed_g2p import find_g2p, is_installed, language_code
@@ -34,7 +35,6 @@ EXTENSION, RULES = "text", "rules"
 ENGLISH = ("en-us", "en-gb")
 _SHORTEST_FIRST, _SHORTEST, _WINDOW = 300, 1_000, 3_000
 """Characters of a text that are read together: at least, for the first part and the others, and at most."""
-_CLOSED = re.compile(r"\](?!\()|\)")
 
 
 @dataclass(frozen=True)
@@ -168,6 +168,41 @@ class BundledText:
         for number, (segment, own) in enumerate(zip(segments, languages, strict=True), 1):
             yield from _portions(segment, g2ps[own], followed=number < len(segments))
 
+    def g2p_of(self, request: Request) -> Callable[[str], Any]:
+        """Returns the G2P for a text that arrives bit by bit.
+
+        Raises:
+            InputError: as `portions` does.
+        """
+        if request.g2p is not None:
+            return request.g2p
+        language = request.language or voice_language(request.voice)
+        return self.find_g2p(language, request.lexicon, skip_emoji=request.skip_emoji)[1]
+
+
+def linked_portions(g2p: Callable[[str], Any], run: Run) -> Iterator[Portion]:
+    """Yields the portions of a run, each with the beginning of the word after it.
+
+    Raises:
+        MarkupError: as `read_pauses` does.
+    """
+    after = _phonemes(g2p, run.following)[:LOOKAHEAD] if run.following.strip() else ""
+    segments = read_pauses(Segment(run.text))
+    for number, segment in enumerate(segments, 1):
+        at_end = number == len(segments)
+        is_open = at_end and not run.is_last and not run.is_apart
+        spaced = run.text[-1:].isspace()
+        link = Link(after=after, is_open=is_open, is_spaced=spaced, is_last=at_end and run.is_last)
+        for portion in _portions(segment, g2p, followed=not is_open and not link.is_last):
+            yield replace(portion, link=link)
+
+
+def _phonemes(g2p: Callable[[str], Any], text: str) -> str:
+    found = g2p(text)
+    if isinstance(found, str):
+        return found
+    return "".join([(word.phonemes or "") + (" " if word.whitespace else "") for word in found]).strip()
+
 
 def _portions(segment: Segment, g2p: Callable[[str], Any], *, followed: bool) -> Iterator[Portion]:
     """Yields a segment with words in place of its text, in several if it is long."""
@@ -218,14 +253,7 @@ def _divided(text: str) -> Iterator[str]:
         window = text[start : start + _WINDOW]
         # The last one may go on after the window.
         starts = islice((begins for begins, _ in each_sentence(window)), 1, None)
-        end = next((begins for begins in starts if begins >= wanted), 0) or _cut(window)
+        end = next((begins for begins in starts if begins >= wanted), 0) or cut(window)
         yield window[:end]
         start, wanted = start + end, _SHORTEST
     yield text[start:]
-
-
-def _cut(window: str) -> int:
-    """Returns where to cut a text without the end of a sentence: between words, outside of controls."""
-    end = window.rfind(" ") + 1 or len(window)
-    opened = window.rfind("[", 0, end)
-    return opened if opened > 0 and not _CLOSED.search(window, opened, end) else end

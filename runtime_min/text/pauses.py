@@ -9,7 +9,7 @@ from ..errors import MarkupError
 from ..speech.request import LONGEST_PAUSE
 from ..speech.words import Segment
 
-_PAUSE = re.compile(r"\[pause:([^][\n]{1,20})\]")
+PAUSE = re.compile(r"\[pause:([^][\n]{1,20})\]")
 _DURATION = re.compile(r"([0-9]{0,6}(?:\.[0-9]{1,6})?)(ms|s)")
 
 
@@ -21,7 +21,7 @@ def read_pauses(segment: Segment) -> list[Segment]:
     Raises:
         MarkupError: a pause is not such as ``0.5s`` or ``500ms``, or is longer than a minute.
     """
-    parts = _PAUSE.split(str(segment.content))
+    parts = PAUSE.split(str(segment.content))
     segments: list[Segment] = []
     for text, pause in zip(parts[::2], [*parts[1::2], None], strict=True):
         if text.strip():
