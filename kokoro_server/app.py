@@ -17,7 +17,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from runtime_min import Bundle, VoiceName
@@ -31,6 +31,7 @@ from .limits import REQUEST_BYTES, REQUEST_SECONDS
 from .page import PATH, page
 from .requests import MODELS, SpeechRequest, check_model, read_request, read_text
 from .speech import phonemes, speak
+from .stream_input import StreamInput
 from .turns import Turns
 from .voices import default_voice, voice_language
 
@@ -207,6 +208,8 @@ def create_app(
         bundle.close()
 
     service = Service(bundle, turns, options)
+    manner = (options.send_seconds, options.api_key, options.cors_origins, options.loudness)
+    stream_input = StreamInput(bundle, turns, *manner).serve
     routes = [
         Route(PATH, page),
         # Where Kokoro-FastAPI has its page.
@@ -222,6 +225,7 @@ def create_app(
         Route("/v1/models/{name:path}", service.model),
         Route("/health", service.health),
         Route("/metrics", service.metrics),
+        WebSocketRoute("/v1/text-to-speech/{voice}/stream-input", stream_input),
     ]
     failures = (RequestError, KokoroError, HTTPException, Exception)
     return Starlette(

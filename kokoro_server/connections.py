@@ -9,6 +9,7 @@ from contextlib import suppress
 from multiprocessing import reduction
 from typing import Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .ascii_json import JSONAnswer
@@ -59,6 +60,12 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
         if self._deadline is not None:
             self._deadline.cancel()
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        """Leaves the time of the next message to the endpoint."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         """Begins to wait for the next request, which may be there already."""

@@ -21,7 +21,7 @@ from runtime_min import Bundle
 from . import metrics, wyoming
 from .app import Options, create_app
 from .connections import Connection, Listener, raw_refusal
-from .limits import IDLE_SECONDS, connections
+from .limits import IDLE_SECONDS, REQUEST_BYTES, connections
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,12 @@ def configured(load: Callable[[], Bundle], options: Options, settings: Settings)
         port=settings.port,
         workers=settings.workers,
         http=Connection,
-        ws="none",
+        # Reading stops while a message waits, so text that nobody computes is not held. Without pings: their
+        # answers would wait behind that text.
+        ws="websockets-sansio",
+        ws_max_size=REQUEST_BYTES,
+        ws_ping_interval=None,
+        ws_per_message_deflate=False,
         loop="asyncio",
         timeout_graceful_shutdown=settings.grace_seconds,
         timeout_keep_alive=IDLE_SECONDS,

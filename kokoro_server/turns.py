@@ -64,8 +64,12 @@ class Turns:
         self._seconds = 1.0
         """Time of a piece, as a moving average."""
 
-    async def take(self, pieces: Iterator[Piece]) -> AsyncGenerator[Piece, None]:
+    async def take(self, pieces: Iterator[Piece], given: float = 0.0) -> AsyncGenerator[Piece, None]:
         """Yields the pieces of a request, each computed in its turn on a thread of the pool.
+
+        Args:
+            pieces: the pieces.
+            given: seconds of audio that the request was given before.
 
         A generator of pieces is closed at the end, also if this one is closed before. An encoder has threads.
 
@@ -74,7 +78,6 @@ class Turns:
                 will be room.
         """
         self._check_room()
-        given = 0.0
         try:
             while (piece := await self._next(pieces, given)) is not None:
                 yield piece

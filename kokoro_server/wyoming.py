@@ -18,7 +18,14 @@ from wyoming.audio import AudioChunk, AudioStart, AudioStop
 from wyoming.error import Error
 from wyoming.event import Event, async_write_event
 from wyoming.info import Attribution, Describe, Info, TtsProgram, TtsVoice
-from wyoming.tts import Synthesize, SynthesizeVoice
+from wyoming.tts import (
+    Synthesize,
+    SynthesizeChunk,
+    SynthesizeStart,
+    SynthesizeStop,
+    SynthesizeStopped,
+    SynthesizeVoice,
+)
 
 from runtime_min import Bundle, VoiceName, __version__
 from runtime_min.errors import KokoroError
@@ -27,8 +34,9 @@ from .encoders import SAMPLE_RATE
 from .errors import RequestError
 from .events import EventError, FramingError, read_event, shown
 from .limits import PATIENCE_SECONDS, REQUEST_BYTES, REQUEST_SECONDS, RETRY_SECONDS, WYOMING_CONNECTIONS
+from .live import LiveAnswer
 from .requests import LONGEST_VOICE, SpeechRequest
-from .speech import speak
+from .speech import SpokenPiece, speak
 from .turns import Turns
 from .voices import default_voice, known_voice, nearest_voice, voice_language
 
@@ -145,6 +153,10 @@ class Connection:
         self._turns = turns
         self._send_seconds = send_seconds
         self._loudness = loudness
+        self._live: LiveAnswer | None = None
+        """The answer to a text that arrives bit by bit."""
+        self._started = False
+        """Audio of the present answer was sent."""
         self.waits_since = math.inf
         """Monotonic time in seconds since which it waits for an event; infinite if it does not wait."""
 
@@ -214,25 +226,54 @@ class Connection:
             self.waits_since = math.inf
 
     async def _answer(self, event: Event) -> None:
-        """Answers an event; others than these two are ignored, as the protocol wants it."""
+        """Answers an event; unknown ones are ignored, as the protocol wants it."""
         if Describe.is_type(event.type):
             await self._write(described(self._bundle).event())
+        elif SynthesizeStart.is_type(event.type):
+            request = read_request({**event.data, "text": ""}, self._bundle.voices)
+            request = replace(request, loudness=self._loudness)
+            self._live, self._started = None, False
+            self._live = await LiveAnswer.begin(self._bundle, request, self._turns)
+        elif self._live is not None:
+            await self._answer_live(self._live, event)
         elif Synthesize.is_type(event.type):
             request = read_request(event.data, self._bundle.voices)
             await self._speak(replace(request, loudness=self._loudness))
 
+    async def _answer_live(self, live: LiveAnswer, event: Event) -> None:
+        """Answers an event of a text that arrives bit by bit.
+
+        Home Assistant sends the whole text too, for servers that know no other; it is ignored.
+        """
+        try:
+            if SynthesizeChunk.is_type(event.type):
+                text = _field(event.data, "text", str, "a string") or ""
+                await self._send_all(live.push(text))
+            elif SynthesizeStop.is_type(event.type):
+                self._live = None
+                await self._send_all(live.end())
+                await self._write(AudioStop().event())
+                await self._write(SynthesizeStopped().event())
+        except Exception:
+            # What is left of the text is ignored.
+            self._live = None
+            raise
+
     async def _speak(self, request: SpeechRequest) -> None:
-        sound = {"rate": SAMPLE_RATE, "width": 2, "channels": 1}
-        started = False
+        self._started = False
         async with aclosing(self._turns.take(speak(self._bundle, request))) as pieces:
-            async for piece in pieces:
-                if not started:
-                    await self._write(AudioStart(**sound).event())
-                    started = True
-                for start in range(0, len(piece.data), CHUNK_BYTES):
-                    data = piece.data[start : start + CHUNK_BYTES]
-                    await self._write(AudioChunk(**sound, audio=data).event())
+            await self._send_all(pieces)
         await self._write(AudioStop().event())
+
+    async def _send_all(self, pieces: AsyncIterator[SpokenPiece]) -> None:
+        sound = {"rate": SAMPLE_RATE, "width": 2, "channels": 1}
+        async for piece in pieces:
+            if not self._started:
+                await self._write(AudioStart(**sound).event())
+                self._started = True
+            for start in range(0, len(piece.data), CHUNK_BYTES):
+                data = piece.data[start : start + CHUNK_BYTES]
+                await self._write(AudioChunk(**sound, audio=data).event())
 
     async def _refuse(self, error: Exception) -> None:
         # A lone surrogate of the message has no bytes.
@@ -285,6 +326,7 @@ def described(bundle: Bundle) -> Info:
         description="Kokoro-82M, compiled ahead of time",
         version=__version__,
         voices=voices,
+        supports_synthesize_streaming=True,
     )
     return Info(tts=[program])
 

@@ -23,7 +23,7 @@ _POINT = re.compile(r"(?<=\S)\s|[\u2e80-\U0010ffff]")
 """Where a word may have ended: behind a space, or anywhere in scripts without spaces."""
 _CLAUSE = re.compile(r"(?<=[^\W\d_])[”’\"']?(?:[,;:]+[”’\"']?\s+|[、，；：،—]\s*)(?=[^\W\d_]\S*\s?$)")
 """The end of a clause and the first word of the next; in numbers and dates no comma is certain to end one."""
-_SHORTEST_CLAUSE, _LONGEST_CLAUSE = 12, 60
+_SHORTEST_CLAUSE, _LONGEST_CLAUSE = 8, 60
 """Characters of a clause that is spoken before its sentence is complete: about `split.FIRST_CLAUSE`."""
 _LONGEST_RUN = 1_000
 """Characters of a sentence within which its end is looked for."""

@@ -24,11 +24,12 @@ import uvicorn
 import kokoro_server.__main__
 from kokoro_server.app import Options
 from kokoro_server.serve import Settings, bound, configured
-from runtime_min import Audio, VoiceName, Word
+from runtime_min import Audio, LiveSpeech, VoiceName, Word
 from runtime_min.errors import LanguageError
-from runtime_min.speech.plan import plan_portions
+from runtime_min.speech.plan import Planner, check_manner, plan_portions
 from runtime_min.speech.request import Capabilities, Request
 from runtime_min.speech.speak import speak
+from runtime_min.text.bundled import linked_portions
 from tests.support.fakes.synthesiser import LETTERS, VOCABULARY, VOICE, Fake
 
 VOICES = ("af_heart", "af_alloy", "am_adam", "ef_dora")
@@ -63,6 +64,12 @@ class FakeBundle:
             self.computed.append(audio.phonemes)
             yield audio
 
+    def live(self, voice: str = "af_heart", speed: float = 1.0, **options: Any) -> LiveSpeech:
+        request = Request(text="", voice=voice, speed=speed)
+        check_manner(self._capabilities, request)
+        planner = Planner(self._capabilities, request, whole=False)
+        return FakeLiveSpeech(partial(linked_portions, fake_g2p), planner, Fake(), self)
+
     def find_g2p(self, language: str) -> tuple[str, Any]:
         if language == "tlh":
             raise LanguageError(language, ("en-us",))
@@ -73,6 +80,21 @@ class FakeBundle:
 
     def close(self) -> None:
         self.closed = True
+
+
+class FakeLiveSpeech(LiveSpeech):
+    """Is as slow as the fake bundle."""
+
+    def __init__(self, *parts: Any) -> None:
+        *parts, self.bundle = parts  # type: ignore[assignment]
+        super().__init__(*parts)
+
+    def pieces(self) -> Iterator[Audio]:
+        for audio in super().pieces():
+            self.bundle.gate.wait()
+            time.sleep(self.bundle.seconds)
+            self.bundle.computed.append(audio.phonemes)
+            yield audio
 
 
 def fake_g2p(text: str) -> list[Word]:
