@@ -70,7 +70,7 @@ def test_the_packages_of_the_server_are_pinned() -> None:
     extras = re.findall(r"^(?:espeak|server) = .*", project, re.MULTILINE)
     wanted = re.findall(r'"([\w-]+)>=', "".join(extras))
     pins = (ROOT / "constraints.txt").read_text(encoding="utf-8").lower().replace("_", "-")
-    assert len(wanted) == 7 and all(f"\n{name}==" in pins for name in wanted)
+    assert len(wanted) == 8 and all(f"\n{name}==" in pins for name in wanted)
 
 
 def test_it_runs_for_a_user_of_no_rights_and_in_the_form_that_signals_reach(
