@@ -2,8 +2,9 @@
 
     python -m training.portuguese_lexicon BRAZIL.tsv PORTUGAL.tsv OUTPUT.txt
 
-A word is listed if most of its pronunciations in Wiktionary agree: those of Brazil, or where there is none
-those of Portugal, which differs before m and n alone. Plurals are as their singular where Wiktionary has none.
+A word is listed if most of its pronunciations in Wiktionary agree: those of Brazil, or those of Portugal
+where there is none. Portugal's differ before m and n alone. Plurals that Wiktionary lacks are as their
+singular.
 """
 
 from __future__ import annotations

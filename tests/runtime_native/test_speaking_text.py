@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from exporter.text.files import LANGUAGES
 from runtime_min import KokoroError
 from tests.support.fuzzing.texts import UNITS
 from tests.support.language_tags import LANGUAGE_TAGS
