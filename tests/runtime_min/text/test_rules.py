@@ -45,7 +45,7 @@ def damaged(language: str, count: int) -> Iterator[bytes]:
         yield msgpack.packb(changed(data, Random(seed)))
 
 
-@pytest.mark.parametrize("language", ["es", "it", "pt-br"])
+@pytest.mark.parametrize("language", ["es", "hi", "it", "pt-br"])
 def test_damaged_data_are_refused_or_speak(language: str) -> None:
     refused = 0
     for data in damaged(language, 300):

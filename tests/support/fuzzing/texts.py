@@ -29,7 +29,7 @@ WORST = (
     *(".\ufe0f", "°No. ", ";#", "?%", "'&", "—º", "a”'", "[£«", "www.", "readChapter"),
 )
 """Repetitions that took the longest for a character."""
-VOICES = ("af_heart", "bf_emma", "ef_dora", "if_sara", "pf_dora")
+VOICES = ("af_heart", "bf_emma", "ef_dora", "if_sara", "pf_dora", "hf_alpha")
 WORDS = (
     *("The", "U.S.", "read", "wound", "live", "résumés", "iPhone", "mother-in-law", "R2-D2", "Kokoro's"),
     *("xyzzy", "O'Qux", "$4.50", "1905", "3/4", "½", "5 km", "12:30pm", "May 5,", "1/2/2020", "2013/14"),
