@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from .errors import SpokenTypeError, UsageError
+from .errors import EmptyInputError, SpokenTypeError, UsageError
 from .model.synthesiser import Synthesiser
 from .speech.incoming import Incoming
 from .speech.plan import Planner, Section
@@ -20,6 +20,8 @@ from .text.arriving import ArrivingText, Run
 
 _SLICE = 1_000
 """Characters that are looked at before what is certain by then is spoken."""
+LONGEST_SILENT = 100_000
+"""Characters without anything to speak that are kept until speech follows."""
 
 
 class LiveSpeech:
@@ -42,6 +44,8 @@ class LiveSpeech:
         self._narrator: Narrator | None = None
         self._silent: list[Section] = []
         """What follows the last section that was spoken, without phonemes."""
+        self._silent_length = 0
+        """Characters of it, and of what comes before anything is spoken."""
         self._ended = False
         self._over = False
         """All was spoken."""
@@ -95,15 +99,20 @@ class LiveSpeech:
         """Yields the pieces of what is certain to be complete; each is computed when it is taken.
 
         Raises:
-            InputError: the text cannot be spoken; `EmptyInputError` if it ended without anything to speak.
+            InputError: the text cannot be spoken; `EmptyInputError` if it ended without anything to speak, or
+                has nothing to speak within `LONGEST_SILENT` characters.
             ModelOutputError: as in `Bundle.synthesize`.
         """
         while self._runs:
-            for portion in self._read(self._runs.popleft()):
+            run = self._runs.popleft()
+            self._silent_length += len(run.text)
+            for portion in self._read(run):
                 if plan := self._planner.plan(portion):
                     self._narrator = self._narrator or Narrator(plan, self._synthesiser)
                     for section in plan.sections:
                         yield from self._speak(self._narrator, section)
+            if self._silent_length > LONGEST_SILENT:
+                raise EmptyInputError(run.text.strip())
         if self._ended and not self._over:
             self._over = True
             self._planner.end()
@@ -113,7 +122,7 @@ class LiveSpeech:
     def _speak(self, narrator: Narrator, section: Section) -> Iterator[Audio]:
         self._silent.append(section)
         if section.passage.phonemes:
-            found, self._silent = as_one(self._silent), []
+            found, self._silent, self._silent_length = as_one(self._silent), [], 0
             self._over = found.link is not None and found.link.is_last
             yield from narrator.speak(found, is_last=self._over)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import re
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -26,6 +28,7 @@ from runtime_min.speech.stream import Stream
 from runtime_min.speech.words import Portion, TextPieces
 from runtime_min.text.bundled import linked_portions
 from tests.support.fakes.synthesiser import LETTERS, VOCABULARY, VOICE, Fake
+from tests.support.paths import ROOT
 from tests.support.tiny.runtime_alone import no_other_threads_run, running_threads
 
 CAPABILITIES = Capabilities({"voice": VOICE}, VOCABULARY, 60)
@@ -194,6 +197,16 @@ def test_a_text_without_anything_to_speak_is_refused(empty: list[str]) -> None:
         list(stream(iter(empty)))
 
 
+@pytest.mark.parametrize("begin", ["", "abc. "])
+def test_an_endless_text_without_anything_to_speak_is_refused(
+    begin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("runtime_min.live.LONGEST_SILENT", 2_000)
+    for silent in (" ", "ZZZ "):
+        with pytest.raises(EmptyInputError):
+            spoken(itertools.chain([begin], itertools.repeat(silent * 100)))
+
+
 def test_an_endless_text_is_read_as_far_as_it_is_heard() -> None:
     asked, closed = itertools.count(), threading.Event()
 
@@ -217,6 +230,17 @@ def test_a_text_that_never_comes_keeps_no_thread_of_a_stream_that_is_closed() ->
     never = threading.Event()
     stream(iter(never.wait, True)).close()  # type: ignore[arg-type]
     never.set()
+
+
+def test_the_interpreter_ends_while_text_is_waited_for() -> None:
+    program = "\n".join([
+        "import threading",
+        "from tests.runtime_min.speech.test_live import stream",
+        "kept = stream(iter(threading.Event().wait, True))",
+        "print('ends')",
+    ])  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"ends\n", b"")
 
 
 def test_waiting_for_text_of_the_own_event_loop_is_refused() -> None:
