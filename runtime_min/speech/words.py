@@ -202,11 +202,14 @@ def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...], tuple
     for word in words:
         phonemes = "" if word.phonemes is None else word.phonemes
         space_after = "" if word.whitespace is None else word.whitespace
+        spaced = bool(space_after)
         if not all(isinstance(part, str) for part in (word.text, phonemes, space_after)):
             raise SpokenTypeError("words whose text, phonemes and whitespace are str", word)
         if not length:
             phonemes = phonemes.lstrip()
-        space = " " if space_after and (length or phonemes) else ""
+        if phonemes.endswith(" ") and not spaced:
+            phonemes, spaced = phonemes[:-1], True
+        space = " " if spaced and (length or phonemes) else ""
         if phonemes:
             spans.append(WordSpan(word.text, length, length + len(phonemes), bool(space), text_offset))
         if word.phonemes is None and word.text.strip():

@@ -16,7 +16,12 @@ void join_words(const std::vector<Word> &words, Passage &passage) {
         std::u32string_view phonemes;
         if (word.phonemes) phonemes = *word.phonemes;
         if (joined.empty()) phonemes = strip_start(phonemes);
-        bool spaced = !word.whitespace.empty() && (!joined.empty() || !phonemes.empty());
+        bool spaced = !word.whitespace.empty();
+        if (!spaced && !phonemes.empty() && phonemes.back() == U' ') {
+            phonemes.remove_suffix(1);
+            spaced = true;
+        }
+        spaced = spaced && (!joined.empty() || !phonemes.empty());
         size_t first = joined.size(), end = first + phonemes.size();
         if (!phonemes.empty()) passage.words.push_back({word.text, first, end, spaced, passage.text.size()});
         if (!word.phonemes && !strip(word.text).empty()) passage.unspoken.push_back({word.text, passage.text.size()});
