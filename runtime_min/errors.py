@@ -347,8 +347,8 @@ class NoTextError(InputError):
     def __init__(self, language: str, known: Iterable[str]) -> None:
         """Takes the language, and the languages of the bundle."""
         super().__init__(
-            f"This bundle has no data for text in {language!r}: expected it in the extension 'text', found "
-            f"{_listed(known)}. Export the bundle with --languages {language}, or give phonemes or a g2p."
+            f"This bundle has no data for text in {language!r}: it has those for {_listed(known)}. Export "
+            f"the bundle with --languages {language}, or give phonemes or a g2p."
         )
 
 

@@ -29,7 +29,7 @@ _NAMES = {
         "_BRACKET _BLANK_LINE _CLOSING_MARK"
     ),
     "text.controls": "_CONTROL _STRESS",
-    "text.pauses": "_PAUSE _DURATION",
+    "text.pauses": "PAUSE _DURATION",
     "text.ssml": "_ATTRIBUTES _RATE _PHONEMES _AS_WRITTEN _RATES _STRENGTHS",
     "text.english": "_BASE _RESPELLED _PLAIN _LONG_RUN _IRISH _CONSONANTS _ACUTE _AY _LETTERS_OR_WORD",
     "text.tokens": "_TOKEN _MARKS _PUNCTUATION _CONTRACTED",
@@ -47,7 +47,9 @@ _NAMES = {
     "text.written_forms.science": "_PART _BASE",
     "text.written_forms.words": "SAID_OTHERWISE _WORD _KINGS _MATH SIGNS _LONG_WORD _QUARTERS",
     "text.clauses": "MARKS _TOKEN",
-    "text.bundled": "_CLOSED",
+    "text.arriving": "_CLOSED",
+    "text.chinese": "_PLAIN _MARKS _PIECE",
+    "text.chinese_forms": "CURRENCIES UNITS SIGNS _BEGINNINGS _FORMS",
 }
 """Names by module."""
 

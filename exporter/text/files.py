@@ -9,9 +9,10 @@ from importlib.resources import files as package_files
 from exporter.bundle.write import ExtensionFiles
 from exporter.text.language_files import language_file, languages
 from exporter.text.lexicon_file import LEXICONS, pack_lexicon
-from runtime_min.text.bundled import EXTENSION, RULES, EnglishFiles
+from runtime_min.text.bundled import EXTENSION, RULES, SEGMENTED, EnglishFiles
 
-LANGUAGES = (*LEXICONS, *languages())
+_CHINESE = "zh"
+LANGUAGES = (*LEXICONS, *languages(), _CHINESE)
 """Languages that a bundle can have data for; the rules of those without a lexicon are in every bundle."""
 
 
@@ -36,4 +37,8 @@ def text_files(chosen: tuple[str, ...]) -> ExtensionFiles:
     rules = {language: f"text/{language}.rules.bin" for language in languages()}
     files |= {path: language_file(language) for language, path in rules.items()}
     extensions[RULES] = rules
+    if _CHINESE in chosen:
+        dictionary = f"text/{_CHINESE}.dictionary.bin"
+        files[dictionary] = (data / f"{_CHINESE}.dictionary.bin").read_bytes()
+        extensions[SEGMENTED] = {_CHINESE: dictionary}
     return ExtensionFiles(extensions, files)

@@ -31,8 +31,10 @@ from .pauses import read_pauses
 from .tagger import Tagger
 
 _Data = TypeVar("_Data")
-EXTENSION, RULES = "text", "rules"
+EXTENSION, RULES, SEGMENTED = "text", "rules", "segmented"
 ENGLISH = ("en-us", "en-gb")
+_WITH_DATA = (*ENGLISH, "zh")
+"""Languages that need data of the bundle, or a package."""
 _SHORTEST_FIRST, _SHORTEST, _WINDOW = 300, 1_000, 3_000
 """Characters of a text that are read together: at least, for the first part and the others, and at most."""
 
@@ -79,10 +81,10 @@ class BundledText:
             if code not in self._found:
                 self._found[code] = self._find(code)
         name, found = self._found[code]
-        if isinstance(found, English) and (lexicon or skip_emoji):
+        if hasattr(found, "adapted") and (lexicon or skip_emoji):
             return name, found.adapted(lexicon or {}, skip_emoji=skip_emoji)
         if lexicon:
-            raise NoTextError(code, english_files(self._manifest))
+            raise NoTextError(code, self._languages())
         return name, found
 
     def speaks(self, language: str) -> bool:
@@ -92,8 +94,12 @@ class BundledText:
             ManifestError: as `english_files` does.
         """
         code = language_code(language)
-        own = code in english_files(self._manifest) or code in rules_files(self._manifest)
-        return own or is_installed(code)
+        return code in self._languages() or is_installed(code)
+
+    def _languages(self) -> list[str]:
+        """Returns the languages that the bundle has data for."""
+        kinds = (english_files, rules_files, segmented_files)
+        return [language for files in kinds for language in files(self._manifest)]
 
     def _find(self, language: str) -> tuple[str, Callable[[str], Any]]:
         languages = english_files(self._manifest)
@@ -101,11 +107,18 @@ class BundledText:
             from .rules import Rules
 
             return f"the bundle ({language})", self._read(Rules, rules)
+        if dictionary := segmented_files(self._manifest).get(language):
+            from .chinese import Chinese
+            from .chinese_dictionary import ChineseDictionary
+
+            words = self._read(ChineseDictionary, dictionary)
+            return f"the bundle ({language})", Chinese(words, self._find_english)
         if language not in languages:
             try:
                 return find_g2p(language)
             except G2PMissingError as failure:
-                raise (NoTextError(language, languages) if language in ENGLISH else failure) from failure
+                known = language in _WITH_DATA
+                raise (NoTextError(language, self._languages()) if known else failure) from failure
         paths = languages[language]
         lexicon = self._read(Lexicon, paths.lexicon)
         try:
@@ -122,6 +135,12 @@ class BundledText:
             homographs.choose,
             partial(letter_to_sound.phonemes, british=british),
         )
+
+    def _find_english(self, lexicon: OwnWords) -> Callable[[str], Any] | None:
+        """Returns the bundle's own G2P for English, None if it has none."""
+        known = english_files(self._manifest)
+        language = next((each for each in ENGLISH if each in known), None)
+        return self.find_g2p(language, lexicon)[1] if language else None
 
     def _read(self, kind: Callable[[bytes], _Data], path: str) -> _Data:
         """Returns the content of a file; one that both dialects name is read once."""
@@ -233,6 +252,17 @@ def rules_files(manifest: Manifest) -> Mapping[str, str]:
     """
     found: dict[str, str] = _extension(manifest, RULES, RelativePath)
     _check_listed(manifest, RULES, found.values())
+    return found
+
+
+def segmented_files(manifest: Manifest) -> Mapping[str, str]:
+    """Returns a bundle's dictionaries of languages that are written without spaces, by language.
+
+    Raises:
+        ManifestError: as `english_files` does.
+    """
+    found: dict[str, str] = _extension(manifest, SEGMENTED, RelativePath)
+    _check_listed(manifest, SEGMENTED, found.values())
     return found
 
 

@@ -150,6 +150,15 @@ def read_lexicon(path: Path) -> dict[str, str | dict[str, str]]:
     return {**words}
 
 
+def own_phonemes(words: OwnWords) -> dict[str, str]:
+    """Returns an app's own words with the phonemes for any part of speech.
+
+    Raises:
+        SpokenTypeError: a word or its phonemes are no text.
+    """
+    return {word: _own_entry(word, words[word]).phonemes for word in words}
+
+
 def _own_entry(word: object, value: object) -> Entry:
     tags = {"DEFAULT": value} if isinstance(value, str) else value
     if not isinstance(word, str) or not isinstance(tags, Mapping) or not all(map(_is_text, tags.values())):

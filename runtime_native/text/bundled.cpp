@@ -6,6 +6,7 @@
 #include "../speech/sentences.h"
 #include "../base/utf8.h"
 #include "../base/pattern.h"
+#include "chinese.h"
 #include "pauses.h"
 #include "rules.h"
 #include "ssml.h"
@@ -24,7 +25,7 @@ constexpr size_t ENGLISH_FILES = 4;  // keys of a dialect
 
 // Returns where to cut what has no end of a sentence: between words, and not within a control.
 size_t cut(View window) {
-    static const Pattern closed(tables::bundled::CLOSED);
+    static const Pattern closed(tables::arriving::CLOSED);
     size_t end = window.rfind(U' ') + 1;
     if (!end) end = window.size();
     size_t opened = window.substr(0, end).rfind(U'[');
@@ -156,7 +157,7 @@ NextRequest BundledText::parts(const TextInput &input, const Request &request,
         std::string voice = segment.voice.value_or(request.voice);
         std::string language = language_code(input.language.empty() ? voice_language(voice) : input.language);
         g2p = find_g2p(language);
-        if (input.skip_emoji && language.compare(0, 3, "en-") == 0) {
+        if (input.skip_emoji && (language == "zh" || language.compare(0, 3, "en-") == 0)) {
             g2p = [spoken = g2p](View text) { return spoken(silence_emoji(text)); };
         }
     }
@@ -172,10 +173,15 @@ BundledText::G2p BundledText::find_g2p(const std::string &language) {
     if (entry(entry(&extensions_, "rules"), language)) {
         auto rules = std::make_shared<Rules>(read_(path("rules", language, nullptr)));
         found = [rules](View text) { return rules->words(text); };
-    } else if (language != "en-us" && language != "en-gb") {
+    } else if (entry(entry(&extensions_, "segmented"), language)) {
+        auto dictionary = std::make_shared<ChineseDictionary>(read_(path("segmented", language, nullptr)));
+        found = [this, dictionary](View text) {
+            return chinese::words(text, *dictionary, [this] { return find_english(); });
+        };
+    } else if (language != "en-us" && language != "en-gb" && language != "zh") {
         throw Error(KOKORO_LANGUAGE_ERROR, "The bundle has no rules for the language '" + language +
                                                "': export it again, or give phonemes.");
-    } else if (!data) {
+    } else if (!data || language == "zh") {
         throw Error(KOKORO_NO_TEXT_ERROR, "This bundle has no data for text in '" + language +
                                               "': export it with --languages " + language +
                                               ", or give phonemes.");
@@ -183,6 +189,14 @@ BundledText::G2p BundledText::find_g2p(const std::string &language) {
         found = english(language);
     }
     return g2ps_.emplace(language, std::move(found)).first->second;
+}
+
+// Returns the bundle's own G2P for English, none if it has none.
+BundledText::G2p BundledText::find_english() {
+    for (const char *language : {"en-us", "en-gb"}) {
+        if (entry(entry(&extensions_, "text"), language)) return find_g2p(language);
+    }
+    return {};
 }
 
 BundledText::G2p BundledText::english(const std::string &language) {

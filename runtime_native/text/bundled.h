@@ -42,6 +42,7 @@ private:
     using G2p = std::function<std::vector<Word>(View)>;
 
     G2p find_g2p(const std::string &language);
+    G2p find_english();
     G2p english(const std::string &language);
     std::string path(const char *extension, const std::string &language, const char *key) const;
     template <typename Data>

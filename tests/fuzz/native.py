@@ -50,7 +50,7 @@ class Harness(NamedTuple):
 
 def text_seeds() -> list[bytes]:
     """Texts, each with a byte that chooses language, mark-up and emoji."""
-    return [bytes([number % 16]) + text for number, text in enumerate(texts()[:300])]
+    return [bytes([number % 32]) + text for number, text in enumerate(texts()[:300])]
 
 
 def choices() -> list[bytes]:

@@ -19,19 +19,22 @@ from exporter.bundle.write import ExtensionFiles, write_bundle
 from exporter.native import text_tables, unicode_tables
 from exporter.text.files import text_files
 from exporter.text.language_files import compile_language
-from runtime_min.errors import MarkupError
+from runtime_min.errors import MarkupError, TextDataError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of
 from runtime_min.speech.request import Request
 from runtime_min.speech.words import Portion, Segment, Word
-from runtime_min.text.bundled import BundledText, english_files, rules_files
+from runtime_min.text.bundled import BundledText, english_files, rules_files, segmented_files
+from runtime_min.text.chinese import Chinese
+from runtime_min.text.chinese_dictionary import ChineseDictionary
 from tests.support.english_text import rows
+from tests.support.fuzzing.dictionaries import DAMAGED, hostile
 from tests.support.fuzzing.texts import UNITS, VOICES, WORDS, document, shapes, text
 from tests.support.languages import TINY, TINY_SPOKEN, golden
 from tests.support.native.probe import Probe, field
 from tests.support.tiny.bundle import dummy_contents
 
-MARKUP_ERROR = 305
+MARKUP_ERROR, TEXT_DATA_ERROR = 305, 412
 SECONDS = float(os.environ.get("KOKORO_EXPORT_TEXT_SECONDS", "600"))
 """Time of the long comparison."""
 SIZES = (16_000, 64_000)
@@ -55,6 +58,7 @@ class Texts:
         self._probe = Probe("text_probe", folder)
         english = english_files(manifest)
         paths = [path for language in ("en-us", "en-gb") for path in vars(english[language]).values()]
+        paths.append(segmented_files(manifest)["zh"])
         rules = [part for pair in rules_files(manifest).items() for part in pair]
         self._arguments = [str(directory), *paths, *rules]
 
@@ -79,6 +83,13 @@ class Texts:
             for each in asked
         ]
         return self._probe.ask(lines, self._arguments, timeout)
+
+    def with_dictionary(self, data: bytes, folder: Path, written: str) -> str:
+        """Returns what the native runtime makes of a text with another Chinese dictionary alone."""
+        (folder / "zh.bin").write_bytes(data)
+        line = f"zf_xiaobei 0 0 - {field(written)}"
+        (answer,) = self._probe.ask([line], [f"{folder}", *["none"] * 8, "zh.bin"])
+        return answer
 
     def seconds(self, question: Question) -> float:
         """Returns the processor time that the native runtime takes, from the start of its process on."""
@@ -166,6 +177,18 @@ def test_many_generated_texts_and_documents(texts: Texts) -> None:
         compared += texts.compare(map(generated, range(first, first + 1_000)))
         first += 1_000
     print(f"{dict(compared)} alike in {time.monotonic() - start:.0f} s")
+
+
+def test_damaged_and_hostile_chinese_dictionaries(texts: Texts, tmp_path: Path) -> None:
+    written = "我们在银行工作，歡樂製造機很重要。" * 5
+    for data in (*DAMAGED.values(), *map(hostile, range(8))):
+        answer = texts.with_dictionary(data, tmp_path, written)
+        try:
+            words = Chinese(ChineseDictionary(data), lambda own: None)(written)
+        except TextDataError:
+            assert answer == f"error {TEXT_DATA_ERROR}"
+        else:
+            assert answer.partition(" 0 0 ")[2] == " ".join(map(_shown_word, words)) + ";"
 
 
 def test_a_long_text_comes_in_the_same_parts(texts: Texts) -> None:

@@ -1,7 +1,8 @@
 // Answers what the words of texts are, for a bundle's directory and the paths of its files for text.
 //
-// Arguments: the directory, then four files for American and four for British English, and for each other
-// language its name and the file of its rules. A question: the voice, 1 for SSML, 1 to skip emoji, the language or "-", and the text in
+// Arguments: the directory, then four files for American and four for British English, the Chinese dictionary,
+// and for each other language its name and the file of its rules. A question: the voice, 1 for SSML, 1 to skip
+// emoji, the language or "-", and the text in
 // hexadecimal UTF-8. An answer: "error" and its code; or for each part its voice, speed, pause and 1 if it
 // ends a segment, and its words: the text, the phonemes ("-" if there are none) and the white space, each
 // after a comma, in hexadecimal UTF-8.
@@ -43,9 +44,9 @@ Value files_for_text(char **paths, char **end) {
         }
         dialects.push_back({language, {files}});
     }
-    Map rules;
+    Map segmented = {{"zh", {std::string(*paths++)}}}, rules;
     for (; paths + 1 < end; paths += 2) rules.push_back({paths[0], {std::string(paths[1])}});
-    return {Map{{"text", {dialects}}, {"rules", {rules}}}};
+    return {Map{{"text", {dialects}}, {"segmented", {segmented}}, {"rules", {rules}}}};
 }
 
 void answer(BundledText &bundle, const std::string &question) {

@@ -27,7 +27,7 @@ from runtime_min.text.bundled import BundledText
 from tests.support.paths import ROOT
 from tests.support.tiny.bundle import dummy_contents, with_entries
 
-VOICES = ("af_heart", "bm_fable", "ef_dora", "if_sara", "im_nicola")
+VOICES = ("af_heart", "bm_fable", "ef_dora", "if_sara", "im_nicola", "zf_xiaobei")
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +136,8 @@ def test_a_bundle_speaks_what_it_has_data_for_or_what_is_installed(
     bundle: Path, sound: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(installed_g2p, "find_spec", lambda package: None)
-    assert all(map(text_of(bundle).speaks, ("en-US", "en_AU", "it-IT", "es-MX")))
-    assert not any(map(text_of(sound).speaks, ("en-US", "it-IT", "es-MX", "ja", "fr", "tlh", "de")))
+    assert all(map(text_of(bundle).speaks, ("en-US", "en_AU", "it-IT", "es-MX", "zh-CN")))
+    assert not any(map(text_of(sound).speaks, ("en-US", "it-IT", "es-MX", "ja", "fr", "tlh", "de", "zh")))
     monkeypatch.setattr(installed_g2p, "find_spec", lambda package: package != "misaki")
     assert [text_of(sound).speaks(tag) for tag in ("en-US", "pt-PT", "ja", "zh-TW", "de")] == [
         True,
@@ -162,6 +162,29 @@ def test_italian_is_spoken_with_its_accents(
     assert text_of(sound).find_g2p("it") == ("it", str.upper)
 
 
+def test_chinese_is_spoken_with_the_bundle_s_english(bundle: Path) -> None:
+    document = (
+        "<speak>用GPT-4写<break time='1s'/><phoneme ph='ʤˈɪf'>GIF</phoneme><sub alias='银行'>B</sub></speak>"
+    )
+    assert parts(text_of(bundle), document, "zf_xiaobei", ssml=True) == [
+        Segment(
+            [Word("用", "jʊ↘ŋ "), Word("GPT", "ʤˌipˌitˈi "), Word("-4写", "sɨ↘ɕje↓")], speed=1.0, pause=1.0
+        ),
+        Segment([Word("GIF", "ʤˈɪf "), Word("银行", "i↗nxa↗ŋ")], speed=1.0),
+    ]
+    assert text_of(bundle).find_g2p("zh-Hans-CN")[0] == "the bundle (zh)"
+    assert spoken(bundle, "GPT和银行", "zf_xiaobei", lexicon={"GPT": "ˈe", "银行": "ˈa"}) == "ˈe xɤ↗ ˈa"
+    assert [word.phonemes for word in text_of(bundle).find_g2p("zh", skip_emoji=True)[1]("😀")] == [""]
+
+
+def test_a_start_for_english_reads_nothing_of_chinese(bundle: Path) -> None:
+    code = "import runtime_min.text.bundled, sys; sys.exit(any('chinese' in name for name in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+    text = text_of(bundle)
+    parts(text, "Hello.")
+    assert not any("zh" in path for path in text._data)
+
+
 @pytest.mark.parametrize("voice", ["custom", [], 3, ["custom"]])
 def test_the_language_of_some_voices_is_not_known(bundle: Path, voice: object) -> None:
     with pytest.raises(VoiceLanguageError, match="--language"):
@@ -180,6 +203,13 @@ def test_a_wrong_extension_is_a_typed_error(tmp_path: Path, extension: object) -
     made = with_entries(dummy_contents(tmp_path), extensions={"text": extension})
     with pytest.raises(ManifestError, match=r"extensions\.text"):
         spoken(write_bundle(tmp_path / "bundle", made), "a")
+
+
+@pytest.mark.parametrize("extension", [3, {"zh": 3}, {"zh": "no.bin"}])
+def test_a_wrong_dictionary_is_a_typed_error(tmp_path: Path, extension: object) -> None:
+    made = with_entries(dummy_contents(tmp_path), extensions={"segmented": extension})
+    with pytest.raises(ManifestError, match=r"extensions\.segmented"):
+        spoken(write_bundle(tmp_path / "bundle", made), "a", "zf_xiaobei")
 
 
 @pytest.mark.parametrize("extension", [3, {"it": 3}, {"it": "no.txt"}])

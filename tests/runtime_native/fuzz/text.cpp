@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const std::string bytes(reinterpret_cast<const char *>(data + 1), size - 1);
     if (kokoro::find_invalid_utf8(bytes) != bytes.npos) return -1;
     input.text = kokoro::decode_utf8(bytes);
-    input.language = LANGUAGES[data[0] % 4];
+    input.language = data[0] & 16 ? "zh" : LANGUAGES[data[0] % 4];
     input.ssml = data[0] & 4;
     input.skip_emoji = data[0] & 8;
     REQUIRE(outcome(input) == outcome(input));

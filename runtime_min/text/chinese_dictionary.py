@@ -1,0 +1,221 @@
+"""Words of Chinese text and their readings, in a file of hashes; `bundles/FORMAT.md` describes it.
+
+Words are divided as jieba does: the likeliest way through all words that the dictionary has in the text;
+what remains as single characters goes through a hidden Markov model, which finds unknown words. Within a
+word the longest phrases from the left decide the reading, else each character has its own, as in pypinyin.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import TextDataError
+from .hashing import MULTIPLIER
+
+MAGIC = b"KZH1"
+HEADER = struct.Struct("<4s4I20H")
+"""`MAGIC`; the numbers of words, of phrases and of the phrases' syllables; what each word costs; the costs of
+the first state of the Markov model, and of each state after each."""
+FIRST, HAN = "\u4e00", 0x5200
+"""The first character with readings, and how many there are."""
+LONGEST = 16
+"""Characters of the longest word."""
+ABSENT = 0xFFFF
+"""The cost of what the Markov model excludes."""
+STATES = "BEMS"
+"""A character begins, ends or continues a word, or is one."""
+_BEFORE = {"B": "ES", "E": "BM", "M": "BM", "S": "ES"}
+"""States that may come before a state; the second one wins a tie."""
+_EXCLUDED = 1 << 32
+"""Added to what is not possible: such ways differ by how often that is so alone."""
+_LONGEST_RUN = 4_096
+"""Characters that are divided together."""
+_MOST = 1 << 20
+"""Words, phrases and syllables that a file may have."""
+_SHIFT = np.uint64(24)
+
+
+class ChineseDictionary:
+    """The words and readings of a bundle."""
+
+    def __init__(self, data: bytes) -> None:
+        """Takes the file's content.
+
+        Raises:
+            TextDataError: it is not such a file.
+        """
+        try:
+            magic, words, phrases, spoken, self._cost, *steps = HEADER.unpack_from(data)
+            if magic != MAGIC or max(words, phrases, spoken) > _MOST or not words or not phrases:
+                raise ValueError("its header is not as expected")
+            content = _Content(data[HEADER.size :], 5 * (words + phrases) + 2 * spoken + 10 * HAN)
+            self._words, self._scores = content.keys(words), content.planes(words, 1)
+            self._phrases = content.keys(phrases)
+            self._ends = np.cumsum(content.planes(phrases, 1))
+            self._spoken = content.planes(spoken, 2)
+            self._single = content.planes(HAN, 2)
+            emissions = [_costs(content.planes(HAN, 2)) for _ in STATES]
+            self._syllables = ["", *str(content.rest(), "utf-8").split("\n")]
+            most = max(self._spoken.max(initial=0), self._single.max())
+            if self._ends[-1] != spoken or most >= len(self._syllables):
+                raise ValueError("its parts do not fit")
+        except (struct.error, zlib.error, ValueError) as failure:
+            raise TextDataError("the Chinese dictionary", failure) from None
+        self._emissions = dict(zip(STATES, emissions, strict=True))
+        costs = _costs(np.array(steps))
+        self._first = dict(zip(STATES, costs, strict=False))
+        self._steps = dict(
+            zip(((before, after) for before in STATES for after in STATES), costs[4:], strict=True)
+        )
+
+    def words(self, text: str) -> Iterator[tuple[int, str | None]]:
+        """Yields the end and the phonemes of each word of a text of Chinese characters, one after the other.
+
+        The phonemes of a word with a character that has no reading are None.
+        """
+        for start in range(0, len(text), _LONGEST_RUN):
+            for end, phonemes in self._run(text[start : start + _LONGEST_RUN]):
+                yield start + end, phonemes
+
+    def _run(self, text: str) -> Iterator[tuple[int, str | None]]:
+        hashes = hashes_of(text)
+        scores: list[dict[int, int]] = [{1: 0} for _ in text]
+        for length, place, entry in _found(hashes, self._words):
+            scores[place][length] = int(self._scores[entry])
+        phrases: list[dict[int, int]] = [{} for _ in text]
+        for length, place, entry in _found(hashes, self._phrases):
+            first = int(self._ends[entry - 1]) if entry else 0
+            # Hashes of words of different lengths may be equal.
+            if self._ends[entry] - first == length:
+                phrases[place][length] = first
+        start = 0
+        for end in self._divided(text, scores):
+            yield end, self._reading(text, start, end, phrases)
+            start = end
+
+    def _divided(self, text: str, scores: list[dict[int, int]]) -> Iterator[int]:
+        """Yields the end of each word."""
+        best, lengths = [0] * (len(text) + 1), [1] * len(text)
+        for place in range(len(text) - 1, -1, -1):
+            best[place], lengths[place] = max(
+                (score - self._cost + best[place + length], length) for length, score in scores[place].items()
+            )
+        start = place = 0
+        while place < len(text):
+            end = place + lengths[place]
+            if lengths[place] > 1:
+                yield from self._unknown(text, start, place, scores)
+                yield end
+                start = end
+            place = end
+        yield from self._unknown(text, start, len(text), scores)
+
+    def _unknown(self, text: str, start: int, end: int, scores: list[dict[int, int]]) -> Iterator[int]:
+        """Yields the end of each word of single characters, some of which may be a word together."""
+        if end - start < 2 or end - start in scores[start]:
+            yield from range(start + 1, end + 1)
+            return
+        states = self._likeliest([ord(letter) - ord(FIRST) for letter in text[start:end]])
+        for place, state in enumerate(states, start + 1):
+            if state in "ES":
+                yield place
+
+    def _likeliest(self, letters: list[int]) -> str:
+        """Returns the likeliest state of each character."""
+        emissions = self._emissions
+        costs = {state: _sum(self._first[state], emissions[state][letters[0]]) for state in STATES}
+        ways: list[dict[str, str]] = []
+        for letter in letters[1:]:
+            way, following = {}, {}
+            for state in STATES:
+                own = emissions[state][letter]
+                one, other = (_sum(costs[each] + self._steps[each, state], own) for each in _BEFORE[state])
+                way[state] = _BEFORE[state][other <= one]
+                following[state] = min(one, other)
+            costs = following
+            ways.append(way)
+        state = "S" if costs["S"] <= costs["E"] else "E"
+        states = [state]
+        for way in reversed(ways):
+            state = way[state]
+            states.append(state)
+        return "".join(reversed(states))
+
+    def _reading(self, text: str, start: int, end: int, phrases: list[dict[int, int]]) -> str | None:
+        syllables: list[int] = []
+        while start < end:
+            length = max((each for each in phrases[start] if each <= end - start), default=0)
+            if length:
+                first = phrases[start][length]
+                syllables += self._spoken[first : first + length].tolist()
+            else:
+                syllables.append(self._single[ord(text[start]) - ord(FIRST)])
+            start += max(length, 1)
+        return "".join([self._syllables[each] for each in syllables]) if all(syllables) else None
+
+
+def hashes_of(text: str) -> list[NDArray[np.uint64]]:
+    """Returns the hashes, of 40 bits, of all parts of a text of 1 to `LONGEST` characters.
+
+    Returns:
+        An array for each length, with a hash for each place at which such a part begins.
+    """
+    letters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint64)
+    hashes: list[NDArray[np.uint64]] = []
+    state = np.zeros(len(letters), np.uint64)
+    for length in range(min(LONGEST, len(letters))):
+        state = (state[: len(letters) - length] + letters[length:]) * np.uint64(MULTIPLIER)
+        hashes.append(state >> _SHIFT)
+    return hashes
+
+
+def _found(hashes: list[NDArray[np.uint64]], keys: NDArray[np.uint64]) -> Iterator[tuple[int, int, int]]:
+    """Yields length, place and number of each entry that a text has."""
+    for length, own in enumerate(hashes, 1):
+        entries = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
+        places = np.flatnonzero(keys[entries] == own)
+        for place, entry in zip(places.tolist(), entries[places].tolist(), strict=True):
+            yield length, place, entry
+
+
+def _sum(cost: int, other: int) -> int:
+    cost += other
+    return cost if cost < _EXCLUDED else cost - cost % _EXCLUDED
+
+
+def _costs(values: NDArray[np.int64]) -> list[int]:
+    return [_EXCLUDED if value == ABSENT else value for value in values.tolist()]
+
+
+class _Content:
+    """The parts of a file, which is compressed (raw DEFLATE, RFC 1951), one after the other."""
+
+    def __init__(self, packed: bytes, fixed: int) -> None:
+        """Takes the compressed bytes, and the number of bytes before the syllables."""
+        unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
+        self._content = unpacker.decompress(packed, fixed + (1 << 16))
+        if not unpacker.eof or unpacker.unused_data or len(self._content) < fixed:
+            raise ValueError("its parts do not fit")
+        self._start = 0
+
+    def keys(self, count: int) -> NDArray[np.uint64]:
+        """Returns hashes, from the distances between them."""
+        return np.cumsum(self.planes(count, 4)).astype(np.uint64)
+
+    def planes(self, count: int, size: int) -> NDArray[np.int64]:
+        """Returns numbers of `size` bytes: the lowest bytes of all come first, then the next ones."""
+        planes = np.frombuffer(self._content, "u1", count * size, self._start).reshape(size, count)
+        self._start += count * size
+        numbers = np.zeros(count, np.int64)
+        for place, plane in enumerate(planes):
+            numbers |= plane.astype(np.int64) << 8 * place
+        return numbers
+
+    def rest(self) -> bytes:
+        """Returns all that is left."""
+        return self._content[self._start :]
