@@ -58,7 +58,7 @@ class Texts:
         self._probe = Probe("text_probe", folder)
         english = english_files(manifest)
         paths = [path for language in ("en-us", "en-gb") for path in vars(english[language]).values()]
-        paths.append(segmented_files(manifest)["zh"])
+        paths.append(segmented_files(manifest).get("zh", "none"))
         rules = [part for pair in rules_files(manifest).items() for part in pair]
         self._arguments = [str(directory), *paths, *rules]
 
