@@ -50,9 +50,10 @@ class _Contexts:
                 for left, right in self._pairs
                 if not right or right[0].is_run or right[0].contains(letter)
             ]
-        # A generator would take more time.
-        for left, right in pairs:  # noqa: SIM110
-            if _holds(left, text, start - 1, -1) and _holds(right, text, end, 1):
+        for left, right in pairs:
+            if left and not _holds(left, text, start - 1, -1):
+                continue
+            if not right or _holds(right, text, end, 1):
                 return True
         return False
 

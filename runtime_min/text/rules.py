@@ -88,15 +88,17 @@ class Rules:
 
     def _words_of(self, clause: Sequence[Token]) -> Iterator[Word]:
         written = [self.written.words(token.word) for token in clause]
-        words = [word for parts in written for word in parts]
+        words: list[str] = []
+        for parts in written:
+            words += parts
         # The last word of a clause is stressed, whatever it is.
         last = len(words) - 1
         sounds = " ".join([self._spoken(word, number == last) for number, word in enumerate(words)])
         for step in self._clause:
             sounds = step.apply(sounds, 0)
-        parts = iter(sounds.split(" "))
+        spoken = iter(sounds.split(" "))
         for token, own in zip(clause, written, strict=True):
-            yield Word(token.word, " ".join(islice(parts, len(own))), token.space)
+            yield Word(token.word, " ".join(islice(spoken, len(own))), token.space)
 
     def _spoken_word(self, word: str, is_last: bool) -> str:
         level = 0 if is_last else 2 if word in self._unstressed else 1 if word in self._weak else 0
