@@ -26,7 +26,7 @@ class LanguageFileError(ExportError):
     """A file of a language is wrong."""
 
 
-class NotationError(Exception):
+class NotationError(ExportError):
     """A line of a file is wrong."""
 
 

@@ -202,9 +202,9 @@ def _join_words(words: Sequence[Word]) -> tuple[str, tuple[WordSpan, ...], tuple
     for word in words:
         phonemes = "" if word.phonemes is None else word.phonemes
         space_after = "" if word.whitespace is None else word.whitespace
-        spaced = bool(space_after)
         if not all(isinstance(part, str) for part in (word.text, phonemes, space_after)):
             raise SpokenTypeError("words whose text, phonemes and whitespace are str", word)
+        spaced = bool(space_after)
         if not length:
             phonemes = phonemes.lstrip()
         if phonemes.endswith(" ") and not spaced:

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from exporter.bundle.write import write_bundle
 from exporter.compiler.targets import find_target
 from exporter.native.build import HEADER, LIBRARY, build_library
+from exporter.text.files import text_files
 from tests.support.native import sanitised
+from tests.support.tiny.bundle import contents
 
 HERE = Path(__file__).parent
 KINDS = ("", "address", "thread")
@@ -51,8 +54,12 @@ class Lifetimes:
 
 
 @pytest.fixture(scope="module")
-def lifetimes(speaking_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Lifetimes:
-    return Lifetimes(tmp_path_factory.mktemp("lifetimes"), speaking_bundle)
+def lifetimes(
+    libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Lifetimes:
+    place = tmp_path_factory.mktemp("lifetimes")
+    made = contents(libraries, runtime_library).extended(text_files(()))
+    return Lifetimes(place, write_bundle(place / "bundle", made))
 
 
 @pytest.mark.parametrize("scenario", ["free", "wait", "callbacks", "each_other", "cancel"])
