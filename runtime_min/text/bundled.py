@@ -98,16 +98,16 @@ class BundledText:
 
     def _languages(self) -> list[str]:
         """Returns the languages that the bundle has data for."""
-        kinds = (english_files, rules_files, segmented_files)
-        return [language for files in kinds for language in files(self._manifest)]
+        others = (language_files(self._manifest, each) for each in (RULES, SEGMENTED))
+        return [*chain(english_files(self._manifest), *others)]
 
     def _find(self, language: str) -> tuple[str, Callable[[str], Any]]:
         languages = english_files(self._manifest)
-        if rules := rules_files(self._manifest).get(language):
+        if rules := language_files(self._manifest, RULES).get(language):
             from .rules import Rules
 
             return f"the bundle ({language})", self._read(Rules, rules)
-        if dictionary := segmented_files(self._manifest).get(language):
+        if dictionary := language_files(self._manifest, SEGMENTED).get(language):
             from .chinese import Chinese
             from .chinese_dictionary import ChineseDictionary
 
@@ -244,25 +244,14 @@ def english_files(manifest: Manifest) -> Mapping[str, EnglishFiles]:
     return found
 
 
-def rules_files(manifest: Manifest) -> Mapping[str, str]:
-    """Returns a bundle's files of the rules of languages, by language.
+def language_files(manifest: Manifest, extension: str) -> Mapping[str, str]:
+    """Returns a bundle's files of `RULES`, or its dictionaries of `SEGMENTED`, by language.
 
     Raises:
         ManifestError: as `english_files` does.
     """
-    found: dict[str, str] = _extension(manifest, RULES, RelativePath)
-    _check_listed(manifest, RULES, found.values())
-    return found
-
-
-def segmented_files(manifest: Manifest) -> Mapping[str, str]:
-    """Returns a bundle's dictionaries of languages that are written without spaces, by language.
-
-    Raises:
-        ManifestError: as `english_files` does.
-    """
-    found: dict[str, str] = _extension(manifest, SEGMENTED, RelativePath)
-    _check_listed(manifest, SEGMENTED, found.values())
+    found: dict[str, str] = _extension(manifest, extension, RelativePath)
+    _check_listed(manifest, extension, found.values())
     return found
 
 

@@ -24,7 +24,7 @@ from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of
 from runtime_min.speech.request import Request
 from runtime_min.speech.words import Portion, Segment, Word
-from runtime_min.text.bundled import BundledText, english_files, rules_files, segmented_files
+from runtime_min.text.bundled import RULES, SEGMENTED, BundledText, english_files, language_files
 from runtime_min.text.chinese import Chinese
 from runtime_min.text.chinese_dictionary import ChineseDictionary
 from tests.support.english_text import rows
@@ -58,8 +58,8 @@ class Texts:
         self._probe = Probe("text_probe", folder)
         english = english_files(manifest)
         paths = [path for language in ("en-us", "en-gb") for path in vars(english[language]).values()]
-        paths.append(segmented_files(manifest).get("zh", "none"))
-        rules = [part for pair in rules_files(manifest).items() for part in pair]
+        paths.append(language_files(manifest, SEGMENTED).get("zh", "none"))
+        rules = [part for pair in language_files(manifest, RULES).items() for part in pair]
         self._arguments = [str(directory), *paths, *rules]
 
     def compare(self, questions: Iterable[Question]) -> Counter[str]:
