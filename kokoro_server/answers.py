@@ -20,6 +20,7 @@ from .encoders import FORMATS
 from .errors import RequestError, refusal
 from .requests import SpeechRequest
 from .speech import FRAMES_PER_SECOND, SpokenPiece
+from .transports import break_off
 
 SENT_AT_ONCE = 64 << 10
 """Bytes that a client must take within the time limit: less than a slow telephone line carries."""
@@ -58,7 +59,7 @@ class SpeechAnswer:
             # It is too late for another status. A cancelled answer met the end of the server.
             _log.warning("An answer was broken off: %s", str(error) or type(error).__name__)
             metrics.REQUESTS.labels("broken off").inc()
-            scope["state"]["transport"].abort()
+            break_off(scope)
         finally:
             answer.cancel()
             gone.cancel()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hmac
 import logging
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -23,10 +22,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from runtime_min import Bundle, VoiceName
 from runtime_min.errors import KokoroError
 
-from . import answers, logs, metrics, wyoming
+from . import answers, logs, metrics, openapi, wyoming
 from .ascii_json import JSONAnswer
 from .encoders import FORMATS
 from .errors import RequestError, answer_error
+from .keys import WRONG_KEY, Key
 from .limits import REQUEST_BYTES, REQUEST_SECONDS
 from .page import PATH, page
 from .requests import MODELS, SpeechRequest, check_model, read_request, read_text
@@ -42,6 +42,8 @@ _REFUSED = {
     "/v1/download/{name:path}": "No answer is kept: save the answer of /v1/audio/speech.",
 }
 """What clients of Kokoro-FastAPI ask for in vain, and what to do in place of it."""
+_OPEN = ("/health", PATH, openapi.PATH, openapi.PAGE)
+"""Paths that need no key: they show nothing that is secret."""
 _log = logging.getLogger("uvicorn.error")
 
 
@@ -159,23 +161,19 @@ class Service:
 
 
 class KeyCheck:
-    """Refuses requests without the key; `/health` and the page need none."""
+    """Refuses requests without the key, but for paths of `_OPEN`."""
 
     def __init__(self, app: ASGIApp, key: str) -> None:
         """Takes the application to guard."""
         self._app = app
-        self._key = key.encode(errors="surrogateescape")
+        self._key = Key(key)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes the request on, or answers it with 401."""
         app = self._app
-        if scope["type"] == "http" and scope["path"] not in ("/health", PATH):
-            kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
-            # In a time that does not depend on how much of it is right.
-            right = hmac.compare_digest(given.strip().encode("latin-1"), self._key)
-            if kind.lower() != "bearer" or not right:
-                error = RequestError(401, "The API key is missing or wrong.", code="invalid_api_key")
-                app = JSONAnswer(error.content, 401, {"WWW-Authenticate": "Bearer"})
+        guarded = scope["type"] == "http" and scope["path"] not in _OPEN
+        if guarded and not self._key.is_in(Headers(scope=scope)):
+            app = JSONAnswer(WRONG_KEY.content, 401, {"WWW-Authenticate": "Bearer"})
         await app(scope, receive, send)
 
 
@@ -223,6 +221,8 @@ def create_app(
         Route("/v1/models", service.models),
         Route("/v1/audio/models", service.models),
         Route("/v1/models/{name:path}", service.model),
+        Route(openapi.PATH, openapi.openapi(with_key=options.api_key is not None)),
+        Route(openapi.PAGE, openapi.docs),
         Route("/health", service.health),
         Route("/metrics", service.metrics),
         WebSocketRoute("/v1/text-to-speech/{voice}/stream-input", stream_input),

@@ -23,7 +23,8 @@ class LiveAnswer:
         """Takes the speech, and the queue for the pieces of all requests."""
         self._speech = speech
         self._turns = turns
-        self._given = 0.0
+        self.seconds = 0.0
+        """Seconds of the pieces that were yielded."""
         self.close = speech.close
 
     @staticmethod
@@ -64,7 +65,7 @@ class LiveAnswer:
     async def _ready(self) -> AsyncIterator[SpokenPiece]:
         if not self._speech.is_ready:
             return
-        async with aclosing(self._turns.take(self._speech.pieces(), self._given)) as pieces:
+        async with aclosing(self._turns.take(self._speech.pieces(), self.seconds)) as pieces:
             async for piece in pieces:
-                self._given += piece.seconds
+                self.seconds += piece.seconds
                 yield piece

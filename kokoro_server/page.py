@@ -15,18 +15,24 @@ PATH = "/"
 
 async def page(request: Request) -> Response:
     """Answers with the page."""
-    return Response(_CONTENT, media_type="text/html", headers={"Content-Security-Policy": _POLICY})
+    return answer_page(_CONTENT)
 
 
-def _digest(element: bytes) -> str:
-    found = re.search(rb"<%b>(.*?)</%b>" % (element, element), _CONTENT, re.DOTALL)
-    assert found
+def answer_page(content: bytes) -> Response:
+    """Returns an answer with HTML that may run its own script, and asks this server alone."""
+    script, style = (_digest(content, element) for element in (b"script", b"style"))
+    policy = (
+        f"default-src 'none'; script-src {script}; style-src {style}; connect-src 'self'; img-src data:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    return Response(content, media_type="text/html", headers={"Content-Security-Policy": policy})
+
+
+def _digest(content: bytes, element: bytes) -> str:
+    found = re.search(rb"<%b>(.*?)</%b>" % (element, element), content, re.DOTALL)
+    if not found:
+        return "'none'"
     return f"'sha256-{base64.b64encode(hashlib.sha256(found[1]).digest()).decode()}'"
 
 
 _CONTENT = (files(__package__) / "data" / "page.html").read_bytes()
-_POLICY = (
-    f"default-src 'none'; script-src {_digest(b'script')}; style-src {_digest(b'style')}; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-"""The page runs its own script, and asks this server alone."""

@@ -22,6 +22,7 @@ from . import metrics, wyoming
 from .app import Options, create_app
 from .connections import Connection, Listener, raw_refusal
 from .limits import IDLE_SECONDS, REQUEST_BYTES, connections
+from .messages import MessageConnection
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def configured(load: Callable[[], Bundle], options: Options, settings: Settings)
         http=Connection,
         # Reading stops while a message waits, so text that nobody computes is not held. Without pings: their
         # answers would wait behind that text.
-        ws="websockets-sansio",
+        ws=MessageConnection,
         ws_max_size=REQUEST_BYTES,
         ws_ping_interval=None,
         ws_per_message_deflate=False,

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hmac
 import json
 import logging
 import re
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from runtime_min import Bundle
+from runtime_min import Bundle, Timing
 from runtime_min.errors import EmptyInputError, KokoroError
 
 from . import metrics
 from .encoders import FORMATS
 from .errors import RequestError, refusal
+from .keys import WRONG_KEY, Key
 from .limits import REQUEST_SECONDS
 from .live import LiveAnswer
 from .requests import LONGEST_VOICE, SpeechRequest
 from .speech import SpokenPiece
+from .transports import break_off
 from .turns import Turns
 from .voices import known_voice
 
@@ -64,7 +66,7 @@ class StreamInput:
         self._bundle = bundle
         self._turns = turns
         self._send_seconds = send_seconds
-        self._key = key
+        self._key = None if key is None else Key(key)
         self._origins = origins
         self._loudness = loudness
 
@@ -84,7 +86,7 @@ class StreamInput:
                 await self._send(socket, {"message": reason, "error": refused.code, "code": code})
         except (WebSocketDisconnect, TimeoutError):
             metrics.REQUESTS.labels("disconnected").inc()
-            socket.scope["state"]["transport"].abort()
+            break_off(socket.scope)
             return
         metrics.REQUESTS.labels(status).inc()
         with suppress(WebSocketDisconnect, RuntimeError):
@@ -104,13 +106,13 @@ class StreamInput:
     async def _speak(self, socket: WebSocket, answer: LiveAnswer, message: dict[str, Any]) -> None:
         # An empty text ends the speech.
         while text := _field(message, "text", str, "a string", ""):
-            await self._send_all(socket, answer.push(text))
+            await self._send_all(socket, answer, answer.push(text))
             if _field(message, "flush", bool, "true or false", False):
-                await self._send_all(socket, answer.flush())
+                await self._send_all(socket, answer, answer.flush())
             message = await _next(socket)
         # A connection that was opened in vain is no error.
         with suppress(EmptyInputError):
-            await self._send_all(socket, answer.end())
+            await self._send_all(socket, answer, answer.end())
 
     def _check_origin(self, socket: WebSocket) -> None:
         # A browser lets the scripts of every web site connect.
@@ -122,15 +124,11 @@ class StreamInput:
             )
 
     def _check_key(self, socket: WebSocket, first: dict[str, Any]) -> None:
-        if self._key is None:
+        if self._key is None or self._key.is_in(socket.headers):
             return
-        kind, _, bearer = socket.headers.get("authorization", "").partition(" ")
-        given = socket.headers.get("xi-api-key") or (bearer if kind.lower() == "bearer" else "")
-        given = given.strip() or _field(first, "xi_api_key", str, "a string", "")
-        right = self._key.encode(errors="surrogateescape")
-        # In a time that does not depend on how much of it is right.
-        if not hmac.compare_digest(given.encode(errors="surrogatepass"), right):
-            raise RequestError(401, "The API key is missing or wrong.", code="invalid_api_key")
+        text = _field(first, "xi_api_key", str, "a string", "")
+        if not self._key.is_in(socket.headers, "xi-api-key") and not self._key.is_text(text):
+            raise WRONG_KEY
 
     def _request(self, socket: WebSocket, first: dict[str, Any]) -> SpeechRequest:
         voice, query = socket.path_params["voice"], socket.query_params
@@ -148,16 +146,43 @@ class StreamInput:
             sample_rate=rate,
         )
 
-    async def _send_all(self, socket: WebSocket, pieces: AsyncIterator[SpokenPiece]) -> None:
+    async def _send_all(
+        self, socket: WebSocket, answer: LiveAnswer, pieces: AsyncIterator[SpokenPiece]
+    ) -> None:
         async for piece in pieces:
+            alignment = align_characters(piece.words, answer.seconds - piece.seconds)
             for start in range(0, len(piece.data), _AUDIO_BYTES):
                 data = base64.b64encode(piece.data[start : start + _AUDIO_BYTES]).decode()
-                await self._send(socket, {"audio": data, "isFinal": None, "alignment": None})
+                await self._send(socket, {"audio": data, "isFinal": None, "alignment": alignment})
+                alignment = None
 
     async def _send(self, socket: WebSocket, message: dict[str, Any]) -> None:
         # `asyncio.wait_for` may lose a cancellation, and would send the rest to nobody.
         async with asyncio.timeout(self._send_seconds):
             await socket.send_text(json.dumps(message))
+
+
+def align_characters(words: Sequence[Timing], start: float) -> dict[str, list[Any]] | None:
+    """Returns when each character is spoken, in milliseconds from the start of a piece of audio.
+
+    Args:
+        words: words of the piece; the time of each is shared evenly among its characters.
+        start: start of the piece, in seconds from that of the speech.
+    """
+    if not words:
+        return None
+    characters: list[str] = []
+    times = [words[0].start]
+    for word in words:
+        if characters:
+            characters.append(" ")
+            times.append(word.start)
+        characters += word.text
+        step = (word.end - word.start) / len(word.text)
+        times += [word.start + step * number for number in range(1, len(word.text) + 1)]
+    starts = [round(1000 * (time - start)) for time in times]
+    durations = [end - begin for begin, end in pairwise(starts)]
+    return {"chars": characters, "charStartTimesMs": starts[:-1], "charDurationsMs": durations}
 
 
 def read_format(name: str) -> tuple[str, int]:

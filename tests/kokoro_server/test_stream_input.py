@@ -22,6 +22,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from kokoro_server import stream_input
 from kokoro_server.app import Options
+from kokoro_server.stream_input import align_characters
+from runtime_min import Timing
 from tests.support.fakes.speech_server import FakeBundle, Running, serving
 
 TEXT = ["abc, ", "abc abc", " def. De", "f abc gab. ", "Hah."]
@@ -142,12 +144,14 @@ def test_a_client_that_leaves_has_no_more_computed(server: Running) -> None:
 
 
 def test_the_key_comes_in_a_header_or_the_first_message() -> None:
-    with serving(FakeBundle(), Options(api_key="secret")) as server:
+    key = "schlüssel"
+    with serving(FakeBundle(), Options(api_key=key)) as server:
         for headers, first, right in (
-            ({"xi-api-key": "secret"}, {}, True),
-            ({"Authorization": "Bearer secret"}, {}, True),
-            ({}, {"xi_api_key": "secret"}, True),
-            ({"xi-api-key": "secreT"}, {}, False),
+            ({"xi-api-key": key}, {}, True),
+            ({"Authorization": f"Bearer {key}"}, {}, True),
+            ({}, {"xi_api_key": key}, True),
+            ({"xi-api-key": "schlussel"}, {}, False),
+            ({"Authorization": key}, {"xi_api_key": "\ud800"}, False),
             ({}, {}, False),
         ):
             with connected(server, additional_headers=headers) as socket:
@@ -226,3 +230,27 @@ def test_elevenlabs_client_works_unchanged(
             "af_heart", text=iter(TEXT), model_id="eleven_flash_v2_5", output_format="pcm_24000"
         )
         assert b"".join(chunks) == expected
+
+
+def test_characters_have_times_from_the_start_of_their_piece() -> None:
+    words = [Timing("ab", 2.0, 2.2), Timing("c", 2.5, 2.6)]
+    assert align_characters(words, 1.5) == {
+        "chars": ["a", "b", " ", "c"],
+        "charStartTimesMs": [500, 600, 700, 1000],
+        "charDurationsMs": [100, 100, 300, 100],
+    }
+    assert align_characters([], 0.0) is None
+
+
+def test_every_piece_says_when_its_characters_are_spoken(server: Running) -> None:
+    with connected(server) as socket:
+        say(socket, {"text": "abc abc. Def "}, {"text": "ab. "}, {"text": ""})
+        said, seconds, times = "", 0.0, [0.0]
+        while not (message := json.loads(socket.recv(20))).get("isFinal"):
+            if alignment := message["alignment"]:
+                said += "".join(alignment["chars"]) + " "
+                times += [1000 * seconds + start for start in alignment["charStartTimesMs"]]
+                assert len(alignment["chars"]) == len(alignment["charDurationsMs"])
+            seconds += len(base64.b64decode(message["audio"])) / 48_000
+    assert said.split() == ["abc", "abc.", "Def", "ab."]
+    assert times == sorted(times) and times[-1] < 1000 * seconds

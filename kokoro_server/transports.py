@@ -1,0 +1,16 @@
+"""The end of a connection that does not wait for its client."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from starlette.types import Scope
+
+
+def break_off(scope: Scope) -> None:
+    """Ends the connection of a request, and drops the bytes that wait to be sent."""
+    transport: asyncio.Transport = scope["state"]["transport"]
+    # asyncio's transport has no loop after the last byte of a connection that its client had ended.
+    with suppress(AttributeError):
+        transport.abort()
