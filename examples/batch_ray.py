@@ -2,7 +2,8 @@
 
 python examples/batch_ray.py BUNDLE LINES.jsonl DIRECTORY --workers 2
 
-Each line is `{"id": "…", "phonemes": "…", "voice": "af_heart"}`; each becomes DIRECTORY/ID.wav.
+Each line is `{"id": "…", "text": "…", "voice": "af_heart"}`, or has "phonemes" in place of "text".
+It becomes DIRECTORY/ID.wav.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class Speaker:
 
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         """Speaks a line."""
-        audio = self.bundle.synthesize(phonemes=row["phonemes"], voice=row["voice"])
+        given = {name: row[name] for name in ("text", "phonemes") if row.get(name)}
+        audio = self.bundle.synthesize(**given, voice=row["voice"])
         audio.save(self.output / f"{row['id']}.wav")
         return {"id": row["id"], "seconds": len(audio.samples) / audio.sample_rate, **memory()}
 

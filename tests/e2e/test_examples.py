@@ -116,7 +116,8 @@ def test_an_audiobook_has_chapters_and_goes_on(directory: Path, tmp_path: Path) 
 
 
 def test_workers_of_ray_share_the_parameters(directory: Path, tmp_path: Path) -> None:
-    lines = [{"id": f"line{number}", "phonemes": "həlˈO!", "voice": "af_heart"} for number in range(6)]
+    spoken = ({"phonemes": "həlˈO!"}, {"text": "Hello!"})
+    lines = [{"id": f"line{number}", "voice": "af_heart", **spoken[number % 2]} for number in range(6)]
     (tmp_path / "lines.jsonl").write_text(
         "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
     )
