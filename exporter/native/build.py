@@ -137,15 +137,20 @@ def build_library(target: Target, output: Path) -> None:
     require_compiler(target)
     compiler = [*_ZIG, "c++", "-target", target.zig_target]
     flags = (*_FLAGS, *(_HIDDEN if target.system == "macos" else ()), *_OPTIMISED)
-    # Two processes that build at once would compile everything twice.
-    directories.make_private(_cache())
-    with FileLock(_cache() / "lock"), ThreadPoolExecutor(len(usable_cores())) as pool:
-        objects = list(pool.map(lambda each: _compile(compiler, each), _objects(flags)))
+    objects = compile_all(compiler, _objects(flags))
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
         made = Path(place, library_name(target))
         arguments = ["-shared", "-s", "-fno-sanitize=all", "-o", str(made), *map(str, objects)]
         _run([*compiler, *arguments, *_LINKED[target.system]])
         shutil.copyfile(made, output)
+
+
+def compile_all(compiler: list[str], wanted: Iterable[_Object]) -> list[Path]:
+    """Returns object files in the cache, and compiles those that are missing."""
+    directories.make_private(_cache())
+    # Two processes that build at once would compile everything twice.
+    with FileLock(_cache() / "lock"), ThreadPoolExecutor(len(usable_cores())) as pool:
+        return list(pool.map(lambda each: _compile(compiler, each), wanted))
 
 
 def _objects(flags: tuple[str, ...]) -> Iterable[_Object]:

@@ -9,7 +9,6 @@ import os
 import re
 import subprocess
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from exporter import directories
@@ -44,8 +43,7 @@ def compiled(objects: Iterable[build._Object], sanitisers: str = SANITISERS) -> 
     """Returns object files; unchanged ones come from the user's cache."""
     if sanitisers:
         objects = map(for_another_compiler, objects)
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda each: build._compile(compiler(sanitisers), each), objects))
+    return build.compile_all(compiler(sanitisers), objects)
 
 
 def for_another_compiler(wanted: build._Object) -> build._Object:
