@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.fuzz.corpus import CORPUS, load, save
-from tests.fuzz.native import HARNESSES, Fuzzers
+from tests.fuzz.native import HARNESSES, Fuzzers, executed
 from tests.fuzz.readers import READERS
 from tests.support.paths import ROOT
 
@@ -78,7 +78,9 @@ def main() -> int:
                 seeds = HARNESSES[name].seeds()
             try:
                 with tempfile.TemporaryDirectory() as place:
-                    fuzz(run, corpus, seeds, options.seconds, Path(place), options.keep)
+                    report = fuzz(run, corpus, seeds, options.seconds, Path(place), options.keep)
+                if name in HARNESSES:
+                    print(f"{name}: {executed(str(report)):,} inputs", flush=True)
             except AssertionError as failure:
                 print(failure)
                 failed.append(name)

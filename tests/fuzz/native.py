@@ -9,17 +9,15 @@ import os
 import re
 import subprocess
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from exporter import directories
 from exporter.bundle.write import write_bundle
 from exporter.native import build
 from exporter.text.files import LANGUAGES, text_files
-from tests.fuzz.readers import golden_manifests, texts
+from tests.fuzz.readers import golden_manifests, languages, texts
 from tests.support.fakes.text_bundle import PHONEMES
 from tests.support.gpu.stand_in import runtime_library
 from tests.support.native.clang import Clang, fetched_clang
@@ -61,6 +59,7 @@ def choices() -> list[bytes]:
 HARNESSES = {
     "native_manifest": Harness("manifest", "address,undefined", golden_manifests),
     "native_text": Harness("text", "address,undefined", text_seeds),
+    "native_language": Harness("language", "address,undefined", languages),
     "native_requests": Harness("requests", "address,undefined", choices),
     "native_calls": Harness("calls", "address,undefined", choices),
     "native_calls_thread": Harness("calls", "thread", choices),
@@ -130,10 +129,8 @@ def executed(report: str) -> int:
 def compiled(clang: Clang, sanitisers: str) -> list[Path]:
     """Returns the object files of the library's own sources, from the user's cache if they did not change."""
     wanted = [
-        each._replace(flags=(*each.flags, "-fsanitize=fuzzer-no-link"))
+        for_another_compiler(each._replace(flags=(*each.flags, "-fsanitize=fuzzer-no-link")))
         for each in build._objects(flags(sanitisers))
         if each.source.is_relative_to(build.SOURCES) and each.source != _LEFT_OUT
     ]
-    directories.make_private(build._cache())
-    with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda each: build._compile(clang.command, for_another_compiler(each)), wanted))
+    return build.compile_all(clang.command, wanted)

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.write import encode_manifest
+from exporter.text.language_files import language_file
 from runtime_min import Segment
 from runtime_min.bundle_command.unpack import unpack_archive
 from runtime_min.errors import BundleError, Ed25519KeyError, InputError, TextEncodingError
@@ -25,18 +26,25 @@ from runtime_min.format.archive import verify_archive
 from runtime_min.format.msgpack import unpack
 from runtime_min.format.origin import decode_key
 from runtime_min.format.parse import parse_manifest
+from runtime_min.text.arriving import ArrivingText, Run
+from runtime_min.text.chinese_dictionary import HEADER, ChineseDictionary
 from runtime_min.text.pauses import read_pauses
+from runtime_min.text.rules import Rules
 from runtime_min.text.ssml import read_ssml
 from tests.support.english_text import assert_spoken, rows, whole_english
 from tests.support.files import bytes_of
 from tests.support.fuzzing.bundles import MANIFEST, Files, consistent, damaged_bytes, damaged_document
+from tests.support.fuzzing.dictionaries import changed
 from tests.support.fuzzing.texts import UNITS
+from tests.support.languages import tiny_language
 from tests.support.paths import ROOT
 
 GOLDEN = ROOT / "tests/golden/format-1"
 REFUSED = (BundleError, InputError)
 MOST_TEXT = 4_000
 """Bytes: words that no lexicon has take a millisecond each."""
+RULED = "¿Qué? L'amico 21 3/2 -5 % 1,05 km, dr. K; भारत 12:30 R$ 5,50 XXI guerra cé. Çé d’água “não”"
+CHINESE = "我们在银行工作歡樂製造機很重要的时候了一二三長大鿿龥"
 
 
 class Reader(NamedTuple):
@@ -100,6 +108,47 @@ def read_text(data: bytes) -> None:
     for segment in segments:
         for each in read_pauses(segment):
             assert_spoken(str(each.content), whole_english())
+
+
+def read_arriving(data: bytes) -> None:
+    """Takes a length and a text; in pieces of this length the text gives the same runs as at once."""
+    try:
+        text = data[1:MOST_TEXT].decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as failure:
+        raise TextEncodingError("the input", failure.start) from None
+    length = 1 + next(iter(data), 0)
+    pieces = [text[start : start + length] for start in range(0, len(text), length)]
+    assert _runs(pieces) == (whole := _runs([text]))
+    assert "".join(run.text for run in whole) == text
+    assert [run.is_last for run in whole] == [False] * (len(whole) - 1) + [True]
+
+
+def _runs(pieces: list[str]) -> list[Run]:
+    text = ArrivingText()
+    return [*(run for piece in pieces for run in text.push(piece)), *text.end()]
+
+
+def read_language(data: bytes) -> None:
+    """Takes rules, or 0 and changes of the Chinese dictionary, by which a text is read the same twice."""
+    if data[:1] != b"\0":
+        found = [[(word.text, word.phonemes) for word in Rules(data)(RULED)] for _ in range(2)]
+    else:
+        dictionary = changed(data[1:])
+        found = [list(ChineseDictionary(dictionary).words(CHINESE)) for _ in range(2)]
+    assert found[0] == found[1]
+
+
+def languages() -> list[bytes]:
+    """Rules that are small, and a change of each number in the dictionary's header."""
+    changes = (b"\0" + place.to_bytes(4, "big") + b"\2" for place in range(0, HEADER.size, 4))
+    return [tiny_language(), *map(language_file, ("es", "hi")), b"\0", *changes]
+
+
+def mutate_language(random: Random, data: bytes) -> bytes:
+    if data[:1] != b"\0":
+        return mutate_manifest(random, data)
+    places = (random.choice((random.randrange(64), random.randrange(1 << 24))) for _ in range(4))
+    return data + b"".join(place.to_bytes(4, "big") + random.randbytes(1) for place in places)
 
 
 def texts() -> list[bytes]:
@@ -210,4 +259,6 @@ READERS = {
     "signature": Reader(read_signature, signatures, mutate_signature),
     "key": Reader(read_key, keys, mutate_bytes),
     "text": Reader(read_text, texts, mutate_text),
+    "arriving": Reader(read_arriving, lambda: [b"\5" + text for text in texts()[:200]], mutate_text),
+    "language": Reader(read_language, languages, mutate_language),
 }

@@ -18,7 +18,6 @@ import pytest
 from exporter.bundle.write import ExtensionFiles, write_bundle
 from exporter.native import text_tables, unicode_tables
 from exporter.text.files import text_files
-from exporter.text.language_files import compile_language
 from runtime_min.errors import MarkupError, TextDataError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of
@@ -30,7 +29,7 @@ from runtime_min.text.chinese_dictionary import ChineseDictionary
 from tests.support.english_text import rows
 from tests.support.fuzzing.dictionaries import DAMAGED, hostile
 from tests.support.fuzzing.texts import UNITS, VOICES, WORDS, document, shapes, text
-from tests.support.languages import TINY, TINY_SPOKEN, golden
+from tests.support.languages import TINY_SPOKEN, golden, tiny_language
 from tests.support.native.probe import Probe, field
 from tests.support.tiny.bundle import dummy_contents
 
@@ -145,12 +144,10 @@ def test_languages_of_rules(texts: Texts) -> None:
 
 
 def test_a_language_that_no_bundle_has_needs_no_code(tmp_path: Path) -> None:
-    for name, content in TINY.items():
-        (tmp_path / name).write_text(content, "utf-8")
     added = text_files(("en-us", "en-gb"))
     made = ExtensionFiles(
         added.extensions | {"rules": {"eo": "text/eo.rules.bin"}},
-        added.files | {"text/eo.rules.bin": compile_language(tmp_path)},
+        added.files | {"text/eo.rules.bin": tiny_language()},
     )
     bundle = write_bundle(tmp_path / "bundle", dummy_contents(tmp_path).extended(made))
     read = Texts(bundle, tmp_path)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import lzma
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from exporter.text.language_files import language_file
+from exporter.text.language_files import compile_language, language_file
 from runtime_min.speech.words import Word
 from runtime_min.text.rules import Rules
 
@@ -36,6 +37,14 @@ def golden() -> Iterator[tuple[str, str, str]]:
     for line in lzma.decompress(_GOLDEN.read_bytes()).decode().splitlines():
         language, text, phonemes = line.split("\t")
         yield language, json.loads(text), phonemes
+
+
+def tiny_language() -> bytes:
+    """Returns the compiled rules of `TINY`."""
+    with tempfile.TemporaryDirectory() as place:
+        for name, content in TINY.items():
+            Path(place, name).write_text(content, "utf-8")
+        return compile_language(Path(place))
 
 
 TINY = {

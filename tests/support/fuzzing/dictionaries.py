@@ -24,6 +24,18 @@ def repacked(content: bytes, **changes: int) -> bytes:
     return header + packer.compress(content) + packer.flush()
 
 
+def changed(changes: bytes) -> bytes:
+    """Returns the dictionary with changed bytes: each change has a place in four bytes, and a value."""
+    data = bytearray(DATA[: HEADER.size] + CONTENT)
+    for start in range(0, len(changes) - 4, 5):
+        where = int.from_bytes(changes[start : start + 4], "big")
+        if where >= HEADER.size:
+            where = HEADER.size + (where - HEADER.size) % len(CONTENT)
+        data[where] = changes[start + 4]
+    packer = zlib.compressobj(0, wbits=-zlib.MAX_WBITS)
+    return bytes(data[: HEADER.size]) + packer.compress(bytes(data[HEADER.size :])) + packer.flush()
+
+
 DAMAGED = {
     "empty": b"",
     "magic": b"KLX2" + DATA[4:],
