@@ -124,10 +124,12 @@ class _Language:
     def _of(self, *kinds: str) -> Iterator[Section]:
         return (section for section in self._sections if section.kind in kinds)
 
-    def _pairs(self, kind: str) -> dict[str, str]:
-        """Returns what stands before and after the first = of each line."""
+    def _pairs(self, kind: str, option: str = "") -> dict[str, str]:
+        """Returns what stands before and after the first = of each line, in sections with an option."""
         found: dict[str, str] = {}
         for section in self._of(kind):
+            if option and option not in section.options:
+                continue
             for line in section.lines:
                 # A sign may be = itself.
                 key, equals, value = line.text[1:].partition("=")
@@ -252,9 +254,9 @@ class _Language:
         needed = ("minus", "thousands", "decimal", "comma", "digits together")
         if missing := [key for key in needed if key not in settings]:
             raise self._sections[0].title.error(f"expected {', '.join(missing)} below [writing]")
+        thousands = settings["thousands"]
         units, abbreviations = self._pairs("units"), self._pairs("abbreviations")
-        if any("also without a full stop" in section.options for section in self._of("abbreviations")):
-            units |= abbreviations
+        units |= self._pairs("abbreviations", "also without a full stop")
         names = self._number_names()
         forms: list[Data] = []
         for section in self._of("forms"):
@@ -273,7 +275,8 @@ class _Language:
             "units": {**units},
             "abbreviations": {**abbreviations},
             "minus": settings["minus"],
-            "separators": [settings["thousands"], settings["decimal"]],
+            "separators": [" " if thousands == "a space" else thousands, settings["decimal"]],
+            "grouping": int(settings.get("digits of higher groups", "3")),
             "comma": settings["comma"],
             "together": int(settings["digits together"]),
             "numbers": self._numbers(names),

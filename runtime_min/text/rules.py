@@ -87,7 +87,8 @@ class Rules:
         return read_clauses(text, self._words_of, self.written.abbreviations)
 
     def _words_of(self, clause: Sequence[Token]) -> Iterator[Word]:
-        written = [self.written.words(token.word) for token in clause]
+        tokens, texts = zip(*self._joined(clause), strict=True)
+        written = [self.written.words(text) for text in texts]
         words: list[str] = []
         for parts in written:
             words += parts
@@ -97,8 +98,19 @@ class Rules:
         for step in self._clause:
             sounds = step.apply(sounds, 0)
         spoken = iter(sounds.split(" "))
-        for token, own in zip(clause, written, strict=True):
+        for token, own in zip(tokens, written, strict=True):
             yield Word(token.word, " ".join(islice(spoken, len(own))), token.space)
+
+    def _joined(self, clause: Sequence[Token]) -> Iterator[tuple[Token, str]]:
+        """Yields the tokens of a clause, and their texts; a number or form that has spaces is one of them."""
+        tokens = iter(clause)
+        for count in self.written.counts([token.word for token in clause]):
+            *before, last = islice(tokens, count)
+            if not before:
+                yield last, last.word
+                continue
+            text = "".join([token.word + token.space for token in before]) + last.word
+            yield Token(None, text, last.space), " ".join([token.word for token in (*before, last)])
 
     def _spoken_word(self, word: str, is_last: bool) -> str:
         level = 0 if is_last else 2 if word in self._unstressed else 1 if word in self._weak else 0

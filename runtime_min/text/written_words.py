@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 
 from ..format.schema import Node
 from .rewriting import FIRST_PLACE, filled, places_in, text_of
@@ -91,15 +92,18 @@ class _Place:
         self.numbers = numbers.integer(0, sets - 1)
 
 
+_Form = tuple[str, list[_Place], str]
+
+
 class WrittenWords:
     """The written forms of a language."""
 
     def __init__(self, node: Node) -> None:
         """Takes the data."""
         (letters, accented, respelled, vowels, alone, apostrophe, signs, money, units, abbreviations, minus,
-         separators, comma, together, numbers, forms) = node.fields(
+         separators, grouping, comma, together, numbers, forms) = node.fields(
             "letters", "accented", "respelled", "vowels", "alone", "apostrophe", "signs", "money", "units",
-            "abbreviations", "minus", "separators", "comma", "together", "numbers", "forms",
+            "abbreviations", "minus", "separators", "grouping", "comma", "together", "numbers", "forms",
         )  # fmt: skip
         self._names, self._respelled = texts_of(letters), texts_of(respelled)
         self.apostrophe = text_of(apostrophe)
@@ -113,11 +117,17 @@ class WrittenWords:
         self._thousands, self._decimal = (text_of(each) for each in separators.elements(2, 2))
         if len(self._thousands) != 1 or len(self._decimal) != 1:
             raise separators.error("two characters")
+        self._grouping = grouping.integer(2, 3)
+        """Digits of the groups above the last three."""
         self._comma, self._together = text_of(comma), together.integer(0, _MOST_DIGITS)
         found = numbers.elements(1)
         self._numbers: list[Numbers] = []
         self._numbers += [Numbers(each, self._numbers, len(found)) for each in found]
         self._forms = [self._form(each) for each in forms.elements()]
+        self._across = {pattern.count(" ") + 1 for pattern, _, _ in self._forms} - {1}
+        """Numbers of words that the forms with spaces have."""
+        self._firsts = frozenset().union(*[self._first(form) for form in self._forms if " " in form[0]])
+        self._fits = lru_cache(maxsize=4096)(self._is_form)
         # Units such as km² are longer than a run of letters.
         self._longer: dict[str, list[str]] = {}
         for unit in sorted(self._units, key=lambda unit: (-len(unit), unit)):
@@ -125,20 +135,73 @@ class WrittenWords:
                 self._longer.setdefault(unit[:1], []).append(unit)
         self.words = lru_cache(maxsize=4096)(self._words)
 
-    def _form(self, node: Node) -> tuple[str, list[_Place], str]:
+    def _form(self, node: Node) -> _Form:
         pattern, places, spoken = node.elements(3, 3)
         found = [_Place(each, len(self._numbers)) for each in places.elements()]
-        return places_in(pattern, len(found)), found, places_in(spoken, len(found))
+        form = places_in(pattern, len(found)), found, places_in(spoken, len(found))
+        if not form[0].strip():
+            raise pattern.error("more than spaces")
+        return form
+
+    def _first(self, form: _Form) -> Iterable[str]:
+        """Returns the characters with which a form may begin, 0 for all digits."""
+        pattern, places, _ = form
+        number = ord(pattern[0]) - FIRST_PLACE
+        if not 0 <= number < len(places):
+            return "0" if pattern[0].isdecimal() else pattern[0]
+        kind = places[number].kind
+        return self._money if kind == _MONEY else "ivxlcdm" if kind == _ROMAN else "0"
+
+    def counts(self, words: Sequence[str]) -> list[int]:
+        """Returns how many words between spaces belong together, from the first on: a number, or a form."""
+        found = [*self._grouped(words)] if self._thousands == " " else [1] * len(words)
+        if not self._across:
+            return found
+        ends = [0, *accumulate(found)]
+        joined: list[int] = []
+        start = 0
+        while start < len(found):
+            letter = words[ends[start]].removeprefix("-")[:1].lower()
+            many = self._across if ("0" if letter.isdecimal() else letter) in self._firsts else ()
+            fitting = (
+                count
+                for count in sorted(many, reverse=True)
+                if start + count < len(ends)
+                and self._fits(" ".join(words[ends[start] : ends[start + count]]).removeprefix("-"))
+            )
+            end = start + next(fitting, 1)
+            joined.append(ends[end] - ends[start])
+            start = end
+        return joined
+
+    def _grouped(self, words: Sequence[str]) -> Iterator[int]:
+        """Yields how many words belong to one number, whose groups of three digits are between spaces."""
+        start = 0
+        while start < len(words):
+            end = start + 1
+            digits = words[start].removeprefix("-")
+            goes_on = digits.isdecimal() and len(digits) <= 3 and digits[0] != "0"
+            while goes_on and end < len(words) and _digits_end(words[end], 0, 4) == 3:
+                goes_on = len(words[end]) == 3
+                end += 1
+            yield end - start
+            start = end
+
+    def _is_form(self, written: str) -> bool:
+        text = _normal(written)
+        return any(
+            " " in form[0] and self._spoken_form(form, written, text) is not None for form in self._forms
+        )
 
     def _words(self, written: str) -> tuple[str, ...]:
-        """Returns the text between two spaces as words of lower-case letters.
+        """Returns the text between two spaces, or of one number or form, as words of lower-case letters.
 
         Numbers and signs become words, and letters without a vowel their names. Nothing remains of a sign
         that has no name, and of letters of another script.
         """
-        text = unicodedata.normalize("NFC", written.lower()).replace("’", "'")
+        text = _normal(written)
         digits_follow = text[1:2].isdecimal() or (text[1:2] in self._money and text[2:3].isdecimal())
-        if text[:1] == "-" and digits_follow:
+        if text[:1] == "-" and (digits_follow or self._fits(written[1:])):
             return (*self._minus.split(), *self._words(written[1:]))
         known = self.abbreviations.get(text.rstrip(".")) if "." in text else None
         for form in self._forms if known is None else ():
@@ -150,7 +213,7 @@ class WrittenWords:
                 known = known.replace(self.apostrophe + " ", self.apostrophe)
         return tuple(known.split())
 
-    def _spoken_form(self, form: tuple[str, list[_Place], str], written: str, text: str) -> str | None:
+    def _spoken_form(self, form: _Form, written: str, text: str) -> str | None:
         """Returns the words of a text that is of a form, or None."""
         pattern, places, spoken = form
         values = [""] * len(places)
@@ -229,12 +292,23 @@ class WrittenWords:
         return end
 
     def _whole_end(self, text: str, start: int) -> int:
-        """Returns the end of a number's digits, of which three or less may be followed by groups of three."""
+        """Returns the end of a number's digits, of which three or less may be followed by groups of them."""
         end = _digits_end(text, start)
         if 0 < end - start <= 3:
+            end = self._short_groups_end(text, end)
             while text[end : end + 1] == self._thousands and _digits_end(text, end + 1, end + 4) == end + 4:
                 end += 4
         return end
+
+    def _short_groups_end(self, text: str, start: int) -> int:
+        """Returns the end of groups of two digits, such as those of 12,34,567, that end with one of three."""
+        end = start
+        while self._grouping == 2 and text[end : end + 1] == self._thousands:
+            digits = _digits_end(text, end + 1, end + 4) - end - 1
+            if digits != 2:
+                return end if digits == 3 else start
+            end += 3
+        return start
 
     def _number(self, whole: str, decimals: str) -> str:
         """Returns a number in words; digit by digit where it is long or begins with a zero."""
@@ -268,6 +342,10 @@ class WrittenWords:
         return self._respelled.get(letter) or "".join(
             each for each in unicodedata.normalize("NFKD", letter) if each.isascii() and each in self._names
         )
+
+
+def _normal(written: str) -> str:
+    return unicodedata.normalize("NFC", written.lower()).replace("’", "'")
 
 
 def _digits_end(text: str, start: int, most: int = sys.maxsize) -> int:

@@ -96,11 +96,31 @@ std::vector<Word> Rules::words(View text) {
                         written_->abbreviations);
 }
 
-std::vector<Word> Rules::clause_words(const Clause &clause) {
+// Makes one token of those of a number or a form that has spaces. Returns the texts of the tokens.
+std::vector<Text> Rules::join_forms(Clause &clause) {
+    std::vector<View> words;
+    for (const ClauseToken &token : clause) words.push_back(token.word);
+    Clause found;
+    std::vector<Text> texts;
+    size_t place = 0;
+    for (size_t count : written_->counts(words)) {
+        found.push_back(clause[place]);
+        texts.push_back(clause[place++].word);
+        for (; --count; place++) {
+            texts.back() += U' ' + clause[place].word;
+            found.back().word += found.back().space + clause[place].word;
+            found.back().space = clause[place].space;
+        }
+    }
+    clause = std::move(found);
+    return texts;
+}
+
+std::vector<Word> Rules::clause_words(Clause clause) {
     std::vector<size_t> counts;
     std::vector<Text> words;
-    for (const ClauseToken &token : clause) {
-        const std::vector<Text> &own = written_->words(token.word);
+    for (const Text &text : join_forms(clause)) {
+        const std::vector<Text> &own = written_->words(text);
         counts.push_back(own.size());
         words.insert(words.end(), own.begin(), own.end());
     }

@@ -40,7 +40,8 @@ private:
 
     void read(const Node &node);
     void read_respelled(const Node &node);
-    std::vector<Word> clause_words(const Clause &clause);
+    std::vector<Word> clause_words(Clause clause);
+    std::vector<Text> join_forms(Clause &clause);
     size_t level_of(const Text &word) const;
     const Text &spoken_word(const Text &word, size_t level);
     Text spoken(const Text &word, size_t level) const;

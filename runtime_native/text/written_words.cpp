@@ -52,6 +52,10 @@ void add_words(std::vector<Text> &words, View text) {
     for (View word : split(text)) words.emplace_back(word);
 }
 
+Text normal(View written) { return replaced(nfc(lower(written)), U"’", U"'"); }
+
+View without_minus(View text) { return text.substr(starts_with(text, U"-")); }
+
 Text get(const Texts &texts, View key) {
     auto found = texts.find(key);
     return found == texts.end() ? Text() : found->second;
@@ -111,9 +115,10 @@ Text Numbers::say(int64_t number, const std::vector<Numbers> &sets) const {
 
 WrittenWords::WrittenWords(const Node &node) {
     auto [letters, accented, respelled, vowels, alone, mark, signs, money, units, known, minus, separators,
-          comma, together, numbers, forms] =
+          grouping, comma, together, numbers, forms] =
         node.fields("letters", "accented", "respelled", "vowels", "alone", "apostrophe", "signs", "money",
-                    "units", "abbreviations", "minus", "separators", "comma", "together", "numbers", "forms");
+                    "units", "abbreviations", "minus", "separators", "grouping", "comma", "together", "numbers",
+                    "forms");
     apostrophe = text_of(mark);
     names_ = texts_of(letters);
     respelled_ = texts_of(respelled);
@@ -126,6 +131,7 @@ WrittenWords::WrittenWords(const Node &node) {
     abbreviations = texts_of(known);
     minus_ = text_of(minus);
     comma_ = text_of(comma);
+    grouping_ = grouping.integer(2, 3);
     together_ = together.integer(0, MOST_DIGITS);
     std::vector<Text> marks = texts(separators, 2, 2);
     if (marks[0].size() != 1 || marks[1].size() != 1 || apostrophe.size() > 1) {
@@ -139,16 +145,9 @@ WrittenWords::WrittenWords(const Node &node) {
     for (char32_t letter : text_of(accented) + apostrophe) known_.insert(letter);
     size_t count = numbers.elements(1, MOST, [](const Node &) { return 0; }).size();
     numbers_ = numbers.elements(1, MOST, [&](const Node &each) { return Numbers(each, count); });
-    auto read_place_of = [&](const Node &each) {
-        std::vector<Node> parts = each.elements(5, 5, [](const Node &part) { return part; });
-        return Place{parts[0].integer(RANGE, ROMAN), parts[1].integer(0, LARGEST), parts[2].integer(0, LARGEST),
-                     parts[3].integer(0, MOST_DIGITS),
-                     parts[4].integer(0, static_cast<int64_t>(count) - 1)};
-    };
-    forms_ = forms.elements(0, MOST, [&](const Node &each) {
-        std::vector<Node> parts = each.elements(3, 3, [](const Node &part) { return part; });
-        std::vector<Place> places = parts[1].elements(0, MOST, read_place_of);
-        return Form{places_in(parts[0], places.size()), places, places_in(parts[2], places.size())};
+    forms.elements(0, MOST, [&](const Node &each) {
+        read_form(each);
+        return 0;
     });
     for (const auto &[unit, words] : units_) {
         if (!std::all_of(unit.begin(), unit.end(), [&](char32_t letter) { return is_letter(letter); })) {
@@ -161,16 +160,104 @@ WrittenWords::WrittenWords(const Node &node) {
     }
 }
 
+void WrittenWords::read_form(const Node &node) {
+    auto read_place_of = [&](const Node &each) {
+        std::vector<Node> parts = each.elements(5, 5, [](const Node &part) { return part; });
+        return Place{parts[0].integer(RANGE, ROMAN), parts[1].integer(0, LARGEST), parts[2].integer(0, LARGEST),
+                     parts[3].integer(0, MOST_DIGITS),
+                     parts[4].integer(0, static_cast<int64_t>(numbers_.size()) - 1)};
+    };
+    std::vector<Node> parts = node.elements(3, 3, [](const Node &part) { return part; });
+    std::vector<Place> places = parts[1].elements(0, MOST, read_place_of);
+    Form form{places_in(parts[0], places.size()), places, places_in(parts[2], places.size())};
+    if (strip(form.pattern).empty()) refuse_manifest(parts[0].path, "more than spaces", "nothing else");
+    if (contains(form.pattern, U' ')) add_firsts(form);
+    forms_.push_back(std::move(form));
+}
+
+void WrittenWords::add_firsts(const Form &form) {
+    across_.insert(std::count(form.pattern.begin(), form.pattern.end(), U' ') + 1);
+    char32_t first = form.pattern[0];
+    size_t number = first - FIRST_PLACE;
+    if (first < FIRST_PLACE || number >= form.places.size()) {
+        firsts_.insert(is_decimal(first) ? U'0' : first);
+    } else if (form.places[number].kind == MONEY) {
+        for (const auto &[sign, words] : money_) {
+            if (sign.size() == 1) firsts_.insert(sign[0]);
+        }
+    } else if (form.places[number].kind == ROMAN) {
+        for (char32_t letter : View(U"ivxlcdm")) firsts_.insert(letter);
+    } else {
+        firsts_.insert(U'0');
+    }
+}
+
+std::vector<size_t> WrittenWords::counts(const std::vector<View> &words) {
+    std::vector<size_t> found = thousands_ == U' ' ? grouped(words) : std::vector<size_t>(words.size(), 1);
+    if (across_.empty()) return found;
+    std::vector<size_t> ends{0}, joined;
+    for (size_t count : found) ends.push_back(ends.back() + count);
+    for (size_t start = 0, end; start < found.size(); start = end) {
+        end = form_end(words, ends, start);
+        joined.push_back(ends[end] - ends[start]);
+    }
+    return joined;
+}
+
+// Returns where the longest form with spaces ends that begins with the number or word of a place.
+size_t WrittenWords::form_end(const std::vector<View> &words, const std::vector<size_t> &ends, size_t start) {
+    Text first = lower(without_minus(words[ends[start]]).substr(0, 1));
+    if (first.size() != 1 || !firsts_.count(is_decimal(first[0]) ? U'0' : first[0])) return start + 1;
+    for (size_t count : across_) {
+        if (start + count >= ends.size()) continue;
+        Text text;
+        for (size_t place = ends[start]; place < ends[start + count]; place++) {
+            if (place > ends[start]) text += U' ';
+            text += words[place];
+        }
+        if (is_form(without_minus(text))) return start + count;
+    }
+    return start + 1;
+}
+
+// Returns how many words belong to one number, whose groups of three digits are between spaces.
+std::vector<size_t> WrittenWords::grouped(const std::vector<View> &words) const {
+    std::vector<size_t> found;
+    for (size_t start = 0, end; start < words.size(); start = end) {
+        end = start + 1;
+        View digits = without_minus(words[start]);
+        bool goes_on = !digits.empty() && digits.size() <= 3 && digits_end(digits, 0) == digits.size() &&
+                       digits[0] != U'0';
+        for (; goes_on && end < words.size() && digits_end(words[end], 0, 4) == 3; end++) {
+            goes_on = words[end].size() == 3;
+        }
+        found.push_back(end - start);
+    }
+    return found;
+}
+
+bool WrittenWords::is_form(View written) {
+    Text key(written);
+    auto known = fits_.find(key);
+    if (known != fits_.end()) return known->second;
+    if (fits_.size() >= MOST_WORDS) fits_.clear();
+    Text text = normal(written), words;
+    bool fits = std::any_of(forms_.begin(), forms_.end(), [&](const Form &form) {
+        return contains(form.pattern, U' ') && read_form(form, written, text, words);
+    });
+    return fits_.emplace(key, fits).first->second;
+}
+
 const std::vector<Text> &WrittenWords::words(View written) {
     Text key(written);
     auto known = read_.find(key);
     if (known != read_.end()) return known->second;
     if (read_.size() >= MOST_WORDS) read_.clear();
     std::vector<Text> found;
-    Text text = replaced(nfc(lower(written)), U"’", U"'");
+    Text text = normal(written);
     auto is_digit_at = [&](size_t place) { return place < text.size() && is_decimal(text[place]); };
     bool money = text.size() > 1 && money_.count(View(text).substr(1, 1)) && is_digit_at(2);
-    if (is_at(text, 0, U'-') && (is_digit_at(1) || money)) {
+    if (is_at(text, 0, U'-') && (is_digit_at(1) || money || is_form(written.substr(1)))) {
         add_words(found, minus_);
         const std::vector<Text> &rest = words(written.substr(1));
         found.insert(found.end(), rest.begin(), rest.end());
@@ -290,12 +377,24 @@ size_t WrittenWords::word_end(View text, size_t start) const {
     return end;
 }
 
-// Returns the end of a number's digits, of which three or less may be followed by groups of three.
+// Returns the end of a number's digits, of which three or less may be followed by groups of them.
 size_t WrittenWords::whole_end(View text, size_t start) const {
     size_t end = digits_end(text, start);
     if (end == start || end - start > 3) return end;
+    end = short_groups_end(text, end);
     while (is_at(text, end, thousands_) && digits_end(text, end + 1, end + 4) == end + 4) end += 4;
     return end;
+}
+
+// Returns the end of groups of two digits, such as those of 12,34,567, that end with one of three.
+size_t WrittenWords::short_groups_end(View text, size_t start) const {
+    size_t end = start;
+    while (grouping_ == 2 && is_at(text, end, thousands_)) {
+        size_t digits = digits_end(text, end + 1, end + 4) - end - 1;
+        if (digits != 2) return digits == 3 ? end : start;
+        end += 3;
+    }
+    return start;
 }
 
 // Returns a number in words; digit by digit where it is long or begins with a zero.

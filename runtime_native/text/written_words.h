@@ -34,7 +34,9 @@ private:
 class WrittenWords {
 public:
     explicit WrittenWords(const Node &node);
-    // Returns the text between two spaces as words of lower-case letters. Numbers and signs become words, and
+    // Returns how many words between spaces belong together, from the first on: a number, or a form.
+    std::vector<size_t> counts(const std::vector<View> &words);
+    // Returns the text between two spaces, or of one number or form, as words of lower-case letters. Numbers and signs become words, and
     // letters without a vowel their names. Nothing remains of a sign that has no name, and of letters of
     // another script.
     const std::vector<Text> &words(View written);
@@ -53,6 +55,11 @@ private:
         Text spoken;
     };
 
+    void read_form(const Node &node);
+    void add_firsts(const Form &form);
+    std::vector<size_t> grouped(const std::vector<View> &words) const;
+    size_t form_end(const std::vector<View> &words, const std::vector<size_t> &ends, size_t start);
+    bool is_form(View written);
     Text spoken(View written, View text) const;
     bool read_form(const Form &form, View written, View text, Text &words) const;
     size_t read_place(const Place &place, View written, View text, size_t start, Text &words) const;
@@ -60,6 +67,7 @@ private:
     bool is_letter(char32_t letter) const;
     size_t word_end(View text, size_t start) const;
     size_t whole_end(View text, size_t start) const;
+    size_t short_groups_end(View text, size_t start) const;
     Text number(View whole, View decimals) const;
     Text word(View part) const;
     Text latin(char32_t letter) const;
@@ -70,10 +78,14 @@ private:
     std::set<char32_t> known_;
     Text vowels_, alone_, minus_, comma_;
     char32_t thousands_, decimal_;
+    int64_t grouping_;  // digits of the groups above the last three
     size_t together_;
     std::vector<Numbers> numbers_;
     std::vector<Form> forms_;
+    std::set<size_t, std::greater<>> across_;  // numbers of words that the forms with spaces have
+    std::set<char32_t> firsts_;                // characters with which these may begin, 0 for all digits
     std::unordered_map<Text, std::vector<Text>> read_;
+    std::unordered_map<Text, bool> fits_;
 };
 
 }  // namespace kokoro::text

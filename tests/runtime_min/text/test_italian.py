@@ -12,7 +12,7 @@ from exporter.model.config import OFFICIAL_CONFIG, read_config
 from runtime_min import speak_arguments
 from runtime_min.text import espeak
 from tests.support.fakes.text_bundle import TextBundle
-from tests.support.languages import rules, said, spoken_numbers
+from tests.support.languages import letters_of, rules, said, spoken_numbers
 from training.italian_lexicon import plain, rules_alone
 from training.wiktionary_italian import aligned, nominal_forms, verb_forms, with_vowel
 
@@ -165,7 +165,7 @@ def test_any_text_keeps_its_words_and_has_kokoros_phonemes_alone(text: str) -> N
     words = speak(text)
     assert set("".join(word.phonemes or "" for word in words)) <= set(read_config(OFFICIAL_CONFIG)["vocab"])
     if "](" not in text:
-        assert "".join(word.text for word in words) == "".join(text.split())
+        assert letters_of(words) == "".join(text.split())
 
 
 def test_accents_are_read_from_wiktionary() -> None:
