@@ -28,7 +28,7 @@ SENTENCES = (
 )  # fmt: skip
 
 
-LANGUAGES = ("en-us", "en-gb", "es", "hi", "it", "pt-br")
+LANGUAGES = ("en-us", "en-gb", "es", "fr-fr", "hi", "it", "pt-br")
 MOST = 8
 """A character of hostile text may take so many times the calls of one of prose; once some took 39 times."""
 

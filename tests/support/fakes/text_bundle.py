@@ -18,7 +18,7 @@ from runtime_min.speech.request import Capabilities
 from runtime_min.text.english import English
 from tests.support.fakes.synthesiser import VOICE, Ready, ready
 
-PHONEMES = 'AIOWYQTbdfhijklmnpstuvwzæðŋɑɒɔəɛɜɡɪɹʃʊʌʒʤʧˈˌːθᵊᵻɐaeoʔɾɲʎʦʣS ;:,.!?—…"()“”'
+PHONEMES = 'AIOWYQTbdfhijklmnpstuvwzæðŋɑɒɔəɛɜɡɪɹʃʊʌʒøʁʤʧˈˌːθᵊᵻɐaeoʔɾɲʎʦʣS ;:,.!?—…"()“”'
 _VOICES = ("af_heart", "am_adam", "bf_emma", "ef_dora", "if_sara")
 
 

@@ -12,7 +12,7 @@ UNITS = (
     *("1", "1,", "1.", "1/", "1:", "1-", "-1", "1%", "1st2nd3rd", "1 2 3 ", "1½", "1x", "1km/", "5'", "a1"),
     *("$", "$1", "€1.", "¥1", "°", "+1", "1+", "x=", "12:30-", "1999-", "3 May ", "1/2/", "No. ", "St. "),
     *("的", "中国", "一", "馬厩", "2个", "9年", "1:2", "1.2.", "GPT-", "A-1-", "a@a", "《", "“"),
-    *("１", "¥1-", "ａ", "〇"),
+    *("１", "¥1-", "ａ", "〇", "1 h ", "R$ 5,", "1 234 ", "1,00,"),
     *("[", "](", "[a](", "[a](/b/)", "(/", "[pause:", "[pause:1s", "<", "<<", "<p>", "&", "&amp;", "A&"),
     *(".", "...", ". ", "!?", "a.", "A.", "U.S.", "a@", "@a", "www.", "http://", "a/", "//", "_", "*", "~"),
     *("I", "IV", "MCM", "X ", "Henry I ", "the ", "to ", "used to ", "'s", "'sa", "O'", "Qzx's ", "e.g. "),
@@ -31,7 +31,7 @@ WORST = (
     *(".\ufe0f", "°No. ", ";#", "?%", "'&", "—º", "a”'", "[£«", "www.", "readChapter"),
 )
 """Repetitions that took the longest for a character."""
-VOICES = ("af_heart", "bf_emma", "ef_dora", "if_sara", "pf_dora", "hf_alpha", "zf_xiaobei")
+VOICES = ("af_heart", "bf_emma", "ef_dora", "if_sara", "pf_dora", "hf_alpha", "zf_xiaobei", "ff_siwis")
 WORDS = (
     *("The", "U.S.", "read", "wound", "live", "résumés", "iPhone", "mother-in-law", "R2-D2", "Kokoro's"),
     *("xyzzy", "O'Qux", "$4.50", "1905", "3/4", "½", "5 km", "12:30pm", "May 5,", "1/2/2020", "2013/14"),
@@ -39,6 +39,8 @@ WORDS = (
     *("€1.2m", "(1)", "#1", "😀", "🇺🇸", "①", "αβ", "한글", "[of](+1)", "[105](#a#)", "[Kokoro](/kˈOkəɹO/)"),
     *("[pause:1s]", "世界", "Σίσυφος", "É", "ﬁ", "‘tis", "“No!”", "\n\n", "perché", "città", "l'amico"),
     *("sig. Rossi", "10:30", "1.234,5 €", "XIV", "gnocchi", "pingüino", "guerra", "México", "1️⃣", "½(", "?ﬁ"),
+    *("15 h 30", "1 234,50 €", "-R$ 5,50", "US$ 3,20", "1,00,000", "EE. UU. y", "av. J.-C. on", "XXIe"),
+    *("01 23 45 67 89", "Pense-t-il", "l'œil", "dix-huit", "les héros", "n° 5", "1  234", "12 345 67"),
     *("book I read", "Book I,", "-5 °C", "20 m²", "x²", "-€3", "km/h", "25"),
     *(
         "## A",
