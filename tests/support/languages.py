@@ -122,6 +122,6 @@ dr = doktor
 TINY_SPOKEN = {
     "La casa bo ce, 21!": "laː kˈasaː bˌoː ʧˈeː, dudˈek ˈun!",
     "-5% 3/2 cas bo": "mˈin kˈin prosˈent trˈiː fˈebuː kˈaz bˈoː",
-    "5 km 20, -5  km 03 km": "kˈin kˈiloː ˈeː dudˈek, mˈin kˈin kˈiloː ˈeː tˈriː kˈiloː",
+    "5 km 20, -5  km 03 km": "kˈin kˈiloː ˈeː dudˈek, mˈin kˈin kˈiloː ˈeː trˈiː kˈiloː",
     "1,05 km, dr. K": "ˈun kˈom nˈul kˈin kˈiloː, doktˈor kˈaː",
 }

@@ -59,7 +59,7 @@ def test_every_bundle_has_the_rules_of_all_languages() -> None:
         ("writing", "20 = <<dek => 20 = <<dek<<", 11, "at most one"),
         ("writing", "as month} => as year}", 15, "numbers of the language"),
         ("writing", "{day 1-31} => {day 31-1}", 15, "lowest and the highest"),
-        ("writing", "a = a => a a", 17, "expected `what is written"),
+        ("writing", "a = a => a a", 18, "expected `what is written"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_an_error_with_its_line(

@@ -77,6 +77,7 @@ def test_sentences_have_the_liaisons_and_the_stress_of_espeak(text: str) -> None
         ("le TGV, l'ONU", "le té gé vé, l'onu"),
         ("A-t-il vu ? Pense-t-elle ?", "a til vu ? pense telle ?"),
         ("l’œil", "l'œil"),
+        ("un e-mail, la start-up", "un email, la startup"),
     ],
 )  # fmt: skip
 def test_written_forms_are_spoken_as_their_words(text: str, spoken: str) -> None:

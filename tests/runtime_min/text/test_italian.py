@@ -107,6 +107,7 @@ def test_a_bundle_speaks_italian(
         ("44 a.C. circa", "quarantaquattro avanti cristo circa"),
         ("l’8 marzo", "l'otto marzo"),
         ("a@b.com", "a chiocciola bi punto com"),
+        ("il feedback di MacBook, una e-mail", "il fìdbek di mèkbuk, una iméil"),
     ],
 )
 def test_written_forms_are_spoken_as_their_words(text: str, spoken: str) -> None:

@@ -62,6 +62,7 @@ def test_sentences_are_those_of_espeak(text: str) -> None:
         ("1º 22ª Pedro II, século XXI", "primeiro vigésima segunda pedro segundo, século vinte e um"),
         ("o Sr. Silva e a Dra. Souza", "o senhor silva e a doutora souza"),
         ("a ONU, o DVD", "a onu, o dê vê dê"),
+        ("o Facebook, um e-mail", "o feicebúque, um iméil"),
     ],
 )
 def test_written_forms_are_spoken_as_their_words(text: str, spoken: str) -> None:

@@ -58,6 +58,7 @@ def test_sentences_are_those_of_espeak(text: str) -> None:
         ("el siglo XXI, Felipe VI, Alfonso XIII", "el siglo veintiuno, felipe sexto, alfonso trece"),
         ("la 3ª vez, el 2.º piso, n.º 5, 1.er", "la tercera vez, el segundo piso, número cinco, primer"),
         ("EE. UU. y EE.UU. son; en EE. UU.", "estados unidos y estados unidos son; en estados unidos."),
+        ("el Facebook, un e-mail, wi-fi", "el féisbuc, un iméil, uífi"),
         ("Ud. y Dña. Ana, Av. Mayor, etc.", "usted y doña ana, avenida mayor, etcétera."),
         ("12/05/2024 2024-05-12", "doce de mayo de dos mil veinticuatro " * 2),
         ("a la 1:00, a las 15:30 h", "a la una, a las quince y treinta horas"),
