@@ -339,16 +339,16 @@ assert (samples == bundle.synthesize(text, stretch=False).samples).all()
 assert kokoro.tokenizer.phonemize("I’ll go to the refuse.", "en-gb") == "ˌIl ɡˌQ tə ðə ɹˈɛfjuːs."
 assert kokoro.tokenizer.phonemize("¡Hola!", "es") == "ˈola!"
 try:
-    kokoro.create("Bonjour.", "af_heart", lang="fr-fr")
+    kokoro.create("Guten Tag.", "af_heart", lang="de")
 except G2PMissingError:
-    print("French needs espeak-ng")
+    print("German needs espeak-ng")
 assert "kokoro_onnx" not in sys.modules
 """
 
 
 def test_kokoro_onnx_speaks_english_without_espeak(directory: Path, tmp_path: Path) -> None:
     done = run_python("-c", WITHOUT_ESPEAK, directory, tmp_path / "voices.npz")
-    assert done.stdout == "French needs espeak-ng\n", done.stderr
+    assert done.stdout == "German needs espeak-ng\n", done.stderr
 
 
 def test_kokoro_onnx_times_every_phoneme(bundle: Bundle, speech: kokoro_onnx.Kokoro) -> None:

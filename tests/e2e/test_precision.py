@@ -54,9 +54,7 @@ def precision(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def place(
-    directory: Path, export: Export, precision: str, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def place(directory: Path, export: Export, precision: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of them, on the disk."""
     if precision == PRECISION:
         return directory
