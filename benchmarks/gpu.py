@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from loguru import logger
 
 from exporter.compiler.library import ORIGINAL
 from exporter.measure.utterances import phonemes_of
@@ -22,7 +23,7 @@ from exporter.reference.recording import load_model
 from exporter.validate.observe import stage_inputs
 from runtime_min import Bundle
 from runtime_min.engine.machine import processor_name
-from runtime_min.format.signatures import SAMPLE_RATE, STAGE_NAMES
+from runtime_min.format.signatures import SAMPLE_RATE
 
 TOKENS = (12, 62, 200, 450)
 ROUNDS = 7
@@ -34,7 +35,7 @@ Speak = Callable[[str], Any]
 def pytorch(checkpoint: Path, config: Path, voice: Any, device: str, tf32: bool) -> Speak:
     """Returns kokoro's own model on a device; `tf32` lets its convolutions round to 10 bits."""
     model = load_model(checkpoint, config, ORIGINAL).to(device)
-    rows = torch.from_numpy(voice).to(device)
+    rows = torch.tensor(voice, device=device)
 
     def speak(phonemes: str) -> Any:
         torch.backends.cudnn.allow_tf32 = tf32
@@ -62,14 +63,14 @@ def stage_seconds(bundle: Bundle, phonemes: str) -> dict[str, float]:
     """Returns the median seconds of each stage, with the copies to and from its device."""
     trace = bundle.trace(phonemes, VOICE)
     found = {}
-    for name in STAGE_NAMES:
-        runner = bundle.stage(name)
+    for stage in bundle.manifest.stages:
+        runner = bundle.stage(stage.name)
         inputs, times = stage_inputs(runner, trace), []
         for _ in range(ROUNDS):
             started = time.perf_counter()
             runner.run(inputs)
             times.append(time.perf_counter() - started)
-        found[name] = statistics.median(times)
+        found[stage.name] = statistics.median(times)
     return found
 
 
@@ -94,13 +95,13 @@ def report(bundle: Bundle, engines: dict[str, Speak], load_seconds: float, first
 `python -m benchmarks.gpu` wrote this file on {time.strftime("%Y-%m-%d")}: {torch.cuda.get_device_name()},
 PyTorch {torch.__version__}, {processor_name()}, {bundle.threads} threads of the bundle and
 {torch.get_num_threads()} of PyTorch's. Medians of {ROUNDS} rounds in which the engines take turns.
-The bundle's stages: {devices}. Loading with verification took {load_seconds:.2f} s, the first utterance
-{first_seconds:.2f} s.
+The bundle's stages: {devices}.
+Loading with verification took {load_seconds:.2f} s, the first utterance {first_seconds:.2f} s.
 
 {rows_of(["tokens", "audio", *engines], speed)}
 ## Stages of the bundle
 
-{rows_of(["tokens", *STAGE_NAMES], stages)}"""
+{rows_of(["tokens", *(stage.name for stage in bundle.manifest.stages)], stages)}"""
 
 
 def main() -> None:
@@ -111,6 +112,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=REPORT)
     options = parser.parse_args()
     checkpoint = options.checkpoint or joined_file()
+    # kokoro writes every tensor of durations to the terminal, which takes milliseconds.
+    logger.disable("kokoro")
     started = time.perf_counter()
     with Bundle.load(options.bundle) as bundle:
         loaded = time.perf_counter()
