@@ -2,7 +2,8 @@
 
     python -m training.train_homographs WikipediaHomographData exporter/text/data/homographs.bin
 
-Every fifth sentence by its hash is held out and measured first; the weights are then trained on all.
+Those of `homograph_sentences.tsv`, which were written by hand, are trained on too. Every fifth sentence by
+its hash is held out and measured first; the weights are then trained on all.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from exporter.text.lexicon_file import added_words
 from runtime_min.text.homographs import Homographs, features
 from runtime_min.text.tagger import Tagger
 from runtime_min.text.tokens import tokenise
@@ -37,8 +39,7 @@ MOST_FEATURES = 64
 _LEXICON_LETTERS = {
     "eɪ": "A", "oʊ": "O", "aɪ": "I", "aʊ": "W", "ɔɪ": "Y", "ɚ": "əɹ", "ː": "", "'": "ˈ", "0": "", "1": "",
 }  # fmt: skip
-_OUTSIDE_LEXICON = {"lead": {"lead_nou": "lˈɛd", "lead_nou-vrb": "DEFAULT"}}
-"""Pronunciations of which the lexicons have one, alike in both dialects."""
+_BY_HAND = Path(__file__).with_name("homograph_sentences.tsv")
 _TAGGER = Path(__file__).parents[1] / "exporter/text/data/tagger.bin"
 
 
@@ -69,7 +70,7 @@ def keys_of(pronunciations: dict[str, str], entry: dict[str, str]) -> dict[str, 
             keys.setdefault(entry[key], key)
     if len(keys) < 2 or len(pronunciations) < 2:
         return {}
-    sounds = {label: _in_lexicon_letters(text) for label, text in pronunciations.items()}
+    sounds = {label: in_lexicon_letters(text) for label, text in pronunciations.items()}
     best = min(
         permutations(keys, len(sounds)),
         key=lambda choice: sum(map(distance, sounds.values(), choice)),
@@ -78,7 +79,8 @@ def keys_of(pronunciations: dict[str, str], entry: dict[str, str]) -> dict[str, 
     return {label: keys[phonemes] for label, phonemes in zip(sounds, best, strict=False)}
 
 
-def _in_lexicon_letters(pronunciation: str) -> str:
+def in_lexicon_letters(pronunciation: str) -> str:
+    """Returns a pronunciation of the labelled sentences in the letters of the lexicon."""
     for old, new in _LEXICON_LETTERS.items():
         pronunciation = pronunciation.replace(old, new)
     # The stress stands before the vowel, not before the syllable.
@@ -87,17 +89,13 @@ def _in_lexicon_letters(pronunciation: str) -> str:
 
 def read(root: Path, tagger: Tagger) -> tuple[dict[str, Word], list[Example]]:
     """Returns the words that the American lexicon tells apart, and their sentences."""
-    spec = find_spec("misaki")
-    if spec is None or spec.origin is None:
-        raise SystemExit("the lexicon is misaki's: pip install --no-deps misaki==0.9.4")
-    gold = json.loads((Path(spec.origin).parent / "data/us_gold.json").read_text(encoding="utf-8"))
+    gold = _entries()
     labels: defaultdict[str, dict[str, str]] = defaultdict(dict)
-    for row in _rows(next(root.rglob("wordids.tsv"))):
+    for row in rows_of(next(root.rglob("wordids.tsv"))):
         labels[row["homograph"]][row["wordid"]] = row["pronunciation"]
     words, examples = {}, []
     for word, pronunciations in sorted(labels.items()):
-        entry = gold.get(word)
-        keys = keys_of(pronunciations, entry) if isinstance(entry, dict) else _OUTSIDE_LEXICON.get(word, {})
+        keys = keys_of(pronunciations, gold.get(word) or gold.get(word.capitalize(), {}))
         if not keys:
             continue
         verbs = {
@@ -106,13 +104,46 @@ def read(root: Path, tagger: Tagger) -> tuple[dict[str, Word], list[Example]]:
         positive = min(verbs) if len(verbs) == 1 else min(keys.values())
         negative = next(key for key in keys.values() if key != positive)
         words[word] = Word(positive, negative, len(verbs) == 1 and word not in {"read", "wound"})
-        for row in _rows(next(root.rglob(f"train/{word}.tsv"))):
+        for row in rows_of(next(root.rglob(f"train/{word}.tsv"))):
             if row["wordid"] in keys:
                 examples.append(_example(word, row, keys[row["wordid"]], tagger))
+    return _with_sentences_by_hand(words, examples, gold, tagger)
+
+
+def _entries() -> dict[str, dict[str, str]]:
+    """Returns the words of the American lexicon with several pronunciations, by their keys."""
+    spec = find_spec("misaki")
+    if spec is None or spec.origin is None:
+        raise SystemExit("the lexicon is misaki's: pip install --no-deps misaki==0.9.4")
+    gold = json.loads((Path(spec.origin).parent / "data/us_gold.json").read_text(encoding="utf-8"))
+    entries = {word: entry for word, entry in gold.items() if isinstance(entry, dict)}
+    for word, text in added_words("en-us").items():
+        default, *others = text.split("|")
+        if others:
+            pairs = (other.partition(":") for other in others)
+            entries[word] = {"DEFAULT": default, **{key: phonemes for key, _, phonemes in pairs}}
+    return entries
+
+
+def _with_sentences_by_hand(
+    words: dict[str, Word], examples: list[Example], gold: dict[str, dict[str, str]], tagger: Tagger
+) -> tuple[dict[str, Word], list[Example]]:
+    """Returns words and sentences with those that were written by hand."""
+    for line in _BY_HAND.read_text("utf-8").splitlines():
+        word, key, sentence = line.split("\t")
+        known = words.setdefault(word, Word("VERB", "DEFAULT", shared=True))
+        entry = gold[word]
+        # Several keys may have the same phonemes.
+        key = known.positive if entry[key] == entry.get(known.positive, entry["DEFAULT"]) else known.negative
+        start = re.search(rf"(?i)\b{word}\b", sentence)
+        assert start is not None, line
+        row = {"sentence": sentence, "start": str(start.start())}
+        examples.append(_example(word, row, key, tagger))
     return words, examples
 
 
-def _rows(file: Path) -> list[dict[str, str]]:
+def rows_of(file: Path) -> list[dict[str, str]]:
+    """Returns the rows of a table."""
     with file.open(encoding="utf-8", newline="") as lines:
         return list(csv.DictReader(lines, delimiter="\t"))
 

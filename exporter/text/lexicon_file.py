@@ -37,7 +37,7 @@ def pack_lexicon(language: str, added: Mapping[str, Value] | None = None) -> byt
         LexiconError: misaki is not installed or its lexicons are not as expected.
     """
     gold, silver = (_read(f"{LEXICONS[language]}_{name}.json") for name in ("gold", "silver"))
-    words = _added_words(language) if added is None else added
+    words = added_words(language) if added is None else added
     unchecked = {
         word: text[1:] for word, text in words.items() if isinstance(text, str) and text[:1] == SILVER
     }
@@ -45,7 +45,7 @@ def pack_lexicon(language: str, added: Mapping[str, Value] | None = None) -> byt
     return pack(gold | checked, unchecked | silver)
 
 
-def _added_words(language: str) -> dict[str, str]:
+def added_words(language: str) -> dict[str, str]:
     """Returns the words of this project; the phonemes of those that nobody checked begin with `SILVER`."""
     column = 1 + list(LEXICONS).index(language)
     lines = (files("exporter.text") / "data" / "english_words.txt").read_text("utf-8").splitlines()
