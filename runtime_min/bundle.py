@@ -94,7 +94,7 @@ class Bundle:
         """Verifies the bundle in the directory `path` and loads it.
 
         Args:
-            path: the bundle.
+            path: the bundle: its directory, or the name of one that pip installed, such as ``kokoro-heart``.
             threads: number of threads that compute; by default `TVM_NUM_THREADS`, or else all cores.
             level: name of the CPU level to use; by default the best that this processor has.
             verify: compare every listed file's size and SHA-256 first. Without it, libraries

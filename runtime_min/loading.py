@@ -12,6 +12,7 @@ from .engine.machine import check_memory, check_target, choose_level, this_machi
 from .engine.tvm_ffi_package import import_tvm_ffi
 from .errors import BundleError, ResourceError, check_type
 from .format.bundle_files import BundleFiles
+from .format.installed import located
 from .format.manifest import CpuLevel, Manifest
 from .format.origin import origin_checks
 from .format.verify import manifest_of
@@ -33,7 +34,7 @@ def load_bundle(
     key: bytes | None = None,
     signature: str | os.PathLike[str] | None = None,
 ) -> Loaded:
-    """Verifies the bundle in the directory `path` and returns the object that `make` makes of it.
+    """Verifies the bundle at `path`, or the installed one of this name, and returns what `make` makes of it.
 
     Args:
         make: takes the files, the manifest, the CPU level and the number of threads.
@@ -46,7 +47,7 @@ def load_bundle(
         key: public key whose owner must have signed the bundle.
         signature: the signature file.
     """
-    directory = Path(os.path.abspath(as_path(path)))
+    directory = Path(os.path.abspath(located(as_path(path))))
     count = choose_threads(threads)
     signed = None if signature is None else as_path(signature, "signature")
     for name, value in {"level": level, "manifest_sha256": manifest_sha256}.items():

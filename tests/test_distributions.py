@@ -22,6 +22,7 @@ from packaging.metadata import Metadata
 from packaging.specifiers import SpecifierSet
 
 import exporter
+from exporter.bundle.wheel import write_wheels
 from runtime_min import __version__
 from tests.e2e.test_clean_machine import PYTHONS, THIS
 from tests.support.paths import ROOT
@@ -209,12 +210,17 @@ def test_an_app_that_pyinstaller_made_speaks_and_holds_no_torch(
     python = tmp_path / "build" / "bin" / "python"
     wheel = file_of(built, RUNTIME, "-*.whl")
     run([python, "-m", "pip", "install", "--quiet", wheel, "pyinstaller>=6,<7"])
+    most = sum(path.stat().st_size for path in reading_bundle.rglob("*") if path.name != "parameters.bin")
+    wheels = write_wheels(reading_bundle, tmp_path, name="kokoro-app", version="1", most_bytes=most)
+    assert len(wheels) > 1
+    install(python, *wheels)
     (tmp_path / "app.py").write_text(
-        "import sys\nfrom runtime_min import Bundle\n"
+        "import sys\nfrom runtime_min import Bundle\nimport kokoro_app\n"
         "for text, voice in (('Hello', 'af_heart'), ('Hola', 'ef_dora'), ('Ciao', 'if_sara')):\n"
         "    print(len(Bundle.load(sys.argv[1]).synthesize(text, voice)))\n"
     )
     run([python.parent / "pyinstaller", "--noconfirm", "app.py"], cwd=tmp_path)
     app = tmp_path / "dist" / "app"
-    assert all(int(line) > 0 for line in run([app / "app", reading_bundle], cwd=tmp_path).split())
+    for bundle in (reading_bundle, "kokoro-app"):
+        assert all(int(line) > 0 for line in run([app / "app", bundle], cwd=tmp_path / "dist").split())
     assert not any(path.name.startswith("libtorch") for path in app.rglob("*"))

@@ -1,4 +1,4 @@
-"""Commands for a bundle that exists: verify, sign, pack, unpack, add-voices."""
+"""Commands for a bundle that exists: verify, sign, pack, unpack, wheel, add-voices."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from exporter.bundle.pack import pack_bundle
 from exporter.bundle.sign import sign_bundle
+from exporter.bundle.wheel import PART_MEGABYTES, write_wheels
 from exporter.cli.terminal import BundleArgument, BundleOrArchive, reported_errors
 from runtime_min.bundle_command import commands
 from runtime_min.format.origin import signature_of
@@ -84,6 +85,25 @@ def unpack(
     """Check a packed bundle and write it into a directory."""
     with reported_errors("interrupted: no bundle was written"):
         commands.unpack(archive, output, sha256, key, signature, force=force)
+
+
+def wheel(
+    path: BundleArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write the wheels into.")],
+    name: Annotated[
+        str, typer.Option(help="Name of the package, by which Bundle.load finds it: kokoro-heart.")
+    ],
+    release: Annotated[str, typer.Option(help="Version of the package.")] = "1.0",
+    most: Annotated[
+        int, typer.Option("--most-megabytes", min=1, help="Most megabytes of files in one wheel.")
+    ] = PART_MEGABYTES,
+    force: ForceOption = False,
+) -> None:
+    """Write a bundle as wheels, so that pip and a registry distribute it."""
+    with reported_errors("interrupted: no wheel was written"):
+        size = most * 1_000_000
+        for written in write_wheels(path, output, name=name, version=release, most_bytes=size, force=force):
+            print_line(written)
 
 
 def add_voices(

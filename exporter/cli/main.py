@@ -87,6 +87,7 @@ _COMMANDS: tuple[Callable[..., None], ...] = (
         finished_bundles.sign,
         finished_bundles.pack,
         finished_bundles.unpack,
+        finished_bundles.wheel,
         finished_bundles.add_voices,
     ),
     *(measure.measure, doctor.doctor, tune.tune, targets.targets, version),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..engine.machine import this_machine
 from ..format.archive import PackedBundle, is_archive, verify_archive
+from ..format.installed import located
 from ..format.manifest import Manifest, manifest_entries
 from ..format.origin import ManifestCheck, origin_checks, read_key
 from ..format.verify import read_manifest, verify_bundle
@@ -22,7 +23,7 @@ def inspect(path: Path, *, as_json: bool = False) -> None:
     Raises:
         BundleError: there is no sound manifest.
     """
-    manifest = _manifest(path)
+    manifest = _manifest(located(path))
     machine = this_machine()
     print_line(json.dumps(manifest_entries(manifest), indent=2) if as_json else as_text(manifest, machine))
 
@@ -43,7 +44,7 @@ def verify(
         BundleError: the bundle is damaged, of another origin, or, if `strict`, not alone in its directory.
         Ed25519KeyError: `key` is not the file of a key, or there is a signature and no key.
     """
-    digests: list[str] = []
+    path, digests = located(path), list[str]()
     checks = _origin(path, sha256, key, signature)
     # The printed digest is that of the checked bytes.
     checks.append(lambda data: digests.append(hashlib.sha256(data).hexdigest()))

@@ -1,8 +1,9 @@
 """A bundle's directory and files: a file is used only if its content has the digest that the manifest lists.
 
 Where a file lies, and by how many names and links, does not matter; nor does what else the directory holds,
-because nothing else is opened. While a bundle is loaded, everything is opened relative to its directory, so a
-link that led there may change meanwhile. Libraries and voices are compared with their digests as they are
+because nothing else is opened. A file that is too large for a registry lies in parts, which are read as one.
+While a bundle is loaded, everything is opened relative to its directory, so a link that led there may change
+meanwhile. Libraries and voices are compared with their digests as they are
 read, which for voices is later. Parameters are too large for that: their file is the one that stays open, and
 `check_unchanged` notices if somebody has written to it.
 
@@ -15,12 +16,13 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import stat
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,7 +39,7 @@ from ..errors import (
 )
 from ..threads import running
 from .blocks import Block, Blocks, read_blocks
-from .file_content import PIECE, SHORTAGES, Descriptor, long_path, map_privately, pieces, sha256_of_handle
+from .file_content import PIECE, SHORTAGES, Descriptor, Parts, long_path, pieces, sha256_of_handle
 from .manifest import MANIFEST_NAME, FileEntry, Manifest
 
 _NAMED = 5
@@ -52,10 +54,19 @@ _RELATIVE = os.open in os.supports_dir_fd
 _DIRECTORY = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_DIRECTORY"))
 
 
+_MOST_PARTS = 99
+_PART = re.compile(r"\.part[1-9]\d?$")
+
+
+def part_names(path: str) -> Iterator[str]:
+    """Yields the names under which a file may lie in parts, in their order."""
+    yield from (f"{path}.part{number}" for number in range(1, _MOST_PARTS + 1))
+
+
 class _Opened(NamedTuple):
     """A file that stays open."""
 
-    descriptor: Descriptor
+    content: Parts
     state: tuple[int, int]
     """Size and time of the last change when its content was compared."""
 
@@ -107,7 +118,7 @@ class BundleFiles:
         """
         opened = self._open_regular(MANIFEST_NAME)
         with self._typed(MANIFEST_NAME):
-            return b"".join(pieces(opened.descriptor.number, most))
+            return b"".join(pieces(opened.content, most))
 
     def expect(self, manifest: Manifest) -> None:
         """Takes the manifest's list of files, which all later calls use."""
@@ -171,7 +182,7 @@ class BundleFiles:
         digest = hashlib.sha256()
         with self._typed(path):
             # One byte more than there should be shows that it grew.
-            for piece in pieces(opened.descriptor.number, entry.bytes + 1, min(size, opened.state[0] + 1)):
+            for piece in pieces(opened.content, entry.bytes + 1, min(size, opened.state[0] + 1)):
                 digest.update(piece)
                 yield piece
         self._compare(path, entry.sha256, digest.hexdigest())
@@ -186,9 +197,9 @@ class BundleFiles:
             return self._mapped.pop(path)
         entry, opened = self._entries[path], self._opened.get(path) or self._open_regular(path)
         with self._typed(path):
-            self._check_size(entry, os.fstat(opened.descriptor.number).st_size)
+            self._check_size(entry, opened.content.state()[0])
             self._opened[path] = opened
-            return map_privately(opened.descriptor.number, entry.bytes)
+            return opened.content.map(entry.bytes)
 
     def check_unchanged(self) -> None:
         """Makes sure that nobody has written to a mapped file since it was opened.
@@ -204,7 +215,7 @@ class BundleFiles:
             entry = self._entries[path]
             # Before the content: what is written while that is read is noticed next time.
             with self._typed(path):
-                state = _state(os.fstat(opened.descriptor.number))
+                state = opened.content.state()
             if state == opened.state:
                 continue
             try:
@@ -248,14 +259,14 @@ class BundleFiles:
         Raises:
             BundleError: one is missing, no regular file, or of another size.
         """
-        found = {path: self._status(path) for path in self._entries}
-        missing = [self._absent(path) for path, status in found.items() if status is None][:_NAMED]
+        found = {path: self._found(path) for path in self._entries}
+        missing = [self._absent(path) for path, parts in found.items() if not parts][:_NAMED]
         if missing:
             raise MissingFileError(f"The bundle {self.directory} lacks {', '.join(missing)}: {_ADVICE}.")
-        for path, status in found.items():
-            if status is not None:
-                self._check_kind(path, status)
-                self._check_size(self._entries[path], status.st_size)
+        for path, parts in found.items():
+            for name, status in parts.items():
+                self._check_kind(name, status)
+            self._check_size(self._entries[path], sum(status.st_size for status in parts.values()))
 
     def check_nothing_else(self, ignored: Collection[str] = ()) -> None:
         """Makes sure that the directory holds nothing but the manifest and the listed files.
@@ -281,7 +292,7 @@ class BundleFiles:
             path = prefix + entry.name
             if path in parents and entry.is_dir():
                 yield from self._unlisted(path + "/", parents, ignored)
-            elif path in self._entries or path == MANIFEST_NAME:
+            elif path in self._entries or path == MANIFEST_NAME or _PART.sub("", path) in self._entries:
                 continue
             elif entry.name not in ignored or not entry.is_file(follow_symlinks=False):
                 yield path + "/" * entry.is_dir(follow_symlinks=False)
@@ -306,6 +317,13 @@ class BundleFiles:
         except MissingFileError:
             return None
 
+    def _found(self, path: str) -> dict[str, os.stat_result]:
+        """Returns the status of a file, or of each of its parts; empty if there are none."""
+        if (status := self._status(path)) is not None:
+            return {path: status}
+        parts = ((name, self._status(name)) for name in part_names(path))
+        return {name: status for name, status in takewhile(lambda part: part[1], parts) if status}
+
     def _absent(self, path: str) -> str:
         """Returns a path for messages that say that it leads to nothing."""
         return f"{path} (a link that leads nowhere)" if os.path.islink(self.directory / path) else path
@@ -325,15 +343,20 @@ class BundleFiles:
         )
 
     def _open_regular(self, path: str) -> _Opened:
-        status = self._status(path)
+        found = self._found(path)
         # Opening a device may have effects; a pipe may have come since.
-        if status is not None:
-            self._check_kind(path, status)
+        for name, status in found.items():
+            self._check_kind(name, status)
+        files = [self._open_file(name) for name in found or [path]]
+        with self._typed(path):
+            content = Parts(files)
+            return _Opened(content, content.state())
+
+    def _open_file(self, path: str) -> Descriptor:
         descriptor = self._open(path, _FILE)
         with self._typed(path):
-            status = os.fstat(descriptor.number)
-        self._check_kind(path, status)
-        return _Opened(descriptor, _state(status))
+            self._check_kind(path, os.fstat(descriptor.number))
+        return descriptor
 
     def _open(self, path: str, flags: int) -> Descriptor:
         root = self._root
@@ -382,7 +405,7 @@ class BundleFiles:
             # One byte more than there should be shows that the file grew.
             most = block.bytes + (block.number == block.last)
             with self._typed(entry.path):
-                found = sha256_of_handle(opened.descriptor.number, most, block.start)
+                found = sha256_of_handle(opened.content, most, block.start)
         part = f", block {block.number} of {block.last}," if block.last > 1 else ""
         self._compare(entry.path + part, block.sha256, found)
 
@@ -391,7 +414,3 @@ class BundleFiles:
             raise DamagedFileError(
                 f"{self.directory / name} should have SHA-256 {expected}, has {found}: {_ADVICE}."
             )
-
-
-def _state(status: os.stat_result) -> tuple[int, int]:
-    return status.st_size, status.st_mtime_ns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import tarfile
 import tempfile
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from exporter.bundle.pack import pack_bundle
+from exporter.bundle.write import PARAMETER_FILE as PARAMETERS
 from exporter.bundle.write import encode_manifest
 from exporter.text.language_files import language_file
 from runtime_min import Segment
@@ -23,9 +25,11 @@ from runtime_min.bundle_command.unpack import unpack_archive
 from runtime_min.errors import BundleError, Ed25519KeyError, InputError, TextEncodingError
 from runtime_min.format import ed25519
 from runtime_min.format.archive import verify_archive
+from runtime_min.format.bundle_files import BundleFiles, part_names
 from runtime_min.format.msgpack import unpack
 from runtime_min.format.origin import decode_key
 from runtime_min.format.parse import parse_manifest
+from runtime_min.format.verify import manifest_of
 from runtime_min.text.arriving import ArrivingText, Run
 from runtime_min.text.chinese_dictionary import HEADER, ChineseDictionary
 from runtime_min.text.pauses import read_pauses
@@ -75,6 +79,31 @@ def read_archive(data: bytes) -> None:
         unpack_archive(archive, bundle)
         pack_bundle(bundle, again)
         assert verify_archive(again) == verify_archive(archive)
+
+
+def read_parts(data: bytes) -> None:
+    """Takes the lengths of eight parts, two bytes each, and places to change: none gives another content."""
+    numbers = [int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2)]
+    content = (GOLDEN / "rounded" / PARAMETERS).read_bytes()
+    changed, rest = bytearray(content), 0
+    for place in numbers[8:]:
+        changed[place % len(content)] ^= 1
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        bundle = Path(folder, "bundle")
+        shutil.copytree(GOLDEN / "rounded", bundle, ignore=shutil.ignore_patterns(PARAMETERS))
+        for name, length in zip(part_names(PARAMETERS), numbers[:8], strict=False):
+            (bundle / name).write_bytes(changed[rest : rest + length])
+            rest += length
+        with BundleFiles(bundle) as files:
+            manifest_of(files)
+            files.verify()
+            assert files.read(PARAMETERS) == bytes(files.map(PARAMETERS)) == content == changed
+
+
+def parts() -> list[bytes]:
+    """The file as one part, as two and as many, with and without an empty one."""
+    divided = ([460], [400, 60], [1, 459, 0], [0, 460], [60] * 7 + [40])
+    return [b"".join(length.to_bytes(2, "big") for length in each) for each in divided]
 
 
 def read_signature(data: bytes) -> None:
@@ -256,6 +285,7 @@ READERS = {
     "msgpack": Reader(read_msgpack, golden_manifests, mutate_bytes),
     "manifest": Reader(read_manifest, golden_manifests, mutate_manifest),
     "archive": Reader(read_archive, golden_archives, mutate_archive),
+    "parts": Reader(read_parts, parts, mutate_bytes),
     "signature": Reader(read_signature, signatures, mutate_signature),
     "key": Reader(read_key, keys, mutate_bytes),
     "text": Reader(read_text, texts, mutate_text),

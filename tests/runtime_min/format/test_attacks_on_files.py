@@ -24,7 +24,7 @@ from runtime_min.errors import (
     ResourceError,
     UnexpectedFileError,
 )
-from runtime_min.format import bundle_files
+from runtime_min.format import file_content
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of, read_manifest, verify_files
 from tests.support.files import fail_with
@@ -333,7 +333,7 @@ FAILURES = {
     "open": (os, "open", OSError(errno.EIO, "Input/output error")),
     "stat": (os, "stat", OSError(errno.ENOMEM, "Cannot allocate memory")),
     "scandir": (os, "scandir", OSError(errno.ENOMEM, "Cannot allocate memory")),
-    "mmap": (bundle_files, "map_privately", OSError(errno.ENOMEM, "Cannot allocate memory")),
+    "mmap": (file_content, "map_privately", OSError(errno.ENOMEM, "Cannot allocate memory")),
 }
 
 
