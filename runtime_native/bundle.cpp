@@ -143,17 +143,30 @@ Capabilities Bundle::capabilities() {
     return {style, vocabulary, max_phonemes(), gain};
 }
 
-NextRequest Bundle::text_parts(const TextInput &input, const Request &request, const Capabilities &capabilities) {
-    std::lock_guard<std::mutex> lock(text_mutex_);
+// Returns what reads text; the caller has its mutex.
+BundledText &Bundle::text() {
     if (!text_) {
         std::set<std::string> listed;
         for (const FileEntry &entry : manifest_.files) listed.insert(entry.path);
         auto read = [this](const std::string &path) { return files_.read(path); };
         text_ = std::make_unique<BundledText>(manifest_.extensions, std::move(listed), read);
     }
-    return [this, parts = text_->parts(input, request, capabilities)] {
+    return *text_;
+}
+
+NextRequest Bundle::text_parts(const TextInput &input, const Request &request, const Capabilities &capabilities) {
+    std::lock_guard<std::mutex> lock(text_mutex_);
+    return [this, parts = text().parts(input, request, capabilities)] {
         std::lock_guard<std::mutex> next(text_mutex_);
         return parts();
+    };
+}
+
+BundledText::G2p Bundle::g2p_of(const TextInput &input, const std::string &voice) {
+    std::lock_guard<std::mutex> lock(text_mutex_);
+    return [this, g2p = text().g2p_of(input, voice)](View written) {
+        std::lock_guard<std::mutex> reading(text_mutex_);
+        return g2p(written);
     };
 }
 

@@ -38,6 +38,8 @@ public:
     Capabilities capabilities();
     // Returns the parts of a request for a text, as `BundledText::parts` does, for any thread.
     NextRequest text_parts(const TextInput &input, const Request &request, const Capabilities &capabilities);
+    // Returns the G2P for a voice's text, as `BundledText::g2p_of` does, for any thread.
+    BundledText::G2p g2p_of(const TextInput &input, const std::string &voice);
 
     // Prepares an utterance. Throws what `Synthesiser::prepare` does, and MISSING_STAGES_ERROR of a partial bundle.
     Prepared prepare(const Utterance &utterance, const CancelCheck &check);
@@ -54,6 +56,7 @@ private:
     explicit Bundle(const std::string &directory) : files_(directory) {}
     void verify(const LoadOptions &options, int threads);
     void start(int threads);
+    BundledText &text();
 
     BundleFiles files_;
     Manifest manifest_;

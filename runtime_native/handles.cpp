@@ -2,12 +2,9 @@
 
 #include <pthread.h>
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
 
 #include "base/errors.h"
-#include "base/threads.h"
 
 namespace kokoro {
 
@@ -32,6 +29,7 @@ struct Handles {
     std::mutex mutex;  // of all that follows, and of every Opened
     std::condition_variable freed;
     std::map<uintptr_t, std::shared_ptr<Opened>> opened;
+    std::map<uintptr_t, std::shared_ptr<OpenedLive>> lives;
     uintptr_t next = FIRST_NUMBER;
 
     // Another thread may hold the mutex while the process forks, and it does not exist in the child.
@@ -120,6 +118,61 @@ const Bundle &Lease::bundle() const { return *opened_->bundle; }
 Bundle &Lease::speaker() const {
     opened_->process.check();
     return *opened_->bundle;
+}
+
+OpenedLive::Turn::Turn(OpenedLive &live) : live_(live) {
+    Lock lock(live.mutex_);
+    if (live.taken_)
+        throw Error(KOKORO_USAGE_ERROR, "Another call takes the pieces of this speech: wait until it has returned.");
+    live.taken_ = true;
+}
+
+OpenedLive::Turn::~Turn() {
+    // A child process has no thread that waits, and maybe the lock of one.
+    if (!live_.process_.is_this()) return;
+    Lock lock(live_.mutex_);
+    live_.taken_ = false;
+    live_.returned_.notify_all();
+}
+
+void OpenedLive::check() const {
+    if (closed_) throw Error(KOKORO_CANCELLED, "The speech was freed before its end: open another one.");
+}
+
+void OpenedLive::close() {
+    closed_ = true;
+    if (leases_here || !process_.is_this()) return;
+    Lock lock(mutex_);
+    returned_.wait(lock, [&] { return !taken_; });
+}
+
+kokoro_live *open_live(std::shared_ptr<OpenedLive> live) {
+    Handles &all = Handles::handles();
+    Lock lock(all.mutex);
+    const uintptr_t number = all.next;
+    all.lives.emplace(number, std::move(live));
+    all.next += NEXT_NUMBER;
+    return reinterpret_cast<kokoro_live *>(number);
+}
+
+std::shared_ptr<OpenedLive> find_live(const kokoro_live *handle) {
+    if (!handle) throw Error(KOKORO_ARGUMENT_TYPE_ERROR, "The argument 'live' must not be NULL.");
+    Handles &all = Handles::handles();
+    Lock lock(all.mutex);
+    auto found = all.lives.find(reinterpret_cast<uintptr_t>(handle));
+    if (found != all.lives.end()) return found->second;
+    throw Error(KOKORO_STREAM_CLOSED_ERROR, "The argument 'live' is none that kokoro_live_open has made, or it was "
+                                            "freed: open another speech.");
+}
+
+std::shared_ptr<OpenedLive> take_live(const kokoro_live *handle) {
+    Handles &all = Handles::handles();
+    Lock lock(all.mutex);
+    auto found = all.lives.find(reinterpret_cast<uintptr_t>(handle));
+    if (found == all.lives.end()) return nullptr;
+    std::shared_ptr<OpenedLive> live = std::move(found->second);
+    all.lives.erase(found);
+    return live;
 }
 
 }  // namespace kokoro

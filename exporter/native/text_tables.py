@@ -47,7 +47,7 @@ _NAMES = {
     "text.written_forms.science": "_PART _BASE",
     "text.written_forms.words": "SAID_OTHERWISE _WORD _KINGS _MATH SIGNS _LONG_WORD _QUARTERS",
     "text.clauses": "MARKS _TOKEN",
-    "text.arriving": "_CLOSED",
+    "text.arriving": "_POINT _CLAUSE _BRACKET _CLOSED",
     "text.chinese": "_PLAIN _MARKS _PIECE",
     "text.chinese_forms": "CURRENCIES UNITS SIGNS _BEGINNINGS _FORMS",
 }

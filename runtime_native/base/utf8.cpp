@@ -55,6 +55,17 @@ size_t find_invalid_utf8(std::string_view bytes) {
     return std::string_view::npos;
 }
 
+size_t whole_utf8(std::string_view bytes) {
+    for (size_t length = 1; length <= 3 && length <= bytes.size(); length++) {
+        const auto first = static_cast<unsigned char>(bytes[bytes.size() - length]);
+        if (first >= 0x80 && first < 0xC0) continue;
+        if (first < 0xC2 || first > 0xF4) break;
+        const size_t whole = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+        return bytes.size() - (whole > length ? length : 0);
+    }
+    return bytes.size();
+}
+
 std::string repaired_utf8(std::string_view bytes) {
     std::string repaired;
     for (size_t position = 0; position < bytes.size();) {

@@ -13,6 +13,9 @@ std::u32string decode_utf8(std::string_view bytes, const char *name = "input");
 // Returns the offset of the first byte that is not strict UTF-8, or `npos`.
 size_t find_invalid_utf8(std::string_view bytes);
 
+// Returns how many of the bytes are there without a character at their end whose last bytes are still to come.
+size_t whole_utf8(std::string_view bytes);
+
 // Returns strict UTF-8 with U+FFFD in place of every byte that is wrong.
 std::string repaired_utf8(std::string_view bytes);
 

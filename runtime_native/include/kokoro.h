@@ -63,6 +63,7 @@ typedef enum kokoro_error {
     KOKORO_LANGUAGE_ERROR = 207,
     KOKORO_CLOSED_BUNDLE_ERROR = 208, /* the bundle was freed, or the pointer is none that kokoro_load has set */
     KOKORO_LOUDNESS_ERROR = 209,
+    KOKORO_STREAM_CLOSED_ERROR = 210, /* the speech was freed, or the pointer is none that kokoro_live_open has set */
 
     KOKORO_INPUT_ERROR = 300, /* 3xx: the input cannot be spoken */
     KOKORO_EMPTY_INPUT_ERROR = 301,
@@ -201,6 +202,32 @@ KOKORO_API kokoro_error kokoro_stream(
 /* Ends all calls on the bundle that are running or waiting, with KOKORO_CANCELLED, after the stage that is computed or the
  * part of the text that is read. A handler of a signal must not call it. */
 KOKORO_API void kokoro_cancel(kokoro_bundle *bundle);
+/* ---- Speech of a text that arrives bit by bit, such as the tokens of a language model ---- */
+
+/* A handle, as that of a bundle. When the bundle is freed, functions return KOKORO_CLOSED_BUNDLE_ERROR. */
+typedef struct kokoro_live kokoro_live;
+
+/* Opens a speech whose text is pushed. The request has neither text nor phonemes, and not `ssml`, `steady` and
+ * `one_pass`, which need a whole text; its other fields are those of kokoro_stream. */
+KOKORO_API kokoro_error kokoro_live_open(kokoro_bundle *bundle, const kokoro_request *request, kokoro_live **live);
+/* Takes the next part of the text, cut anywhere, also within a character of UTF-8. Computes nothing. A sentence, or the
+ * first clause, is spoken when the word after it shows that it is complete. Wherever a text is cut, its pieces are the
+ * same. */
+KOKORO_API kokoro_error kokoro_live_push(kokoro_live *live, const char *text);
+/* Has all that is there spoken, although its sentence may go on. */
+KOKORO_API kokoro_error kokoro_live_flush(kokoro_live *live);
+/* Ends the text: what is there is the end of the speech. */
+KOKORO_API kokoro_error kokoro_live_end(kokoro_live *live);
+/* Hands the pieces to the callback, each as soon as it can be spoken. With `wait` not 0 it waits for text, which other
+ * threads or the callback push, and returns after the end; with 0 it returns when nothing more is certain to be
+ * complete. One call at a time takes the pieces. If it fails or is stopped, the speech has ended. */
+KOKORO_API kokoro_error kokoro_live_stream(kokoro_live *live, int wait, kokoro_callback callback, void *user);
+/* Ends kokoro_live_stream with KOKORO_CANCELLED, waits for it unless this is called in a callback, and frees the speech.
+ * NULL and a speech that was freed are allowed. */
+KOKORO_API void kokoro_live_free(kokoro_live *live);
+
+/* ---- Audio ---- */
+
 /* NULL is allowed. */
 KOKORO_API void kokoro_audio_free(kokoro_audio *audio);
 /* Writes a WAV file of 16 bits, whole or not at all. A file that is there is replaced. */

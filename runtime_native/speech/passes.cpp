@@ -7,7 +7,6 @@ namespace kokoro {
 
 namespace {
 
-constexpr size_t CONTEXT = 100;  // most phonemes of each neighbour that a pass reads too
 constexpr int64_t FEWEST_FRAMES = 24, MOST_FRAMES = 96;  // of each neighbour that the decoder sees
 constexpr int64_t OPENING_FRAMES = 16;  // behind an opening's piece, which nothing should delay
 constexpr double FRAME_PRICE = 0.004;  // decibels by which the loss must be less for one more frame
@@ -93,7 +92,7 @@ Window best(const std::vector<float> &energy, const std::vector<int64_t> &frames
 }  // namespace
 
 std::vector<Pass> find_passes(const Section &section, size_t limit) {
-    size_t all = section.passage.phonemes.size(), start = 0;
+    size_t all = section.passage.phonemes.size(), start = section.start();
     std::vector<Span> pieces;
     for (size_t end : section.piece_ends) {
         pieces.emplace_back(start, end);

@@ -20,7 +20,6 @@ constexpr double LOWEST_SPEED = 0.25;
 constexpr double HIGHEST_SPEED = 4;
 constexpr double LONGEST_PAUSE = 60;   // seconds
 constexpr double LOWEST_LOUDNESS = -50, HIGHEST_LOUDNESS = -14;  // LUFS
-constexpr size_t LOOKAHEAD = 40;       // phonemes after an opening's piece that are read with it
 constexpr size_t MOST_NAMED = 20;      // items that a message names
 // 2^64 over the golden ratio: the seeds of pieces lie far from each other and from other seeds' pieces.
 constexpr uint64_t SEED_STEP = 0x9E3779B97F4A7C15;
@@ -49,8 +48,9 @@ std::string described(char32_t phoneme, const std::vector<std::string> &position
     return quoted({&phoneme, 1}) + " (" + code + ") at " + listed(positions);
 }
 
-// Returns the phonemes at which sentences of the passage begin after others, as its text shows.
-std::vector<size_t> sentence_starts(const Passage &passage) {
+// Returns the phonemes, from the first that is `spoken`, at which sentences of the passage begin after others, as its
+// text shows.
+std::vector<size_t> sentence_starts(const Passage &passage, size_t spoken) {
     std::vector<size_t> starts;
     auto word = passage.words.begin(), end = passage.words.end();
     auto sentences = find_sentences(passage.text);
@@ -59,19 +59,39 @@ std::vector<size_t> sentence_starts(const Passage &passage) {
         while (word != end && word->text_offset < sentences[index].first) before = word++;
         // One word may be the end of a sentence and the beginning of another.
         if (word != end && before != end && before->text_offset + before->text.size() <= sentences[index].first)
-            starts.push_back(word->first);
+            starts.push_back(word->first - spoken);
     }
     return starts;
 }
 
-[[noreturn]] void refuse_empty(std::u32string_view text) {
+// Returns the phonemes with which what follows on a plan is read: from the beginning of a word.
+std::u32string context_after(const std::u32string &before, const SpeechPlan &plan) {
+    const Section &last = plan.sections.back();
+    if (!last.is_open()) return {};
+    if (!last.end()) return before;
+    std::u32string spoken = last.passage.phonemes.substr(0, last.end());
+    if (spoken.size() <= CONTEXT) return spoken;
+    spoken.erase(0, spoken.size() - CONTEXT);
+    const size_t space = spoken.find(U' ');
+    return space < CONTEXT - 1 ? spoken.substr(space + 1) : spoken;
+}
+
+// Returns the breaks of the spoken phonemes of a passage as those of all its phonemes.
+Breaks shifted(const Breaks &breaks, size_t start, size_t length) {
+    Breaks all(start, Break::NONE);
+    all.insert(all.end(), breaks.begin(), breaks.end());
+    all.resize(length + 1, Break::NONE);
+    return all;
+}
+
+}  // namespace
+
+void refuse_empty(std::u32string_view text) {
     throw Error(KOKORO_EMPTY_INPUT_ERROR,
                 text.empty() ? "There are no phonemes to speak: give a text, or at least one phoneme."
                              : "Nothing of the text " + quoted(text.substr(0, 80)) +
                                    " can be spoken: give a word or a sign of its language.");
 }
-
-}  // namespace
 
 void check_phonemes(const Passage &passage, const std::set<char32_t> &vocabulary) {
     std::vector<char32_t> unknown;
@@ -119,22 +139,44 @@ uint64_t piece_seed(uint64_t seed, size_t first) { return seed + SEED_STEP * fir
 
 std::optional<SpeechPlan> Plans::next() {
     while (auto request = requests_()) {
-        SpeechPlan made = plan(*request);
-        if (phonemes_before_) {
-            made.sections.insert(made.sections.begin(), std::make_move_iterator(silent_.begin()),
-                                 std::make_move_iterator(silent_.end()));
-            silent_.clear();
-            return made;
-        }
-        std::move(made.sections.begin(), made.sections.end(), std::back_inserter(silent_));
+        if (auto plan = planner_.plan(std::move(*request))) return plan;
     }
-    if (phonemes_before_) return {};
+    planner_.end();
+    return {};
+}
+
+std::optional<SpeechPlan> Planner::plan(Request request) {
+    if (request.link) request.link->before = context_;
+    SpeechPlan made = plan_speech(request);
+    context_ = context_after(context_, made);
+    if (!phonemes_before_) {
+        std::move(made.sections.begin(), made.sections.end(), std::back_inserter(silent_));
+        return {};
+    }
+    made.sections.insert(made.sections.begin(), std::make_move_iterator(silent_.begin()),
+                         std::make_move_iterator(silent_.end()));
+    silent_.clear();
+    return made;
+}
+
+void Planner::end() const {
+    if (phonemes_before_) return;
     std::u32string text;
     for (const Section &section : silent_) text += section.passage.text;
     refuse_empty(strip(text));
 }
 
-SpeechPlan Plans::plan(const Request &request) {
+void Planner::check_manner(const Request &request) const {
+    check_pause(request.sentence_pause);
+    check_pause(request.clause_pause);
+    check_pause(request.end_pause);
+    if (request.loudness) check_loudness(*request.loudness);
+    check_speed(request.speed);
+    capabilities_.style(request.voice, 1);
+    if (request.loudness) capabilities_.gain(request.voice, *request.loudness);
+}
+
+SpeechPlan Planner::plan_speech(const Request &request) {
     SpeechPlan made{{}, capabilities_.max_phonemes, check_pause(request.sentence_pause),
                     check_pause(request.clause_pause), request.trim, check_pause(request.end_pause)};
     if (request.loudness) check_loudness(*request.loudness);
@@ -151,37 +193,59 @@ SpeechPlan Plans::plan(const Request &request) {
     return made;
 }
 
-Section Plans::section(const Request &request, Passage passage, bool ended) {
+Section Planner::section(const Request &request, Passage passage, bool ended) {
     for (Unspoken &word : passage.unspoken) word.offset += text_before_;
     text_before_ += passage.text.size();
     check_phonemes(passage, capabilities_.vocabulary);
     check_pause(passage.pause);
-    size_t length = passage.phonemes.size(), limit = capabilities_.max_phonemes;
+    std::optional<Link> link = request.link;
+    if (link && !passage.phonemes.empty()) {
+        // What it cannot speak is told when it is to be spoken.
+        const auto &known = capabilities_.vocabulary;
+        auto is_known = [&](char32_t phoneme) { return known.count(phoneme) > 0; };
+        if (!std::all_of(link->after.begin(), link->after.end(), is_known)) link->after.clear();
+        add_link(passage, *link);
+    }
+    const bool linked = link && !passage.phonemes.empty();
+    const size_t length = passage.phonemes.size(), limit = capabilities_.max_phonemes;
+    const size_t start = linked ? link->before.size() : 0;
+    const std::u32string spoken =
+        passage.phonemes.substr(start, length - start - (linked ? link->after.size() : 0));
     std::optional<std::vector<size_t>> sentences;
-    if (!passage.words.empty()) sentences = sentence_starts(passage);
-    Breaks breaks = find_breaks(passage.phonemes, sentences);
+    if (!passage.words.empty()) sentences = sentence_starts(passage, start);
+    Breaks breaks = find_breaks(spoken, sentences);
     // A heading or a paragraph without punctuation, and not a sentence with a pause within it.
-    if (ended && breaks[length] == Break::WORD && passage.pause == 0) breaks[length] = Break::SENTENCE;
+    if (ended && breaks[spoken.size()] == Break::WORD && passage.pause == 0) breaks[spoken.size()] = Break::SENTENCE;
     std::vector<size_t> ends{length};
     bool whole = whole_ || request.one_pass;
     if (!whole || length > limit)
-        ends = split(passage.phonemes, breaks, limit, std::min(LARGEST_PIECE, (limit + 1) / 2), phonemes_before_);
+        ends = split(spoken, breaks, limit, std::min(LARGEST_PIECE, (limit + 1) / 2), phonemes_before_);
     std::string voice = passage.voice.value_or(request.voice);
     Style style = capabilities_.style(voice, std::max<size_t>(std::min(length, limit), 1));
+    if (link && (!link->before.empty() || link->is_open)) style = part_style(voice, length);
     std::optional<float> gain;
     if (request.loudness) gain = capabilities_.gain(voice, *request.loudness);
     std::optional<Opening> first;
-    if (!whole && phonemes_before_ < FIRST_CLAUSE && !ends.empty())
+    for (size_t &end : ends) end += start;
+    breaks = shifted(breaks, start, length);
+    if (!start && !whole && phonemes_before_ < FIRST_CLAUSE && !ends.empty())
         first = opening(passage, breaks, ends[0], voice, style);
     double speed = check_speed(passage.speed.value_or(request.speed));
-    uint64_t seed = piece_seed(request.seed, phonemes_before_);
-    phonemes_before_ += length;
+    uint64_t seed = piece_seed(request.seed, phonemes_before_ - start);
+    phonemes_before_ += spoken.size();
     return {std::move(passage), std::move(breaks), std::move(ends), std::move(style), speed, seed, request.stretch, gain,
-            std::move(first)};
+            std::move(first), std::move(link)};
+}
+
+// Returns the style of a part of a text whose length is not known; `read` phonemes are read at once.
+Style Planner::part_style(const std::string &voice, size_t read) const {
+    const size_t limit = capabilities_.max_phonemes;
+    return {capabilities_.style(voice, std::min(LARGEST_PIECE, limit)).decoder,
+            capabilities_.style(voice, std::max<size_t>(std::min(5 * read / 4, limit), 1)).prosody};
 }
 
 // Returns how the first piece is read, between words if it can; none if that is all of the passage.
-std::optional<Opening> Plans::opening(const Passage &passage, const Breaks &breaks, size_t first_end,
+std::optional<Opening> Planner::opening(const Passage &passage, const Breaks &breaks, size_t first_end,
                                       const std::string &voice, const Style &style) const {
     size_t limit = capabilities_.max_phonemes, length = passage.phonemes.size();
     size_t end = std::min(limit, first_end + LOOKAHEAD);

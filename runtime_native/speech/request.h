@@ -15,6 +15,8 @@
 namespace kokoro {
 
 constexpr size_t LARGEST_PIECE = 250;  // phonemes: larger pieces need more memory, and kokoro rushes beyond 400
+constexpr size_t CONTEXT = 100;        // most phonemes of each neighbour that are read too
+constexpr size_t LOOKAHEAD = 40;       // phonemes after an opening's piece that are read with it
 
 // The voices, phonemes and lengths that a bundle can speak.
 struct Capabilities {
@@ -40,6 +42,7 @@ struct Request {
     bool stretch = true;
     bool one_pass = false;
     bool ends_segment = false;  // the next part of the speech is another segment
+    std::optional<Link> link = {};   // of a part of a text that arrives bit by bit
 };
 
 // How the first piece of a stream is read before the rest, to be heard at once.
@@ -59,6 +62,13 @@ struct Section {
     bool stretch;  // speak to the length that the speed promises; false leaves the speed to the model
     std::optional<float> gain;
     std::optional<Opening> opening;  // none reads all of the passage before its first piece
+    std::optional<Link> link;        // of a part of a text that arrives bit by bit
+
+    // Offsets of the first phoneme that is spoken, and behind the last one.
+    size_t start() const { return link && !passage.phonemes.empty() ? link->before.size() : 0; }
+    size_t end() const { return piece_ends.empty() ? 0 : piece_ends.back(); }
+    // The next section goes on where this one ends.
+    bool is_open() const { return link && link->is_open; }
 };
 
 // A checked request, divided into sections and pieces.
@@ -79,30 +89,51 @@ struct SpeechPlan {
 // Gives the parts of a request one by one, more than one for a long text.
 using NextRequest = std::function<std::optional<Request>()>;
 
-// The plans of a speech whose input comes in parts.
-class Plans {
+// Plans the parts of one speech, one after another.
+class Planner {
 public:
     // With `whole`, what fits into one utterance stays in one piece; otherwise the first piece is short.
-    Plans(Capabilities capabilities, NextRequest requests, bool whole)
-        : capabilities_(std::move(capabilities)), requests_(std::move(requests)), whole_(whole) {}
+    Planner(Capabilities capabilities, bool whole) : capabilities_(std::move(capabilities)), whole_(whole) {}
 
-    // Returns the next part's plan, or none after the last. Throws errors of usage and of the input;
-    // EMPTY_INPUT_ERROR if no part has phonemes.
-    std::optional<SpeechPlan> next();
+    // Returns the plan of the next part, or none as long as there are no phonemes. Throws errors of usage and of the
+    // input.
+    std::optional<SpeechPlan> plan(Request request);
+    // Checks that something was planned. Throws EMPTY_INPUT_ERROR.
+    void end() const;
+    // Checks all of a request but its text, which is still to come. Throws errors of usage.
+    void check_manner(const Request &request) const;
 
 private:
-    SpeechPlan plan(const Request &request);
+    SpeechPlan plan_speech(const Request &request);
     Section section(const Request &request, Passage passage, bool ended);
+    Style part_style(const std::string &voice, size_t read) const;
     std::optional<Opening> opening(const Passage &passage, const Breaks &breaks, size_t first_end,
                                    const std::string &voice, const Style &style) const;
 
     Capabilities capabilities_;
-    NextRequest requests_;
     bool whole_;
     size_t phonemes_before_ = 0;
     size_t text_before_ = 0;
+    std::u32string context_;       // with which the next part is read
     std::vector<Section> silent_;  // sections before the first phoneme
 };
+
+// The plans of a speech whose input comes in parts.
+class Plans {
+public:
+    Plans(Capabilities capabilities, NextRequest requests, bool whole)
+        : planner_(std::move(capabilities), whole), requests_(std::move(requests)) {}
+
+    // Returns the next part's plan, or none after the last. Throws what the planner throws.
+    std::optional<SpeechPlan> next();
+
+private:
+    Planner planner_;
+    NextRequest requests_;
+};
+
+// Throws EMPTY_INPUT_ERROR for a text without anything to speak.
+[[noreturn]] void refuse_empty(std::u32string_view text);
 
 // Throw UNKNOWN_PHONEMES_ERROR, SPEED_ERROR, PAUSE_ERROR or LOUDNESS_ERROR.
 void check_phonemes(const Passage &passage, const std::set<char32_t> &vocabulary);

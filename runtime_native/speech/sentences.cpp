@@ -54,10 +54,16 @@ bool match_at(const Pattern &pattern, View text, size_t start, Match &found) {
 
 bool is_lower_letter(View text) { return is_lower(text.substr(0, 1)); }
 
-// Returns a byte for each character, not 0 within brackets that are closed soon.
-std::vector<char> find_asides(View text) {
-    std::vector<char> inside(text.size() + 1);
-    std::vector<size_t> opened;
+// Brackets of a text.
+struct Asides {
+    std::vector<char> inside;    // a byte for each character, not 0 within brackets that are closed soon
+    std::vector<size_t> opened;  // those that are left open
+};
+
+Asides find_asides(View text) {
+    Asides asides{std::vector<char>(text.size() + 1), {}};
+    std::vector<char> &inside = asides.inside;
+    std::vector<size_t> &opened = asides.opened;
     rules().bracket.for_each(text, 0, text.size(), [&](const Match &found) {
         size_t kind = CLOSING_BRACKETS.find(found[0][0]);
         if (kind == View::npos) {
@@ -74,7 +80,7 @@ std::vector<char> find_asides(View text) {
             }
         }
     });
-    return inside;
+    return asides;
 }
 
 // Returns where the second item begins if a list begins at `start`: "1) red 2) blue".
@@ -169,7 +175,7 @@ bool ends_at(View text, const Match &found, size_t start, bool cased) {
 // Decides which line breaks end a sentence; asked in order.
 class Lines {
 public:
-    explicit Lines(View text) : text_(text) {}
+    Lines(View text, size_t column) : text_(text), column_(column) {}
 
     bool ends_at(const Match &found) {
         size_t start = found.start(), end = found.end();
@@ -182,7 +188,8 @@ public:
         if (is_lower_letter(following) || contains(GOES_ON, before)) return false;
         if (start >= paragraph_end_) measure(start);
         // A line was wrapped if the next word had no place on it.
-        size_t length = start - line_start(start);
+        size_t first = line_start(start);
+        size_t length = start - first + (first ? 0 : column_);
         size_t word = split(following)[0].size();
         return length < SHORTEST_WRAPPED_LINE || length + 1 + word <= longest_;
     }
@@ -196,22 +203,22 @@ private:
         bool found = rules().blank_line.search(text_, start, text_.size(), blank);
         paragraph_end_ = found ? blank.start() : text_.size();
         size_t first = line_start(start);
-        longest_ = 0;
-        for (View line : split(text_.substr(first, paragraph_end_ - first), U'\n')) {
-            longest_ = std::max(longest_, line.size());
-        }
+        std::vector<View> all = split(text_.substr(first, paragraph_end_ - first), U'\n');
+        longest_ = all[0].size() + (first ? 0 : column_);
+        for (View line : all) longest_ = std::max(longest_, line.size());
     }
 
     View text_;
+    size_t column_;
     size_t paragraph_end_ = 0, longest_ = 0;
 };
 
 // Returns the offsets at which a sentence begins after another.
-std::vector<size_t> find_ends(View text) {
+std::vector<size_t> find_ends(View text, bool cased, size_t column) {
     std::vector<size_t> ends;
-    std::vector<char> asides = find_asides(text);
-    bool cased = text != lower(text);
-    Lines lines(text);
+    std::vector<char> asides = find_asides(text).inside;
+    cased = cased || text != lower(text);
+    Lines lines(text, column);
     size_t start = text.size() - strip_start(text).size();
     std::optional<size_t> item = next_item(text, start);
     auto end_at = [&](size_t place) {
@@ -236,10 +243,10 @@ std::vector<size_t> find_ends(View text) {
 
 }  // namespace
 
-std::vector<std::pair<size_t, size_t>> find_sentences(std::u32string_view text) {
+std::vector<std::pair<size_t, size_t>> find_sentences(std::u32string_view text, bool cased, size_t column) {
     std::vector<std::pair<size_t, size_t>> spans;
     size_t start = 0;
-    std::vector<size_t> ends = find_ends(text);
+    std::vector<size_t> ends = find_ends(text, cased, column);
     ends.push_back(text.size());
     for (size_t end : ends) {
         View sentence = end > start ? text.substr(start, end - start) : View();
@@ -251,6 +258,13 @@ std::vector<std::pair<size_t, size_t>> find_sentences(std::u32string_view text) 
         start = end;
     }
     return spans;
+}
+
+bool bracket_is_open(std::u32string_view text, size_t end) {
+    std::vector<size_t> opened = find_asides(text).opened;
+    return std::any_of(opened.begin(), opened.end(), [&](size_t start) {
+        return start < end && text.size() - start <= LONGEST_ASIDE;
+    });
 }
 
 }  // namespace kokoro

@@ -25,23 +25,10 @@ std::optional<size_t> end_silence(const SpeechPlan &plan) {
 
 bool is_spoken(const Section &section) { return !section.passage.phonemes.empty(); }
 
-// Returns the one section that has phonemes, with the unspoken words of all and the longest pause.
-Section as_one(std::vector<Section> sections) {
-    Section spoken = *std::find_if(sections.begin(), sections.end(), is_spoken);
-    Passage &passage = spoken.passage;
-    passage.unspoken.clear();
-    for (const Section &section : sections) {
-        const auto &unspoken = section.passage.unspoken;
-        passage.unspoken.insert(passage.unspoken.end(), unspoken.begin(), unspoken.end());
-        passage.pause = std::max(passage.pause, section.passage.pause);
-    }
-    return spoken;
-}
-
 }  // namespace
 
 // A piece as the model computes it, or stretched in time.
-struct Speech::Rendering {
+struct Narrator::Rendering {
     Piece piece;
     std::shared_ptr<const std::vector<float>> samples;
     std::vector<int64_t> durations;  // frames of each token, rounded if the samples were stretched
@@ -55,8 +42,20 @@ struct Speech::Rendering {
     size_t sample(size_t phoneme) const { return size_t(starts[token(phoneme)]); }
 };
 
+Section as_one(std::vector<Section> sections) {
+    Section spoken = *std::find_if(sections.begin(), sections.end(), is_spoken);
+    Passage &passage = spoken.passage;
+    passage.unspoken.clear();
+    for (const Section &section : sections) {
+        const auto &unspoken = section.passage.unspoken;
+        passage.unspoken.insert(passage.unspoken.end(), unspoken.begin(), unspoken.end());
+        passage.pause = std::max(passage.pause, section.passage.pause);
+    }
+    return spoken;
+}
+
 Speech::Speech(Plans plans, Prepare prepare)
-    : plans_(std::move(plans)), prepare_(std::move(prepare)), plan_(*plans_.next()), joiner_(end_silence(plan_)) {
+    : plans_(std::move(plans)), plan_(*plans_.next()), narrator_(plan_, std::move(prepare)) {
     for (const Section &section : plan_.sections) {
         size_t start = 0;
         for (size_t end : section.piece_ends) lengths_.push_back(end - std::exchange(start, end));
@@ -66,33 +65,10 @@ Speech::Speech(Plans plans, Prepare prepare)
 }
 
 std::optional<Audio> Speech::next() {
-    if (passes_.empty() && upcoming_pieces_.empty() && !begin_section()) return {};
-    Rendering rendering = render();
-    const Piece &piece = rendering.piece;
-    const std::vector<int64_t> &durations = rendering.durations;
-    size_t length = section_.passage.phonemes.size();
-    bool at_end = piece.end == length;
-    if (piece.start == 0) clock_->set_lead(rendering.lead);
-    // Parts and their places on the time line; what is trimmed is known after the first `take`.
-    std::vector<std::pair<size_t, int64_t>> placed;
-    for (Part &part : parts(rendering)) {
-        size_t first = part.phoneme;
-        placed.emplace_back(first, joiner_.add(std::move(part)));
+    while (true) {
+        if (auto piece = narrator_.next()) return piece;
+        if (!begin_section()) return {};
     }
-    Audio audio;
-    audio.start = double(joiner_.taken()) / SAMPLE_RATE;
-    audio.samples = joiner_.take(at_end && last_section_);
-    for (auto [first, place] : placed) {
-        int64_t start = place - int64_t(joiner_.trimmed());
-        clock_->place(first, piece.end, start, rendering.starts.data() + rendering.token(first));
-    }
-    audio.durations.assign(durations.begin() + (piece.start ? rendering.token(piece.start) : 0),
-                           at_end ? durations.end() : durations.begin() + rendering.token(piece.end));
-    audio.phonemes = section_.passage.phonemes.substr(piece.start, piece.end - piece.start);
-    audio.tokens = clock_->tokens(piece.start, piece.end);
-    audio.words = clock_->words(piece.end);
-    if (piece.start == 0) audio.unspoken = section_.passage.unspoken;
-    return audio;
 }
 
 // Takes the next section that has phonemes, together with those without up to the next one that has some.
@@ -109,10 +85,7 @@ bool Speech::begin_section() {
         found.push_back(std::move(*section));
     }
     last_section_ = !ahead_;
-    section_ = as_one(std::move(found));
-    clock_.emplace(section_.passage.phonemes, section_.passage.words);
-    passes_ = find_passes(section_, plan_.max_phonemes);
-    std::reverse(passes_.begin(), passes_.end());
+    narrator_.begin(as_one(std::move(found)), last_section_);
     return true;
 }
 
@@ -127,8 +100,66 @@ std::optional<Section> Speech::take_section() {
     return section;
 }
 
+Narrator::Narrator(const SpeechPlan &manner, Prepare prepare)
+    : manner_{{}, manner.max_phonemes, manner.sentence_pause, manner.clause_pause, manner.trim, manner.end_pause},
+      prepare_(std::move(prepare)),
+      joiner_(end_silence(manner)) {}
+
+void Narrator::begin(Section section, bool is_last) {
+    section_ = std::move(section);
+    is_last_ = is_last;
+    clock_.emplace(section_.passage.phonemes, section_.passage.words);
+    passes_ = find_passes(section_, manner_.max_phonemes);
+    std::reverse(passes_.begin(), passes_.end());
+}
+
+std::optional<Audio> Narrator::next() {
+    if (passes_.empty() && upcoming_pieces_.empty()) {
+        // It holds memory of the model's, which a speech whose text is still to come does not need.
+        prepared_ = {};
+        return {};
+    }
+    Rendering rendering = render();
+    const Piece &piece = rendering.piece;
+    const std::vector<int64_t> &durations = rendering.durations;
+    const bool at_end = piece.end == section_.end();
+    if (piece.start == 0) lead_ = rendering.lead;
+    // Parts and their places on the time line; what is trimmed is known after the first `take`.
+    std::vector<std::pair<size_t, int64_t>> placed;
+    for (Part &part : parts(rendering)) {
+        size_t first = part.phoneme;
+        placed.emplace_back(first, joiner_.add(std::move(part)));
+    }
+    Audio audio;
+    audio.start = double(joiner_.taken()) / SAMPLE_RATE;
+    audio.samples = joiner_.take(at_end && is_last_);
+    for (auto [first, place] : placed) {
+        int64_t start = place - int64_t(joiner_.trimmed()) - lead_;
+        clock_->place(first, piece.end, start, rendering.starts.data() + rendering.token(first));
+    }
+    const bool all = at_end && !section_.is_open();
+    audio.durations.assign(durations.begin() + (piece.start ? rendering.token(piece.start) : 0),
+                           all ? durations.end() : durations.begin() + rendering.token(piece.end));
+    audio.phonemes = section_.passage.phonemes.substr(piece.start, piece.end - piece.start);
+    audio.tokens = clock_->tokens(piece.start, piece.end);
+    audio.words = clock_->words(piece.end);
+    if (piece.start == section_.start()) audio.unspoken = section_.passage.unspoken;
+    return audio;
+}
+
+Audio Narrator::end(const std::vector<Section> &unspoken) {
+    Audio audio;
+    audio.start = double(joiner_.taken()) / SAMPLE_RATE;
+    audio.samples = joiner_.take(true);
+    for (const Section &section : unspoken) {
+        const auto &words = section.passage.unspoken;
+        audio.unspoken.insert(audio.unspoken.end(), words.begin(), words.end());
+    }
+    return audio;
+}
+
 // Decodes the next piece.
-Speech::Rendering Speech::render() {
+Narrator::Rendering Narrator::render() {
     if (upcoming_pieces_.empty()) read_pass();
     Span span = upcoming_pieces_.back();
     upcoming_pieces_.pop_back();
@@ -141,7 +172,7 @@ Speech::Rendering Speech::render() {
 }
 
 // Reads the next pass, in halves if it exceeds the largest frame bucket.
-void Speech::read_pass() {
+void Narrator::read_pass() {
     while (true) {
         read_ = std::move(passes_.back());
         passes_.pop_back();
@@ -154,24 +185,25 @@ void Speech::read_pass() {
         } catch (const Error &error) {
             if (error.code != KOKORO_UTTERANCE_TOO_LONG_ERROR || phonemes.size() == 1) throw;
         }
-        std::vector<Pass> halves = smaller_passes(section_, read_, plan_.max_phonemes);
+        std::vector<Pass> halves = smaller_passes(section_, read_, manner_.max_phonemes);
         passes_.insert(passes_.end(), halves.rbegin(), halves.rend());
     }
 }
 
 // Returns the speed of the model.
-double Speech::spoken_speed() const { return section_.stretch ? model_speed(section_.speed) : section_.speed; }
+double Narrator::spoken_speed() const { return section_.stretch ? model_speed(section_.speed) : section_.speed; }
 
 // Returns a piece as it is heard, at the speed beside that of the model. It is less fast if its own samples, or a
 // neighbour's, would be fewer than a frame has: a join needs them.
-Speech::Rendering Speech::rendering(const Piece &piece, Decoded spoken) const {
+Narrator::Rendering Narrator::rendering(const Piece &piece, Decoded spoken) const {
     double speed = section_.speed / spoken_speed();
     std::vector<int64_t> starts{0};
     for (int64_t frames : spoken.durations) starts.push_back(starts.back() + int64_t(SAMPLES_PER_FRAME) * frames);
     int64_t lead = int64_t(SAMPLES_PER_FRAME) * std::min(LEAD_FRAMES, spoken.durations[0]);
     int64_t count = int64_t(spoken.samples.size());
     int64_t begin = piece.start ? starts[piece.start - piece.context_start + 1] : 0;
-    int64_t end = piece.end < section_.passage.phonemes.size() ? starts[piece.end - piece.context_start + 1] : count;
+    const bool goes_on = section_.is_open() || piece.end < section_.end();
+    int64_t end = goes_on ? starts[piece.end - piece.context_start + 1] : count;
     int64_t least = count;
     for (int64_t each : {begin, end - begin, count - end})
         if (each) least = std::min(least, each);
@@ -191,7 +223,7 @@ Speech::Rendering Speech::rendering(const Piece &piece, Decoded spoken) const {
 }
 
 // Divides a rendering where a pause is added.
-std::vector<Part> Speech::parts(const Rendering &rendering) const {
+std::vector<Part> Narrator::parts(const Rendering &rendering) const {
     const Piece &piece = rendering.piece;
     const std::u32string &phonemes = section_.passage.phonemes;
     auto gap = [&](size_t phoneme) {
@@ -202,11 +234,12 @@ std::vector<Part> Speech::parts(const Rendering &rendering) const {
     std::vector<Part> found;
     size_t start = piece.start;
     for (size_t end = piece.start + 1; end <= piece.end; end++) {
-        double pause = plan_.pause_after(section_.breaks[end]);
-        if (end == phonemes.size()) pause = std::max(pause, section_.passage.pause);
+        double pause = manner_.pause_after(section_.breaks[end]);
+        if (end == section_.end()) pause = std::max(pause, section_.passage.pause);
         if (pause == 0 && end != piece.end) continue;
+        const bool goes_on = end < phonemes.size() || section_.is_open();
         found.push_back({rendering.samples, start ? rendering.sample(start) : 0,
-                         end < phonemes.size() ? rendering.sample(end) : rendering.samples->size(), gap(start), gap(end),
+                         goes_on ? rendering.sample(end) : rendering.samples->size(), gap(start), gap(end),
                          size_t(std::nearbyint(SAMPLE_RATE * pause)), start});
         start = end;
     }

@@ -29,6 +29,45 @@ struct Decoded {
     std::vector<int64_t> durations;  // frames of each token
 };
 
+// Speaks sections one after another on one time line.
+class Narrator {
+public:
+    // Takes the manner of the speech, and what computes it.
+    Narrator(const SpeechPlan &manner, Prepare prepare);
+
+    // Begins a section that has phonemes, after all pieces of the one before.
+    void begin(Section section, bool is_last);
+    // Returns the audio of the section's next piece, or none after its last. Throws what the synthesis throws.
+    std::optional<Audio> next();
+    // Returns the samples that are left after a section that was not known to be the last. The sections after it
+    // have no phonemes.
+    Audio end(const std::vector<Section> &unspoken);
+
+private:
+    struct Rendering;
+
+    Rendering render();
+    void read_pass();
+    double spoken_speed() const;
+    Rendering rendering(const Piece &piece, Decoded spoken) const;
+    std::vector<Part> parts(const Rendering &rendering) const;
+
+    SpeechPlan manner_;  // without sections
+    Prepare prepare_;
+    Joiner joiner_;
+    int64_t lead_ = 0;  // samples by which speech begins earlier than its first token ends
+    Section section_;
+    bool is_last_ = false;
+    std::vector<Pass> passes_;  // of the section, in reverse
+    Pass read_{};
+    Prepared prepared_;                  // what was read
+    std::vector<Span> upcoming_pieces_;  // of what was read, in reverse
+    std::optional<Clock> clock_;
+};
+
+// Returns the one section that has phonemes, with the unspoken words of all and the longest pause.
+Section as_one(std::vector<Section> sections);
+
 // A speech, piece by piece.
 class Speech {
 public:
@@ -41,30 +80,16 @@ public:
     const std::vector<size_t> &lengths() const { return lengths_; }
 
 private:
-    struct Rendering;
-
     bool begin_section();
     std::optional<Section> take_section();
-    Rendering render();
-    void read_pass();
-    double spoken_speed() const;
-    Rendering rendering(const Piece &piece, Decoded spoken) const;
-    std::vector<Part> parts(const Rendering &rendering) const;
 
     Plans plans_;
-    Prepare prepare_;
     SpeechPlan plan_;  // without the sections, which are upcoming
     std::vector<size_t> lengths_;
     std::vector<Section> upcoming_;  // in reverse
     std::optional<Section> ahead_;   // first section after the one that is spoken
-    Joiner joiner_;
-    Section section_;
+    Narrator narrator_;
     bool last_section_ = false;
-    std::vector<Pass> passes_;  // of the section, in reverse
-    Pass read_{};
-    Prepared prepared_;                    // what was read
-    std::vector<Span> upcoming_pieces_;  // of what was read, in reverse
-    std::optional<Clock> clock_;
 };
 
 }  // namespace kokoro

@@ -3,18 +3,17 @@
 #include <future>
 
 #include "../base/threads.h"
-#include "lead.h"
 
 namespace kokoro {
 
 namespace {
 
+using Next = std::function<std::optional<Audio>()>;
+
 // The next piece, computed by a thread that uses the speech until it ends.
 class Ahead {
 public:
-    Ahead(Speech &speech, bool steady, const std::function<void()> &stop) : speech_(speech), stop_(stop) {
-        begin(steady);
-    }
+    Ahead(const Next &compute, const std::function<void()> &stop) : compute_(compute), stop_(stop) { begin(); }
 
     // However a stream ends, an exception of the callback included, the thread has ended before the speech is gone.
     ~Ahead() {
@@ -28,16 +27,14 @@ public:
         next_.wait();
     }
 
-    void begin(bool steady = false) {
-        next_ = std::async(std::launch::async, [=] { return steady ? steady_start(speech_) : speech_.next(); });
-    }
+    void begin() { next_ = std::async(std::launch::async, compute_); }
     std::optional<Audio> get() {
         process_.check();
         return next_.get();
     }
 
 private:
-    Speech &speech_;
+    const Next &compute_;
     const std::function<void()> &stop_;
     const Process process_;
     std::future<std::optional<Audio>> next_;
@@ -45,9 +42,8 @@ private:
 
 }  // namespace
 
-void stream(Speech &speech, bool steady, const std::function<bool(const Audio &)> &take,
-            const std::function<void()> &stop) {
-    Ahead ahead(speech, steady, stop);
+void stream(const Next &next, const std::function<bool(const Audio &)> &take, const std::function<void()> &stop) {
+    Ahead ahead(next, stop);
     while (auto piece = ahead.get()) {
         ahead.begin();
         if (!take(*piece)) return;

@@ -33,7 +33,7 @@ Clock::Clock(std::u32string phonemes, std::vector<WordSpan> words)
 
 void Clock::place(size_t first, size_t end, int64_t start, const int64_t *starts) {
     for (size_t phoneme = first; phoneme < end; phoneme++, starts++) {
-        starts_[phoneme] = start - lead_ + starts[0];
+        starts_[phoneme] = start + starts[0];
         lengths_[phoneme] = starts[1] - starts[0];
     }
 }

@@ -36,10 +36,8 @@ class Clock {
 public:
     Clock(std::u32string phonemes, std::vector<WordSpan> words);
 
-    // Makes all times earlier by so many samples.
-    void set_lead(int64_t samples) { lead_ = samples; }
-
-    // Puts the phonemes from `first` to before `end` into the output, at whose sample `start` their rendering begins.
+    // Puts the phonemes from `first` to before `end` into the output, at whose sample `start` their rendering begins,
+    // earlier by the lead.
     // `starts` has the samples of the rendering at which they begin, and the end of the last.
     void place(size_t first, size_t end, int64_t start, const int64_t *starts);
 
@@ -51,7 +49,6 @@ public:
 private:
     Timing word(const WordSpan &word) const;
 
-    int64_t lead_ = 0;
     std::u32string phonemes_;
     std::vector<WordSpan> words_;
     size_t next_word_ = 0;

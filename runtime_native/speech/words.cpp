@@ -40,6 +40,20 @@ void join_words(const std::vector<Word> &words, Passage &passage) {
 
 }  // namespace
 
+void add_link(Passage &passage, const Link &link) {
+    const size_t shift = link.before.size();
+    for (WordSpan &word : passage.words) {
+        word.first += shift;
+        word.end += shift;
+    }
+    const bool spaced = link.is_open && link.is_spaced;
+    if (spaced && !passage.words.empty()) {
+        WordSpan &last = passage.words.back();
+        last.spaced = last.end == shift + passage.phonemes.size();
+    }
+    passage.phonemes = link.before + passage.phonemes + (spaced ? U" " : U"") + link.after;
+}
+
 Passage read_segment(const Segment &segment) {
     Passage passage{segment.phonemes, {}, {}, {}, segment.voice, segment.speed, segment.pause};
     if (!segment.words.empty()) {

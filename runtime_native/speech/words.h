@@ -49,6 +49,18 @@ struct Passage {
     double pause = 0;
 };
 
+// How a part of a text that arrives bit by bit goes on from the one before and into the next.
+struct Link {
+    std::u32string before;   // the phonemes before, which are read with it and not spoken again
+    std::u32string after;    // phonemes of the word after it, which are read with it and not spoken yet
+    bool is_open = false;    // what follows is read with this one before it
+    bool is_spaced = false;  // white space follows
+    bool is_last = false;    // the speech ends with it
+};
+
+// Puts a passage between its neighbours; the space behind it is its own.
+void add_link(Passage &passage, const Link &link);
+
 // Returns a segment in one form.
 Passage read_segment(const Segment &segment);
 

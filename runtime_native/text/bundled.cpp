@@ -5,7 +5,6 @@
 #include "../base/errors.h"
 #include "../speech/sentences.h"
 #include "../base/utf8.h"
-#include "../base/pattern.h"
 #include "chinese.h"
 #include "pauses.h"
 #include "rules.h"
@@ -22,17 +21,6 @@ namespace {
 // Characters of a text that are read together: at least, for the first part and the others, and at most.
 constexpr size_t FIRST_PART = 300, PART = 1000, WINDOW = 3000;
 constexpr size_t ENGLISH_FILES = 4;  // keys of a dialect
-
-// Returns where to cut what has no end of a sentence: between words, and not within a control.
-size_t cut(View window) {
-    static const Pattern closed(tables::arriving::CLOSED);
-    size_t end = window.rfind(U' ') + 1;
-    if (!end) end = window.size();
-    size_t opened = window.substr(0, end).rfind(U'[');
-    Match found;
-    bool inside = opened != View::npos && opened > 0 && !closed.search(window, opened, end, found);
-    return inside ? opened : end;
-}
 
 // Returns where the next part of a text ends, which ends with a sentence.
 size_t part_end(View text, size_t wanted) {
@@ -99,17 +87,23 @@ const Value *entry(const Value *map, std::string_view key) {
     return nullptr;
 }
 
+// A segment of text, and how it is read.
+struct Reading {
+    Segment segment;
+    BundledText::G2p g2p;
+    bool followed = false;  // another segment follows
+    std::optional<Link> link = {};
+};
+
 // Gives the parts of segments of text one by one.
 class Parts {
 public:
-    using G2p = std::function<std::vector<Word>(View)>;
-
-    Parts(Request request, std::vector<std::pair<Segment, G2p>> segments)
+    Parts(Request request, std::vector<Reading> segments)
         : request_(std::move(request)), segments_(std::move(segments)) {}
 
     std::optional<Request> next() {
         if (number_ == segments_.size()) return std::nullopt;
-        const auto &[segment, g2p] = segments_[number_];
+        const auto &[segment, g2p, followed, link] = segments_[number_];
         View rest = View(segment.phonemes).substr(position_);
         size_t end = part_end(rest, position_ ? PART : FIRST_PART);
         View part = rest.substr(0, end);
@@ -123,13 +117,14 @@ public:
         number_ += last;
         Request made = request_;
         made.segments = {std::move(spoken)};
-        made.ends_segment = last && number_ < segments_.size();
+        made.ends_segment = last && followed;
+        made.link = link;
         return made;
     }
 
 private:
     Request request_;
-    std::vector<std::pair<Segment, G2p>> segments_;
+    std::vector<Reading> segments_;
     size_t number_ = 0, position_ = 0;
 };
 
@@ -144,25 +139,49 @@ NextRequest BundledText::parts(const TextInput &input, const Request &request,
         given.emplace_back();
         given[0].phonemes = input.text;
     }
-    std::vector<std::pair<Segment, G2p>> segments;
+    std::vector<Reading> segments;
     for (const Segment &each : given) {
-        for (Segment &segment : read_pauses(each)) segments.emplace_back(std::move(segment), G2p());
+        for (Segment &segment : read_pauses(each)) segments.push_back({std::move(segment), {}, true});
     }
-    for (const auto &[segment, g2p] : segments) {
-        check_pause(segment.pause);
-        if (segment.speed) check_speed(*segment.speed);
-        if (segment.voice) capabilities.style(*segment.voice, 1);
+    if (!segments.empty()) segments.back().followed = false;
+    for (const Reading &each : segments) {
+        check_pause(each.segment.pause);
+        if (each.segment.speed) check_speed(*each.segment.speed);
+        if (each.segment.voice) capabilities.style(*each.segment.voice, 1);
     }
-    for (auto &[segment, g2p] : segments) {
-        std::string voice = segment.voice.value_or(request.voice);
-        std::string language = language_code(input.language.empty() ? voice_language(voice) : input.language);
-        g2p = find_g2p(language);
-        if (input.skip_emoji && (language == "zh" || language.compare(0, 3, "en-") == 0)) {
-            g2p = [spoken = g2p](View text) { return spoken(silence_emoji(text)); };
-        }
-    }
+    for (Reading &each : segments) each.g2p = g2p_of(input, each.segment.voice.value_or(request.voice));
     auto parts = std::make_shared<Parts>(request, std::move(segments));
     return [parts] { return parts->next(); };
+}
+
+NextRequest linked_parts(const Run &run, const BundledText::G2p &g2p, const Request &request) {
+    Text after;
+    if (!strip(run.following).empty()) {
+        for (const Word &word : g2p(run.following)) {
+            after += word.phonemes.value_or(Text());
+            if (!word.whitespace.empty()) after += U' ';
+        }
+        after = Text(strip(after)).substr(0, LOOKAHEAD);
+    }
+    Segment whole;
+    whole.phonemes = run.text;
+    std::vector<Segment> segments = read_pauses(whole);
+    std::vector<Reading> readings;
+    const bool is_spaced = !run.text.empty() && is_space(run.text.back());
+    for (Segment &segment : segments) {
+        const bool at_end = &segment == &segments.back();
+        const bool is_open = at_end && !run.is_last && !run.is_apart, is_last = at_end && run.is_last;
+        readings.push_back({std::move(segment), g2p, !is_open && !is_last, Link{{}, after, is_open, is_spaced, is_last}});
+    }
+    auto parts = std::make_shared<Parts>(request, std::move(readings));
+    return [parts] { return parts->next(); };
+}
+
+BundledText::G2p BundledText::g2p_of(const TextInput &input, const std::string &voice) {
+    const std::string language = language_code(input.language.empty() ? voice_language(voice) : input.language);
+    G2p found = find_g2p(language);
+    if (!input.skip_emoji || (language != "zh" && language.compare(0, 3, "en-") != 0)) return found;
+    return [found](View text) { return found(silence_emoji(text)); };
 }
 
 BundledText::G2p BundledText::find_g2p(const std::string &language) {

@@ -10,6 +10,7 @@
 
 #include "../format/msgpack.h"
 #include "../speech/request.h"
+#include "arriving.h"
 #include "english.h"
 
 namespace kokoro {
@@ -38,9 +39,14 @@ public:
     // input and of the bundle.
     NextRequest parts(const TextInput &input, const Request &request, const Capabilities &capabilities);
 
-private:
+    // Makes words of a text.
     using G2p = std::function<std::vector<Word>(View)>;
 
+    // Returns the G2P for a voice's text, which must not outlive this object. Of the input, the text is not read.
+    // Throws VOICE_LANGUAGE_ERROR, NO_TEXT_ERROR, LANGUAGE_ERROR and errors of the bundle.
+    G2p g2p_of(const TextInput &input, const std::string &voice);
+
+private:
     G2p find_g2p(const std::string &language);
     G2p find_english();
     G2p english(const std::string &language);
@@ -57,5 +63,8 @@ private:
     std::map<std::string, std::shared_ptr<text::Homographs>> homographs_;
     std::map<std::string, std::shared_ptr<text::LetterToSound>> spellings_;
 };
+
+// Returns the parts of a run, each with the beginning of the word after it. Throws MARKUP_ERROR.
+NextRequest linked_parts(const text::Run &run, const BundledText::G2p &g2p, const Request &request);
 
 }  // namespace kokoro

@@ -15,6 +15,7 @@
 #include "output/wav.h"
 #include "speech/sentences.h"
 #include "speech/silence.h"
+#include "speech/speak.h"
 #include "speech/stream.h"
 
 using namespace kokoro;
@@ -178,7 +179,7 @@ void print_speech(std::istream &line, const Voices &voices) {
     auto next = [rest = std::optional<Request>(request)]() mutable { return std::exchange(rest, {}); };
     Speech speech(Plans({style, vocabulary, limit, gain}, next, whole),
                   [&](const Utterance &utterance) { return prepare(utterance, capacity); });
-    stream(speech, false, print_piece, [] {});
+    stream([&] { return speech.next(); }, print_piece, [] {});
 }
 
 void answer(const std::string &question, std::istream &line, const Voices &voices) {

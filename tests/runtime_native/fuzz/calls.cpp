@@ -10,8 +10,9 @@ namespace {
 
 constexpr size_t THREADS = 3, MOST_CALLS = 8, BUNDLES = 2, MOST_REPETITIONS = 12;
 
-// Handles that all threads share; a freed one stays here until another bundle takes its place.
+// Handles that all threads share; a freed one stays here until another one takes its place.
 std::atomic<kokoro_bundle *> bundles[BUNDLES];
+std::atomic<kokoro_live *> lives[BUNDLES];
 
 void require_outcome(kokoro_error code) {
     REQUIRE(code == KOKORO_OK || code == KOKORO_CANCELLED || code / 100 == 2 || code / 100 == 3);
@@ -46,6 +47,27 @@ int take(const kokoro_audio *piece, void *user) {
     return bytes.ConsumeIntegralInRange(0, 7) == 7;
 }
 
+// Does something with a speech whose text is pushed. Never waits for text, which nobody might push.
+void act_on_live(FuzzedDataProvider &bytes, size_t place, const std::string &text, bool in_callback) {
+    kokoro_live *live = lives[place];
+    switch (bytes.ConsumeIntegralInRange(0, in_callback ? 4 : 6)) {
+        case 0: kokoro_live_free(live); break;
+        case 1: {
+            kokoro_request request = {};
+            request.size = sizeof request;
+            request.language = "es";
+            kokoro_live *opened = nullptr;
+            require_outcome(kokoro_live_open(bundles[place], &request, &opened));
+            kokoro_live_free(lives[place].exchange(opened));
+            break;
+        }
+        case 2: require_outcome(kokoro_live_push(live, text.c_str())); break;
+        case 3: require_outcome(kokoro_live_flush(live)); break;
+        case 4: require_outcome(kokoro_live_end(live)); break;
+        default: require_outcome(kokoro_live_stream(live, 0, take, &bytes));
+    }
+}
+
 void act(FuzzedDataProvider &bytes, bool in_callback) {
     const size_t place = bytes.ConsumeIntegralInRange<size_t>(0, BUNDLES - 1);
     kokoro_bundle *bundle = bundles[place];
@@ -57,13 +79,14 @@ void act(FuzzedDataProvider &bytes, bool in_callback) {
     request.language = "es";
     kokoro_audio *audio = nullptr;
     // A stream within a stream's callback is one call deep at most.
-    switch (bytes.ConsumeIntegralInRange(0, in_callback ? 5 : 7)) {
+    switch (bytes.ConsumeIntegralInRange(0, in_callback ? 6 : 8)) {
         case 0: kokoro_free(bundle); break;
         case 1: kokoro_cancel(bundle); break;
         case 2: read(bundle); break;
         case 3: require_outcome(kokoro_check(bundle, &request)); break;
         case 4: require_outcome(kokoro_synthesize(bundle, &request, &audio)); break;
         case 5: load(place); break;
+        case 6: act_on_live(bytes, place, bytes.ConsumeBytesAsString(3) + phonemes, in_callback); break;
         default: require_outcome(kokoro_stream(bundle, &request, take, &bytes));
     }
     kokoro_audio_free(audio);
@@ -83,6 +106,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         });
     }
     for (std::thread &each : threads) each.join();
+    for (auto &live : lives) kokoro_live_free(live.exchange(nullptr));
     for (auto &bundle : bundles) kokoro_free(bundle.exchange(nullptr));
     return 0;
 }

@@ -187,6 +187,46 @@ class NativeLibrary:
         return pieces
 
 
+class NativeSpeech:
+    """A speech whose text is pushed."""
+
+    def __init__(self, library: NativeLibrary, bundle: c_void_p, **fields: Any) -> None:
+        self._library = library
+        self.handle = c_void_p()
+        library.call("kokoro_live_open", bundle, byref(request(**fields)), byref(self.handle))
+
+    def push(self, text: str | bytes) -> None:
+        self._library.call("kokoro_live_push", self.handle, text.encode() if isinstance(text, str) else text)
+
+    def flush(self) -> None:
+        self._library.call("kokoro_live_flush", self.handle)
+
+    def end(self) -> None:
+        self._library.call("kokoro_live_end", self.handle)
+
+    def pieces(
+        self, take: Callable[[Spoken], bool] = lambda piece: True, *, wait: bool = False
+    ) -> list[Spoken]:
+        """Returns what can be spoken; with `wait` all up to the end."""
+        pieces: list[Spoken] = []
+
+        def receive(piece: Any, _: Any) -> int:
+            pieces.append(_copied(piece.contents))
+            return not take(pieces[-1])
+
+        self._library.call("kokoro_live_stream", self.handle, int(wait), CALLBACK(receive), None)
+        return pieces
+
+    def free(self) -> None:
+        self._library.functions.kokoro_live_free(self.handle)
+
+    def __enter__(self) -> NativeSpeech:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.free()
+
+
 @cache
 def native_library() -> NativeLibrary:
     """The library for this machine; unchanged parts come from the user's cache."""

@@ -17,7 +17,8 @@ from exporter.native import build
 
 SANITISERS = os.environ.get("KOKORO_EXPORT_SANITISERS", "")
 _LIFETIMES = (
-    *("kokoro.cpp", "handles.cpp", "bundle.cpp", "base/threads.cpp", "speech/stream.cpp"),
+    *("kokoro.cpp", "kokoro_live.cpp", "interface.cpp", "live.cpp", "handles.cpp", "bundle.cpp"),
+    *("base/threads.cpp", "speech/stream.cpp"),
     *("engine/vm.cpp", "engine/stage_runner.cpp"),
 )
 PARTLY = "detect_container_overflow=0"
