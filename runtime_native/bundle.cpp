@@ -175,6 +175,14 @@ Prepared Bundle::prepare(const Utterance &utterance, const CancelCheck &check) {
     return Synthesiser(stages_, manifest_).prepare(utterance, check);
 }
 
+std::vector<Floats> Bundle::run_stage(const std::string &name, int64_t length, const std::vector<Input> &inputs) {
+    auto stage = stages_.find(name);
+    if (stage == stages_.end()) {
+        throw Error(KOKORO_MISSING_STAGES_ERROR, "This bundle has no stage '" + name + "': export it with all stages.");
+    }
+    return stage->second.run(length, inputs);
+}
+
 void Bundle::require_all_stages() const {
     size_t all = signatures(1, 1, manifest_.requires_of_reader(DEVICES_REQUIRED)).size();
     if (stages_.size() == all) return;

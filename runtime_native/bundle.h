@@ -43,6 +43,9 @@ public:
 
     // Prepares an utterance. Throws what `Synthesiser::prepare` does, and MISSING_STAGES_ERROR of a partial bundle.
     Prepared prepare(const Utterance &utterance, const CancelCheck &check);
+    // Returns the outputs of one stage for inputs in the order of its signature, whose tokens have been checked. Throws
+    // EXECUTION_ERROR, and MISSING_STAGES_ERROR if the bundle lacks it.
+    std::vector<Floats> run_stage(const std::string &name, int64_t length, const std::vector<Input> &inputs);
     // Throws MISSING_STAGES_ERROR if this is a partial bundle.
     void require_all_stages() const;
 

@@ -1,6 +1,8 @@
 #include "handles.h"
 
+#if !defined(__wasm__)
 #include <pthread.h>
+#endif
 
 #include <map>
 
@@ -33,10 +35,12 @@ struct Handles {
     uintptr_t next = FIRST_NUMBER;
 
     // Another thread may hold the mutex while the process forks, and it does not exist in the child.
+#if !defined(__wasm__)
     Handles() {
         pthread_atfork([] { handles().mutex.lock(); }, [] { handles().mutex.unlock(); },
                        [] { handles().mutex.unlock(); });
     }
+#endif
     static Handles &handles() {
         static Handles &all = *new Handles;
         return all;

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +13,10 @@ from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
 from exporter.bundle.write import write_bundle
-from exporter.model.config import OFFICIAL_CONFIG
 from exporter.text.files import LANGUAGES, text_files
 from tests.support.emulation.machine import EmulatedMachine, fetched_machine
 from tests.support.gpu import stand_in
-from tests.support.tiny.bundle import contents, dummy_contents, voices, with_entries
+from tests.support.tiny.bundle import contents, dummy_contents, reading
 from tests.support.tiny.model import compiled_libraries
 
 if TYPE_CHECKING:
@@ -85,13 +82,8 @@ def reading_bundle(
     libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """A bundle of the tiny model that speaks text; several phonemes are one token. Never to be written to."""
-    made = contents(libraries, runtime_library)
-    rows = voices() | dict(zip(("bf_emma", "ef_dora", "if_sara"), voices().values(), strict=True))
-    vocabulary = json.loads(OFFICIAL_CONFIG.read_text(encoding="utf-8"))["vocab"]
-    tokens = {phoneme: 1 + number % 4 for number, phoneme in enumerate(vocabulary)}
-    made = with_entries(replace(made, voices=rows), vocabulary=tokens)
     place = tmp_path_factory.mktemp("reading") / "bundle"
-    return write_bundle(place, made.extended(text_files(LANGUAGES)))
+    return write_bundle(place, reading(contents(libraries, runtime_library)))
 
 
 @pytest.fixture(scope="session")

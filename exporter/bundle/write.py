@@ -259,7 +259,8 @@ def _write_texts(staging: Path, manifest: Manifest) -> None:
         (staging / name).write_bytes((data / f"BUNDLE_{name}").read_bytes())
     voices = [voice.name for voice in manifest.voices]
     library = [path.name for path in (staging / NATIVE_FOLDER).glob("libkokoro.*")]
-    readme = (data / "BUNDLE_README.txt").read_text(encoding="utf-8")
+    kind = "_WEB" if manifest.target.system == "web" else ""
+    readme = (data / f"BUNDLE_README{kind}.txt").read_text(encoding="utf-8")
     text = readme.format(
         name=manifest.model.name,
         target=manifest.target.name,

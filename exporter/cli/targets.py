@@ -39,7 +39,7 @@ def _rows(target: Target, is_host: bool) -> Iterator[tuple[str, str]]:
     yield "triple", target.triple
     yield "CPU levels", ", ".join(level.name for level in target.levels)
     yield "devices", _devices(target)
-    yield "libraries", f"*{target.library_suffix}"
+    yield "libraries", "kokoro.wasm, with the C library" if target.one_module else f"*{target.library_suffix}"
     yield "linked with", "a C compiler, or zig" if is_host else f"zig for {target.zig_target}"
     source = "this machine's TVM" if is_host else f"the wheel of apache-tvm for {target.wheel_platform}"
     names = " and ".join(file.name for file in target.runtime_files)

@@ -51,13 +51,25 @@ def compile_stage(job: Job, path: Path, dump: Path | None = None) -> CompiledLib
     # TVM's importer wants parameters that have memory; nothing is written to it, so it takes no place.
     module.to_empty(device="cpu")
     imported = import_stage(module, job.signature, job.bucket, tiles, job.stage)
+    if job.target.one_module:
+        imported = imported.with_attr("system_lib_prefix", module_prefix(job.stage, job.bucket))
     with fatbins() if job.device == "cuda" else nullcontext():
         executable = compile_module(imported, tvm_target(job.target, job.level, job.device), dump)
     link_library(executable, path, job.target)
     return CompiledLibrary(job, path, parameters, time.perf_counter() - started)
 
 
+def module_prefix(function: str, bucket: int) -> str:
+    """Returns the beginning of the names of a library's functions in a module that holds several libraries.
+
+    `runtime_native/engine/native.cpp` finds them by it. TVM 0.27 fails on prefixes of less than 8 bytes.
+    """
+    return f"kokoro_{function}_{bucket}_"
+
+
 def tvm_target(target: Target, level: CpuLevel, device: str = "cpu") -> tvm.target.Target:
     """Returns TVM's description of one of a target's devices, whose host is a CPU level."""
-    host = {"kind": "llvm", "mtriple": target.triple, "mcpu": level.mcpu}
+    host: dict[str, Any] = {"kind": "llvm", "mtriple": target.triple, "mcpu": level.mcpu}
+    if level.attributes:
+        host["mattr"] = list(level.attributes)
     return tvm.target.Target(host if device == "cpu" else {"kind": device, **_DEVICES[device], "host": host})

@@ -117,12 +117,24 @@ def link_library(executable: Any, path: Path, target: Target) -> None:
         # zig writes more than a DLL.
         with tempfile.TemporaryDirectory(prefix="kokoro-link-") as directory:
             place = Path(directory)
+            if target.one_module:
+                return _archive([*_ZIG, "ar"], objects, Path(output), place)
             more = _arguments(target, path.name, place)
             library = str(place / path.name)
             _run([*linker, "-shared", "-fPIC", "-s", "-o", library, *objects, *more], place)
             shutil.copyfile(library, output)
 
     executable.export_library(str(path), fcompile=link)
+
+
+def _archive(archiver: list[str], objects: Sequence[str], output: Path, place: Path) -> None:
+    """Writes object files as an archive, of which a module is linked; they get other names."""
+    names = []
+    for number, each in enumerate(objects):
+        names.append(f"{number}.o")
+        shutil.copyfile(each, place / names[-1])
+    _run([*archiver, "rcsD", "made.a", *names], place)
+    shutil.copyfile(place / "made.a", output)
 
 
 def _arguments(target: Target, name: str, place: Path) -> Sequence[str]:

@@ -12,6 +12,7 @@ from tvm.s_tir.dlight.gpu import Fallback
 
 from exporter.compiler.kernels.gpu.constants import exact_constants
 from exporter.compiler.kernels.gpu.limits import LIMITS, launches
+from exporter.compiler.kernels.wasm import for_wasm
 from exporter.errors import ExportError
 
 
@@ -126,7 +127,21 @@ def _exact_constants(module: IRModule, _: tvm.transform.PassContext) -> IRModule
     return exact
 
 
-def phases(kind: str = "llvm") -> dict[str, dict[str, Any]]:
+@tvm.transform.module_pass(opt_level=0, name="for_wasm")  # type: ignore[untyped-decorator]
+def _for_wasm(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """Replaces what WebAssembly has no instructions for.
+
+    The phase of the harmonic source must round as everywhere: one rounding more moves it by 0.001 radians.
+    """
+    replaced = module.clone()
+    for variable, function in module.functions_items():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            exact = variable.name_hint.startswith("harmonic_source")
+            replaced[variable] = for_wasm(function, exact=exact)
+    return replaced
+
+
+def phases(kind: str = "llvm", *, wasm: bool = False) -> dict[str, dict[str, Any]]:
     """Returns the passes by phase and name, in order.
 
     This is TVM's own CPU pipeline without dispatch to libraries (none is used) and without
@@ -135,6 +150,7 @@ def phases(kind: str = "llvm") -> dict[str, dict[str, Any]]:
 
     Args:
         kind: TVM's name of the device that the kernels are for: ``llvm``, ``metal`` or ``cuda``.
+        wasm: True for kernels of WebAssembly.
     """
     return {
         "fuse": {
@@ -147,6 +163,7 @@ def phases(kind: str = "llvm") -> dict[str, dict[str, Any]]:
         "schedule": {
             **({"bind_threads": _bind_threads} if kind != "llvm" else {}),
             **({"exact_constants": _exact_constants} if kind == "metal" else {}),
+            **({"for_wasm": _for_wasm} if wasm else {}),
         },
         "lower": {
             "leave_dataflow": transform.ToNonDataflow(),
@@ -189,10 +206,11 @@ def compile_module(module: IRModule, target: tvm.target.Target, dump: Path | Non
     Raises:
         PassError: a pass failed.
     """
+    wasm = str(target.attrs.get("mtriple", "")).startswith("wasm32")
     done = ["imported"]
     _dump(module, dump, done)
     with target:
-        for phase, passes in phases(target.kind.name).items():
+        for phase, passes in phases(target.kind.name, wasm=wasm).items():
             for name, run in passes.items():
                 try:
                     module = run(module)

@@ -114,7 +114,8 @@ def _stage(
 def library_path(library: CompiledLibrary) -> str:
     """Returns the path of a stage's library in the bundle."""
     job = library.job
-    return f"lib/{job.level.name}/{job.stage}-{job.bucket}{library.path.suffix}"
+    own = f"{job.stage}-{job.bucket}{library.path.suffix}"
+    return f"lib/{job.level.name}/{library.path.name if job.target.one_module else own}"
 
 
 def _runtime_path(runtime: Path) -> str:

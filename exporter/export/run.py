@@ -15,7 +15,7 @@ from exporter.bundle.write import ExtensionFiles, Parity, not_validated, write_b
 from exporter.compiler.library import CompiledLibrary
 from exporter.export.jobs import Build, Pool, compile_libraries, worker_processes
 from exporter.export.library_cache import LibraryCache, compiler_facts
-from exporter.export.native_files import native_files
+from exporter.export.native_files import linked_modules, native_files
 from exporter.export.plan import ExportOptions, Plan, make_plan
 from exporter.progress import Progress
 from exporter.text.files import text_files
@@ -62,9 +62,13 @@ def export_bundle(
         with _temporary_files_named():
             work = stack.enter_context(_temporary_files())
             libraries = _compile(plan, work, progress, build, pool)
+            if plan.target.one_module:
+                progress.step("link the module, which takes minutes the first time")
+                libraries = linked_modules(libraries, work)
         contents = bundle_contents(plan, libraries).extended(text_files(options.languages))
         if plan.native:
-            progress.step("build the C library, which takes minutes the first time")
+            if not plan.target.one_module:
+                progress.step("build the C library, which takes minutes the first time")
             contents = contents.extended(native_files(plan.target))
         if self_test is not None and (test := self_test(plan, progress)) is not None:
             contents = contents.extended(test)

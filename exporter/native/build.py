@@ -37,12 +37,12 @@ SOURCES = Path(__file__).resolve().parent / "sources"
 HEADER = SOURCES / "include" / "kokoro.h"
 LIBRARY = "libkokoro.so"
 """The library's name on Linux."""
-TARGETS = ("linux-x86_64", "linux-aarch64", "macos-arm64")
-"""Targets for which zig links the library."""
+TARGETS = ("linux-x86_64", "linux-aarch64", "macos-arm64", "web")
+"""Targets for which zig links the library; for the web it is a part of the module (`web_module`)."""
 _NAMES = {"linux": LIBRARY, "macos": "libkokoro.dylib"}
 _STAND_INS = Path(__file__).parent / "stand_ins"
 _EXPORTED = Path(__file__).parent / "exported.map"
-_ZIG = (sys.executable, "-m", "ziglang")
+ZIG = (sys.executable, "-m", "ziglang")
 _TVM = (
     *("cpu_device_api", "device_api", "file_utils", "logging", "memory/memory_manager", "module", "tensor"),
     *(
@@ -58,11 +58,11 @@ _TVM = (
 """Sources of TVM's runtime without which a stage's library does not run, in ``tvm/src/runtime``."""
 _TVM_FFI = (
     *("backtrace", "container", "custom_allocator", "dtype", "error", "extra/env_c_api", "extra/env_context"),
-    *("extra/json_parser", "extra/json_writer", "extra/library_module", "extra/library_module_dynamic_lib"),
+    *("extra/json_parser", "extra/json_writer", "extra/library_module"),
     *("extra/module", "function", "init_once", "object", "tensor"),
 )
 """The same of tvm-ffi, in ``tvm_ffi/src/ffi``."""
-_FLAGS = (
+FLAGS = (
     *("-std=c++17", "-fPIC", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-pthread"),
     *("-ffunction-sections", "-fdata-sections", "-DNDEBUG", "-DKOKORO_BUILD"),
     # Products and sums are rounded apart, as numpy does.
@@ -70,7 +70,7 @@ _FLAGS = (
     # A crash is the app's to report.
     *("-DTVM_FFI_USE_LIBBACKTRACE=0", "-DTVM_FFI_BACKTRACE_ON_SEGFAULT=0"),
 )
-_OPTIMISED = ("-Os", "-fno-sanitize=all")
+OPTIMISED = ("-Os", "-fno-sanitize=all")
 _OWN_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers")
 _HIDDEN = tuple(
     f"-D{name}{end}=" for name in ("TVM_FFI_DLL", "TVM_RUNTIME_DLL", "TVM_DLL") for end in ("", "_EXPORT")
@@ -87,10 +87,10 @@ _LINKED = {
 }
 
 
-class _Object(NamedTuple):
-    """An object file to compile."""
+class Source(NamedTuple):
+    """A file to compile to an object file."""
 
-    source: Path
+    path: Path
     flags: tuple[str, ...]
     facts: str
     """All that decides its bytes, besides the source and the flags."""
@@ -135,17 +135,17 @@ def build_library(target: Target, output: Path) -> None:
         LinkError: the compiler or the linker failed.
     """
     require_compiler(target)
-    compiler = [*_ZIG, "c++", "-target", target.zig_target]
-    flags = (*_FLAGS, *(_HIDDEN if target.system == "macos" else ()), *_OPTIMISED)
-    objects = compile_all(compiler, _objects(flags))
+    compiler = [*ZIG, "c++", "-target", target.zig_target]
+    flags = (*FLAGS, *(_HIDDEN if target.system == "macos" else ()), *OPTIMISED)
+    objects = compile_all(compiler, library_sources(flags))
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
         made = Path(place, library_name(target))
         arguments = ["-shared", "-s", "-fno-sanitize=all", "-o", str(made), *map(str, objects)]
-        _run([*compiler, *arguments, *_LINKED[target.system]])
+        run([*compiler, *arguments, *_LINKED[target.system]])
         shutil.copyfile(made, output)
 
 
-def compile_all(compiler: list[str], wanted: Iterable[_Object]) -> list[Path]:
+def compile_all(compiler: list[str], wanted: Iterable[Source]) -> list[Path]:
     """Returns object files in the cache, and compiles those that are missing."""
     directories.make_private(_cache())
     # Two processes that build at once would compile everything twice.
@@ -153,9 +153,9 @@ def compile_all(compiler: list[str], wanted: Iterable[_Object]) -> list[Path]:
         return list(pool.map(lambda each: _compile(compiler, each), wanted))
 
 
-def _objects(flags: tuple[str, ...]) -> Iterable[_Object]:
-    """Yields what the library consists of."""
-    tvm, ffi = (_package(name) for name in ("tvm", "tvm_ffi"))
+def library_sources(flags: tuple[str, ...], loader: str = "dynamic_lib") -> Iterable[Source]:
+    """Yields the sources of the library, with `flags` for all of them and tvm-ffi's loader of libraries."""
+    tvm, ffi = (package_directory(name) for name in ("tvm", "tvm_ffi"))
     versions = [
         f"{name}=={importlib.metadata.version(name)}" for name in ("apache-tvm", "apache-tvm-ffi", "ziglang")
     ]
@@ -166,16 +166,17 @@ def _objects(flags: tuple[str, ...]) -> Iterable[_Object]:
     named = {"KOKORO_TVM_VERSION": importlib.metadata.version("apache-tvm"), "KOKORO_VERSION": __version__}
     own += tuple(f'-D{name}="{version}"' for name, version in named.items())
     facts = json.dumps([versions, _hashed(included)])
-    yield from (_Object(path, (*flags, *own), facts) for path in sorted(SOURCES.rglob("*.cpp")))
+    yield from (Source(path, (*flags, *own), facts) for path in sorted(SOURCES.rglob("*.cpp")))
     # TVM includes the missing headers from folders one and two above its own.
     places = (*include, tvm / "include", _STAND_INS, _STAND_INS / "tvm", _STAND_INS / "tvm" / "support")
     foreign = (*flags, "-w", *(f"-I{path}" for path in (*places, tvm / "src" / "runtime")))
     facts = json.dumps([versions, _hashed(stand_ins)])
     sources = [tvm / "src" / "runtime" / f"{name}.cc" for name in _TVM]
     sources += [ffi / "src" / "ffi" / f"{name}.cc" for name in _TVM_FFI]
+    sources.append(ffi / "src" / "ffi" / "extra" / f"library_module_{loader}.cc")
     for path in sources:
         shown = path.stem == _VISIBLE
-        yield _Object(path, tuple(flag for flag in foreign if not (shown and flag in _HIDDEN)), facts)
+        yield Source(path, tuple(flag for flag in foreign if not (shown and flag in _HIDDEN)), facts)
 
 
 def _hashed(paths: Iterable[Path]) -> str:
@@ -187,22 +188,22 @@ def _hashed(paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def _compile(compiler: list[str], wanted: _Object) -> Path:
+def _compile(compiler: list[str], wanted: Source) -> Path:
     """Returns the object file of a source, from the cache if it is there."""
     # Messages of errors have the names of sources, but no directories of this machine.
-    places = {str(_package("tvm").parent): "", str(ROOT): ""}
-    source = str(wanted.source)
+    places = {str(package_directory("tvm").parent): "", str(ROOT): ""}
+    source = str(wanted.path)
     for place in places:
         source = source.removeprefix(place)
     mapped = [f"-ffile-prefix-map={place}/=" for place in places]
     flags = [_without(flag, places) for flag in wanted.flags]
-    content = hashlib.sha256(wanted.source.read_bytes()).hexdigest()
+    content = hashlib.sha256(wanted.path.read_bytes()).hexdigest()
     key = json.dumps([compiler[-1], source, flags, wanted.facts, content])
     stored = _cache() / f"{hashlib.sha256(key.encode()).hexdigest()}.o"
     if directories.read_stored(stored) is None:
         with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
             made = Path(place, "made.o")
-            _run([*compiler, *wanted.flags, *mapped, "-c", str(wanted.source), "-o", str(made)])
+            run([*compiler, *wanted.flags, *mapped, "-c", str(wanted.path), "-o", str(made)])
             directories.store(stored, made.read_bytes())
     return stored
 
@@ -219,7 +220,7 @@ def _without(flag: str, places: Iterable[str]) -> str:
     return flag
 
 
-def _package(name: str) -> Path:
+def package_directory(name: str) -> Path:
     """Returns the directory of an installed package, which is not imported."""
     found = importlib.util.find_spec(name)
     if found is None or found.origin is None:
@@ -229,7 +230,12 @@ def _package(name: str) -> Path:
     return Path(found.origin).parent
 
 
-def _run(command: list[str]) -> None:
+def run(command: list[str]) -> None:
+    """Runs zig.
+
+    Raises:
+        LinkError: it failed; its output is in the message.
+    """
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, errors="replace", env=_environment()
     )

@@ -16,6 +16,7 @@ from exporter.parity.answers import Kokoro
 from exporter.parity.figures import MOST_DECIBELS, Comparison
 from exporter.parity.rounding import rounding_figures
 from exporter.parity.waveforms import compare_waveforms, expectation, levels_here, loaded_levels, verdict
+from exporter.parity.web_bundle import WebBundle, find_node
 from exporter.processes import Process
 from exporter.progress import Progress
 from exporter.reference.utterances import BUILT_IN, Utterance, adapted, built_in, make_request
@@ -81,7 +82,7 @@ def measure_voices(plan: Plan, progress: Progress, bundle: Path) -> Mapping[str,
     if plan.checkpoint.source in ("hub", "packages") and plan.options.voices in (None, "official", "hub"):
         return official_loudness(plan.precision)
     progress.step(f"measure the loudness of {len(plan.voices)} voices")
-    if _cannot_be_validated(plan) is None:
+    if _cannot_be_validated(plan) is None and not plan.target.one_module:
         found = measure_loudness(bundle, sorted(plan.voices))
         if found is not None:
             return found
@@ -125,6 +126,8 @@ def _cannot_be_validated(plan: Plan) -> str | None:
         return "it has only a part of the stages"
     if not plan.voices:
         return "it has no voices"
+    if plan.target.one_module:
+        return None if find_node() else "there is no Node here to run it"
     if not plan.target.fits(machine) or not levels_that_run(plan.levels, machine.features):
         return _OTHER_MACHINE
     return None
@@ -156,12 +159,14 @@ def _send_comparisons(
             loaded_levels(path, levels_here(read_manifest(path))) as bundles,
             Kokoro(files, store=answers, stored=stored) as kokoro,
         ):
-            compared = compare_waveforms(bundles, kokoro, built_in(bundles[0]), connection.send)
+            said = built_in(bundles[0])
+            compared = compare_waveforms(bundles, kokoro, said, connection.send)
+            chains = [bundle.compare_chains(said[0]) for bundle in bundles if isinstance(bundle, WebBundle)]
             tested = [_self_test(bundle) for bundle in bundles if EXTENSION in bundle.manifest.extensions]
     except DeviceError:
         connection.send(None)
     else:
-        connection.send((*compared, *tested) if compared else ())
+        connection.send((*compared, *chains, *tested) if compared else ())
 
 
 def _self_test(bundle: Bundle) -> Comparison:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from exporter.parity.answers import Kokoro
 from exporter.parity.figures import Comparison, compare
+from exporter.parity.web_bundle import WebBundle, is_for_web
 from exporter.reference.utterances import Utterance
 from runtime_min import Bundle
 from runtime_min.engine.machine import choose_level, levels_that_run, this_machine
@@ -43,6 +44,9 @@ def loaded_levels(
 ) -> Iterator[tuple[Bundle, ...]]:
     """Yields the bundle at `path`, verified and loaded once for each of these CPU levels."""
     with ExitStack() as stack:
+        if is_for_web(path):
+            yield tuple(stack.enter_context(WebBundle.open(path, level)) for level in levels)
+            return
         yield tuple(
             stack.enter_context(Bundle.load(path, level=level, threads=threads, verify=number == 0))
             for number, level in enumerate(levels)

@@ -79,11 +79,11 @@ def _check_paths(files: Iterable[FileEntry]) -> None:
 
 
 def _check_runtimes(manifest: Manifest, sizes: Mapping[str, int]) -> None:
-    """Checks the paths of TVM's runtime; a bundle without the runtime has no device's part of it either."""
+    """Checks the paths of TVM's runtime, which an app may bring in place of the bundle."""
     for device, path in manifest.device_libraries.items():
         _expect(device in DEVICES, "device_libraries", f"some of {', '.join(DEVICES)}", device)
         _check_listed(sizes, f"device_libraries[{device!r}]", path)
-    if manifest.runtime_library or not manifest.separate_source:
+    if manifest.runtime_library:
         _check_listed(sizes, "runtime_library", manifest.runtime_library)
     else:
         expected = "a path beside those of device_libraries"

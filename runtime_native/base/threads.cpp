@@ -118,6 +118,7 @@ void run_tasks(const std::vector<std::function<void()>> &tasks, int threads) {
 }
 
 void check_threads(int count) {
+    if (!THREADED) return;
     std::mutex mutex;
     std::condition_variable released;
     bool release = false;
@@ -141,9 +142,18 @@ void check_threads(int count) {
     if (failure) std::rethrow_exception(failure);
 }
 
-Process::Process() : number_(getpid()) {}
+// A WebAssembly module has no process to fork.
+static long this_process() {
+#if defined(__wasm__)
+    return 0;
+#else
+    return getpid();
+#endif
+}
 
-bool Process::is_this() const { return number_ == getpid(); }
+Process::Process() : number_(this_process()) {}
+
+bool Process::is_this() const { return number_ == this_process(); }
 
 void Process::check() const {
     if (is_this()) return;

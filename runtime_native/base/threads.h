@@ -1,12 +1,18 @@
 // The number of threads, work that several of them share, and the process that has them.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <vector>
 
 namespace kokoro {
+
+// False where a process has one thread, as a WebAssembly module without shared memory has: what would run on another
+// thread then runs on the caller's.
+#if defined(__wasm__)
+constexpr bool THREADED = false;
+#else
+constexpr bool THREADED = true;
+#endif
 
 // Returns the numbers of the cores on which this process may run.
 std::vector<int> usable_cores();
@@ -31,7 +37,7 @@ public:
     void check() const;
 
 private:
-    pid_t number_;
+    long number_;
 };
 
 }  // namespace kokoro

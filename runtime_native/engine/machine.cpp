@@ -1,9 +1,11 @@
 #include "machine.h"
 
 #include <errno.h>
+#if !defined(__wasm__)
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#endif
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
 #endif
@@ -20,8 +22,12 @@ namespace kokoro {
 
 namespace {
 
+#if !defined(__wasm__)
 constexpr int64_t LIBRARIES = 64 << 20;  // bytes of address space that TVM takes at most, without parameters
 constexpr int64_t STACK = 8 << 20;       // of a thread, as most systems have it
+#endif
+
+#if !defined(__wasm__)
 
 std::string lower(std::string text) {
     for (char &each : text) each |= each >= 'A' && each <= 'Z' ? 0x20 : 0;
@@ -58,6 +64,8 @@ std::set<std::string> cpu_features() {
 #endif
 }
 
+#endif
+
 // Returns the numbers of a version; parts that are no numbers do not count.
 std::vector<uint64_t> numbers(const std::string &version) {
     std::vector<uint64_t> found;
@@ -87,6 +95,16 @@ std::vector<std::string> lacking(const CpuLevel &level, const std::set<std::stri
 
 }  // namespace
 
+#if defined(__wasm__)
+
+// An engine that has started this module has all that it uses.
+Machine this_machine() { return {"web", "wasm32", "webassembly 2", {}}; }
+
+// Memory that is used is not reserved.
+void check_memory(int64_t, int) {}
+
+#else
+
 Machine this_machine() {
     utsname name;
     uname(&name);
@@ -94,6 +112,19 @@ Machine this_machine() {
     return {system == "darwin" ? "macos" : system, machine == "amd64" ? "x86_64" : machine, os_version(),
             cpu_features()};
 }
+
+void check_memory(int64_t parameters, int threads) {
+    size_t size = parameters + threads * STACK + LIBRARIES;
+    void *memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        throw Error(KOKORO_RESOURCE_ERROR, "Mapping " + std::to_string(size) + " bytes failed (" +
+                                               std::strerror(errno) + "): free memory or raise the limits of this "
+                                               "process (ulimit), and try again.");
+    }
+    munmap(memory, size);
+}
+
+#endif
 
 std::set<std::string> parse_cpuinfo(const std::string &text) {
     std::set<std::string> common;
@@ -156,17 +187,6 @@ CpuLevel choose_level(const std::vector<CpuLevel> &levels, const std::set<std::s
     throw Error(KOKORO_CPU_LEVEL_ERROR, "This processor lacks features that the bundle's libraries use: " + reasons +
                                             ". Export with a lower --cpu-level where the target has one, or speak "
                                             "on a newer processor.");
-}
-
-void check_memory(int64_t parameters, int threads) {
-    size_t size = parameters + threads * STACK + LIBRARIES;
-    void *memory = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        throw Error(KOKORO_RESOURCE_ERROR, "Mapping " + std::to_string(size) + " bytes failed (" +
-                                               std::strerror(errno) + "): free memory or raise the limits of this "
-                                               "process (ulimit), and try again.");
-    }
-    munmap(memory, size);
 }
 
 }  // namespace kokoro

@@ -1,5 +1,7 @@
 #include "native.h"
 
+#if !defined(__wasm__)
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -91,3 +93,5 @@ LibraryFile::~LibraryFile() {
 }
 
 }  // namespace kokoro
+
+#endif

@@ -1,6 +1,8 @@
 // Loading libraries from bytes that were checked, rather than from a file that may have changed since.
 #pragma once
 
+#if !defined(__wasm__)
+
 #include <string>
 
 #include "../format/file_content.h"
@@ -26,3 +28,5 @@ private:
 };
 
 }  // namespace kokoro
+
+#endif

@@ -37,6 +37,7 @@ struct Input {
     const void *data;
     size_t bytes;
 
+    Input(const void *data, size_t bytes) : data(data), bytes(bytes) {}
     template <class T>
     Input(const Aligned<T> &values) : data(values.data()), bytes(values.size() * sizeof(T)) {}
 };

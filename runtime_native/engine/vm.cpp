@@ -1,7 +1,5 @@
 #include "vm.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -12,7 +10,7 @@
 
 #include "../base/errors.h"
 #include "floating_point.h"
-#include "native.h"
+#include "modules.h"
 
 namespace kokoro {
 
@@ -50,15 +48,6 @@ void make_pool(int threads) {
     open_to(names.size());
 }
 
-// A compiled library finds a function of tvm-ffi by its name, which is not visible to it if the app has loaded this
-// library for itself alone, as JNI, .NET and Python's ctypes do.
-void make_symbols_visible() {
-    Dl_info here;
-    if (dladdr(reinterpret_cast<void *>(&check_tvm), &here)) {
-        dlopen(here.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_GLOBAL);
-    }
-}
-
 }  // namespace
 
 // A thread that runs functions for others. It never ends, because TVM does not end the pool of a thread that has.
@@ -66,7 +55,7 @@ class WorkerThread {
 public:
     explicit WorkerThread(int threads) : threads(threads) {
         try {
-            std::thread([state = state_] { run(*state); }).detach();
+            if (THREADED) std::thread([state = state_] { run(*state); }).detach();
         } catch (const std::system_error &failure) {
             throw Error(KOKORO_RESOURCE_ERROR, std::string("Starting a thread failed (") + failure.what() +
                                                    "): raise the limits of this process (ulimit), and try again.");
@@ -75,6 +64,7 @@ public:
     }
 
     void call(const std::function<void()> &function) {
+        if (!THREADED) return function();
         Task task{&function};
         std::unique_lock<std::mutex> lock(state_->mutex);
         state_->tasks.push_back(&task);
@@ -194,16 +184,8 @@ void check_tvm(const Manifest &manifest) {
 }
 
 Any load_function(BundleFiles &files, const Library &library) {
-    std::string content = files.read(library.file);
-    // What a part of TVM's runtime registers could not be undone, and a second one in a process ends it.
-    if (content.find("device_api.") != content.npos) {
-        throw Error(KOKORO_LIBRARY_LOAD_ERROR, files.place(library.file) + " is not the kind of library that the "
-                                               "manifest lists it as: export the bundle again.");
-    }
     try {
-        LibraryFile file(library.file, content);
-        Any load = global_function("ffi.Module.load_from_file.so");
-        Any module = load({argument(file.path().c_str()), argument("so")});
+        Any module = load_module(files, library);
         Any machine = module.member("vm_load_executable")({});
         machine.member("vm_initialization")({argument(CPU_TYPE), argument(int64_t{0}), argument(POOLED_ALLOCATOR)});
         return machine.member(library.function);

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
+#if !defined(__wasm__)
+#include <sys/mman.h>
+#endif
 
 #include <algorithm>
 #include <system_error>
@@ -37,6 +39,21 @@ Descriptor::~Descriptor() {
     if (number_ >= 0) close(number_);
 }
 
+#if defined(__wasm__)
+
+// Returns where the page or Node has put a whole file, which it has compared, or null.
+extern "C" __attribute__((import_module("kokoro"), import_name("map_file"))) void *kokoro_map_file(int descriptor);
+
+Mapping::Mapping(const Descriptor &file, size_t size) : size_(size) {
+    data_ = static_cast<char *>(kokoro_map_file(file.number()));
+    if (!data_) throw SystemError{ENOMEM};
+}
+
+// The memory belongs to whoever has filled it.
+Mapping::~Mapping() = default;
+
+#else
+
 Mapping::Mapping(const Descriptor &file, size_t size) : size_(size) {
     void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.number(), 0);
     if (memory == MAP_FAILED) throw SystemError{errno};
@@ -44,6 +61,8 @@ Mapping::Mapping(const Descriptor &file, size_t size) : size_(size) {
 }
 
 Mapping::~Mapping() { munmap(data_, size_); }
+
+#endif
 
 void read_pieces(const Descriptor &file, int64_t start, int64_t most, std::function<void(std::string_view)> take) {
     std::vector<char> buffer(std::min(PIECE, most));

@@ -45,7 +45,7 @@ public:
 
 private:
     char *data_ = nullptr;
-    size_t size_;
+    [[maybe_unused]] size_t size_;
 };
 
 // Calls `take` with the file's bytes from `start` on, at most `most`, in pieces. Throws SystemError.

@@ -17,7 +17,7 @@ public:
 
     // However a stream ends, an exception of the callback included, the thread has ended before the speech is gone.
     ~Ahead() {
-        if (!next_.valid()) return;
+        if (!next_.valid() || !THREADED) return;
         if (!process_.is_this()) {
             // A child process has no such thread to wait for.
             new auto(std::move(next_));
@@ -27,7 +27,7 @@ public:
         next_.wait();
     }
 
-    void begin() { next_ = std::async(std::launch::async, compute_); }
+    void begin() { next_ = std::async(THREADED ? std::launch::async : std::launch::deferred, compute_); }
     std::optional<Audio> get() {
         process_.check();
         return next_.get();

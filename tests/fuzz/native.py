@@ -94,9 +94,10 @@ class Fuzzers:
         clang, fuzzer = fetched_clang(), [f"-fsanitize={harness.sanitisers}", "-fsanitize=fuzzer"]
         source = SOURCES / f"{harness.source}.cpp"
         own = ["-std=c++17", "-O1", "-g", f"-I{SOURCES}", f"-I{build.SOURCES}", f"-I{build.HEADER.parent}"]
-        libraries = [runtime_library(), *build._package("tvm_ffi").parent.glob("tvm_ffi/lib/libtvm_ffi.so")]
+        packages = build.package_directory("tvm_ffi").parent
+        libraries = [runtime_library(), *packages.glob("tvm_ffi/lib/libtvm_ffi.so")]
         found = [f"-Wl,-rpath,{library.parent}" for library in libraries]
-        include = [f"-I{build._package('tvm_ffi') / 'include'}"]
+        include = [f"-I{build.package_directory('tvm_ffi') / 'include'}"]
         objects = compiled(clang, harness.sanitisers)
         arguments = [*own, *include, *fuzzer, source, *objects, "-Wl,--no-as-needed", *libraries, *found]
         clang.run(*arguments, "-ldl", "-pthread", "-o", program)
@@ -130,7 +131,7 @@ def compiled(clang: Clang, sanitisers: str) -> list[Path]:
     """Returns the object files of the library's own sources, from the user's cache if they did not change."""
     wanted = [
         for_another_compiler(each._replace(flags=(*each.flags, "-fsanitize=fuzzer-no-link")))
-        for each in build._objects(flags(sanitisers))
-        if each.source.is_relative_to(build.SOURCES) and each.source != _LEFT_OUT
+        for each in build.library_sources(flags(sanitisers))
+        if each.path.is_relative_to(build.SOURCES) and each.path != _LEFT_OUT
     ]
     return build.compile_all(clang.command, wanted)

@@ -59,12 +59,15 @@ class Tiles:
 AVX512 = Tiles(lanes=16, channels=8, vectors=2, steps=12, widened_steps=16)
 AVX2 = Tiles(lanes=8, channels=4, vectors=2, steps=6)
 NEON = Tiles(lanes=4, channels=4, vectors=4, steps=6)
+# Engines on x86-64 have 16 vector registers.
+WASM = Tiles(lanes=4, channels=4, vectors=2, steps=6)
 _BY_LANES = {tiles.lanes: tiles for tiles in (AVX512, AVX2, NEON)}
 
 
 def tiles_of(level: CpuLevel) -> Tiles:
     """Returns the register tiles of a CPU level with its part of the table."""
-    return replace(_BY_LANES[level.lanes], table=read_table().get(level.name, {}))
+    tiles = WASM if level.name == "simd128" else _BY_LANES[level.lanes]
+    return replace(tiles, table=read_table().get(level.name, {}))
 
 
 def read_table() -> Table:

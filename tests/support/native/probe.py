@@ -25,8 +25,8 @@ class Probe:
         """Builds the program in `directory`; unchanged parts come from the user's cache."""
         self._program = directory / name
         parts = tuple(str(build.SOURCES / part) for part in _PARTS)
-        objects = [each for each in build._objects(flags()) if str(each.source).startswith(parts)]
-        own = build._Object(
+        objects = [each for each in build.library_sources(flags()) if str(each.path).startswith(parts)]
+        own = build.Source(
             SOURCES / f"{name}.cpp", (*objects[0].flags, f"-I{build.SOURCES}"), objects[0].facts
         )
         link([*map(str, compiled([own, *objects]))], self._program)

@@ -30,38 +30,38 @@ _EMBEDDED = re.compile(r'#embed "([\w./]+\.bin)"')
 def flags(sanitisers: str = SANITISERS) -> tuple[str, ...]:
     """Returns the flags of every source."""
     if not sanitisers:
-        return (*build._FLAGS, *build._OPTIMISED)
+        return (*build.FLAGS, *build.OPTIMISED)
     found = (f"-fsanitize={each}" for each in sanitisers.split(","))
-    return (*build._FLAGS, "-O1", "-g", "-fno-omit-frame-pointer", *found)
+    return (*build.FLAGS, "-O1", "-g", "-fno-omit-frame-pointer", *found)
 
 
 def compiler(sanitisers: str = SANITISERS) -> list[str]:
     """Returns the command of the compiler."""
-    return ["g++"] if sanitisers else [*build._ZIG, "c++", "-target", find_target("host").zig_target]
+    return ["g++"] if sanitisers else [*build.ZIG, "c++", "-target", find_target("host").zig_target]
 
 
-def compiled(objects: Iterable[build._Object], sanitisers: str = SANITISERS) -> list[Path]:
+def compiled(objects: Iterable[build.Source], sanitisers: str = SANITISERS) -> list[Path]:
     """Returns object files; unchanged ones come from the user's cache."""
     if sanitisers:
         objects = map(for_another_compiler, objects)
     return build.compile_all(compiler(sanitisers), objects)
 
 
-def for_another_compiler(wanted: build._Object) -> build._Object:
+def for_another_compiler(wanted: build.Source) -> build.Source:
     """Returns an object without ``#embed``, which zig's clang alone understands, and with more warnings."""
     flags = tuple(flag for flag in wanted.flags if flag != "-Werror")
-    folder, text = wanted.source.parent, wanted.source.read_text("utf-8")
+    folder, text = wanted.path.parent, wanted.path.read_text("utf-8")
     embedded = _EMBEDDED.sub(lambda name: ",".join(map(str, (folder / name[1]).read_bytes())), text)
     if embedded == text:
         return wanted._replace(flags=flags)
-    source = build._cache() / wanted.source.name
+    source = build._cache() / wanted.path.name
     directories.store(source, embedded.encode())
-    return wanted._replace(source=source, flags=(*flags, f"-iquote{folder}"))
+    return wanted._replace(path=source, flags=(*flags, f"-iquote{folder}"))
 
 
 def build_sanitised(output: Path, sanitisers: str = SANITISERS) -> None:
     """Builds the library."""
-    objects = compiled(build._objects(flags(sanitisers)), sanitisers)
+    objects = compiled(build.library_sources(flags(sanitisers)), sanitisers)
     link(["-shared", *map(str, objects), *build._LINKED["linux"]], output, sanitisers)
 
 
@@ -74,17 +74,17 @@ def build_partly(output: Path, sanitiser: str) -> None:
     flag = {"address": ("-fsanitize=address",), "thread": ("-fsanitize=thread", *_COPIES_APART)}[sanitiser]
     parts = {build.SOURCES / name for name in _LIFETIMES}
     objects = [
-        each._replace(flags=(*each.flags, *flag, "-g")) if each.source in parts else each
-        for each in build._objects(flags(""))
+        each._replace(flags=(*each.flags, *flag, "-g")) if each.path in parts else each
+        for each in build.library_sources(flags(""))
     ]
-    assert parts <= {each.source for each in objects}
+    assert parts <= {each.path for each in objects}
     linked = ["-shared", *map(str, compiled(objects, "")), *build._LINKED["linux"], "-Wl,-z,undefs"]
     link(linked, output, "")
 
 
 def link(arguments: Sequence[str], output: Path, sanitisers: str = SANITISERS) -> None:
     """Links a program or a library."""
-    build._run([*compiler(sanitisers), *flags(sanitisers), *arguments, "-o", str(output)])
+    build.run([*compiler(sanitisers), *flags(sanitisers), *arguments, "-o", str(output)])
 
 
 def runtime_of(sanitiser: str) -> str:

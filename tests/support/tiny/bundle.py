@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from exporter.bundle.write import PARAMETER_FILE, BundleContents
 from exporter.compiler import targets
 from exporter.compiler.library import Job, Weight
 from exporter.compiler.targets import find_target
+from exporter.model.config import OFFICIAL_CONFIG
+from exporter.text.files import LANGUAGES, text_files
 from runtime_min.engine.machine import this_machine
 from runtime_min.format.manifest import (
     DEVICES_REQUIRED,
@@ -139,6 +142,15 @@ def contents(
 def with_entries(made: BundleContents, **changes: Any) -> BundleContents:
     """The bundle with other entries of the manifest."""
     return replace(made, manifest=made.manifest._replace(**changes))
+
+
+def reading(made: BundleContents) -> BundleContents:
+    """The bundle with kokoro's phonemes and the data for text; several phonemes are one token."""
+    rows = voices() | dict(zip(("bf_emma", "ef_dora", "if_sara"), voices().values(), strict=True))
+    vocabulary = json.loads(OFFICIAL_CONFIG.read_text(encoding="utf-8"))["vocab"]
+    tokens = {phoneme: 1 + number % 4 for number, phoneme in enumerate(vocabulary)}
+    made = with_entries(replace(made, voices=rows), vocabulary=tokens)
+    return made.extended(text_files(LANGUAGES))
 
 
 def dummy_contents(directory: Path, stages: tuple[str, ...] = STAGE_NAMES) -> BundleContents:

@@ -1,0 +1,129 @@
+"""Links the WebAssembly module of a bundle for the web: the stages' libraries, the C library, TVM's runtime.
+
+zig's C++ library for WASI knows neither exceptions nor mutexes, so that of its sources is compiled here. The
+module imports functions of WASI, which JavaScript implements (`runtime_native/web`).
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from exporter.compiler.targets import WASM_FEATURES, Target
+from exporter.native.build import (
+    FLAGS,
+    OPTIMISED,
+    SOURCES,
+    ZIG,
+    Source,
+    compile_all,
+    library_sources,
+    package_directory,
+    run,
+)
+
+MODULE = "kokoro.wasm"
+"""The module's name in the bundle."""
+SCRIPTS = SOURCES / "web"
+"""JavaScript that runs the module."""
+_CPU = "-mcpu=generic+exception_handling+" + "+".join(WASM_FEATURES).replace("-", "_")
+_SYSTEM = (
+    *(_CPU, "-fwasm-exceptions"),
+    # Of its one thread a mutex is always free.
+    *("-Wno-macro-redefined", "-D_LIBCPP_HAS_THREADS=1", "-D_LIBCPP_HAS_FILESYSTEM=1"),
+    # tvm-ffi does not know the system.
+    "-DTVM_FFI_CMAKE_LITTLE_ENDIAN=1",
+)
+_ABSENT = ("-fPIC", "-pthread")
+"""Flags of other systems' libraries."""
+_CXX = (
+    *("algorithm", "any", "bind", "call_once", "charconv", "chrono", "condition_variable"),
+    *("condition_variable_destructor", "error_category", "exception", "functional", "future", "hash", "ios"),
+    *("ios.instantiations", "iostream", "locale", "memory", "memory_resource", "mutex", "mutex_destructor"),
+    *("new", "new_handler", "new_helpers", "optional", "ostream", "random", "regex", "shared_mutex"),
+    *("stdexcept", "string", "strstream", "system_error", "thread", "typeinfo", "valarray", "variant"),
+    *("vector", "verbose_abort"),
+)
+"""Sources of libc++, in ``libcxx/src``."""
+_CXXABI = (
+    *("abort_message", "cxa_aux_runtime", "cxa_default_handlers", "cxa_demangle", "cxa_exception"),
+    *("cxa_exception_storage", "cxa_guard", "cxa_handlers", "cxa_personality", "cxa_vector", "cxa_virtual"),
+    *("fallback_malloc", "private_typeinfo", "stdlib_exception", "stdlib_new_delete", "stdlib_stdexcept"),
+    "stdlib_typeinfo",
+)
+"""Sources of libc++abi, in ``libcxxabi/src``."""
+_EXPORTED = (
+    *("kokoro_version", "kokoro_last_error", "kokoro_load", "kokoro_free", "kokoro_model_name"),
+    *("kokoro_is_synthetic", "kokoro_max_phonemes", "kokoro_check", "kokoro_synthesize", "kokoro_audio_free"),
+)
+"""Functions of kokoro.h that JavaScript calls; `runtime_native/web/module.cpp` exports its own."""
+_STACK = 1 << 20
+"""Bytes; tests on the longest texts have used a tenth."""
+
+
+def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None:
+    """Links a module with these libraries of stages, which `compiler.link.link_library` has written.
+
+    Raises:
+        LinkError: the compiler or the linker failed.
+    """
+    compiler = [*ZIG, "c++", "-target", target.zig_target]
+    flags = (*(flag for flag in FLAGS if flag not in _ABSENT), *_SYSTEM, *OPTIMISED)
+    objects = compile_all(compiler, [*library_sources(flags, "system_lib"), *_cxx()])
+    exported = [f"-Wl,--export={name}" for name in _EXPORTED]
+    with tempfile.TemporaryDirectory(prefix="kokoro-web-") as place:
+        made = Path(place, MODULE)
+        # A library registers itself before anything calls it, so the linker would leave out an archive.
+        objects += [
+            each for number, path in enumerate(libraries) for each in _members(path, Path(place, str(number)))
+        ]
+        run(
+            [
+                *(*compiler, _CPU, "-nostdlib++", "-mexec-model=reactor", "-s", "-fno-sanitize=all"),
+                *("-Wl,--gc-sections", f"-Wl,-z,stack-size={_STACK}", *exported),
+                *("-o", str(made), *map(str, objects)),
+            ]
+        )
+        output.write_bytes(made.read_bytes())
+
+
+def _members(archive: Path, place: Path) -> list[Path]:
+    """Takes an archive's object files out into a new directory."""
+    place.mkdir()
+    run([*ZIG, "ar", "x", f"--output={place}", str(archive)])
+    return sorted(place.glob("*.o"))
+
+
+def scripts() -> dict[str, bytes]:
+    """Returns the JavaScript of a bundle by its path in the bundle."""
+    kept = (".mjs", ".ts", ".json")
+    return {
+        f"web/{path.name}": path.read_bytes() for path in sorted(SCRIPTS.iterdir()) if path.suffix in kept
+    }
+
+
+def _cxx() -> Iterable[Source]:
+    """Yields the sources of the C++ library, with exceptions."""
+    library = package_directory("ziglang") / "lib"
+    places = [library / "libcxx" / "src", library / "libcxx" / "libc", library / "libcxxabi" / "src"]
+    defined = (
+        "_LIBCPP_BUILDING_LIBRARY",
+        "LIBCXX_BUILDING_LIBCXXABI",
+        "_LIBCXXABI_BUILDING_LIBRARY",
+        "NDEBUG",
+    )
+    flags = (
+        *(*_SYSTEM, *OPTIMISED, "-w", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"),
+        *(f"-D{name}" for name in defined),
+    )
+    cxx = (*flags, "-std=c++23", *(f"-I{place}" for place in places))
+    facts = importlib.metadata.version("ziglang")
+    for name in _CXX:
+        yield Source(places[0] / f"{name}.cpp", cxx, facts)
+    for name in _CXXABI:
+        yield Source(places[2] / f"{name}.cpp", cxx, facts)
+    unwind = library / "libunwind"
+    plain = (*flags, "-D_LIBUNWIND_HIDE_SYMBOLS", f"-I{unwind / 'include'}", "-x", "c", "-std=c11")
+    yield Source(unwind / "src" / "Unwind-wasm.c", plain, facts)

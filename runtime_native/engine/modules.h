@@ -1,0 +1,17 @@
+// Compiled libraries as modules of TVM.
+#pragma once
+
+#include "../format/bundle_files.h"
+#include "tvm.h"
+
+namespace kokoro {
+
+// Lets compiled libraries find a function of tvm-ffi by its name. It is not visible to them if the app has loaded this
+// library for itself alone, as JNI, .NET and Python's ctypes do.
+void make_symbols_visible();
+
+// Returns a compiled library. In WebAssembly it is a part of the running module, which whoever started that has
+// compared. Throws LIBRARY_LOAD_ERROR, RESOURCE_ERROR, bundle errors and TvmError.
+Any load_module(BundleFiles &files, const Library &library);
+
+}  // namespace kokoro
