@@ -63,6 +63,13 @@ Result fact_of(const kokoro_bundle *bundle, Result otherwise, Function function)
 
 }  // namespace
 
+// A speech that was opened. The bundle may be freed before it.
+struct kokoro_pieces {
+    kokoro_bundle *const bundle;
+    kokoro::Speech speech;
+    kokoro::Player player = {};
+};
+
 extern "C" {
 
 const char *kokoro_version(void) { return KOKORO_VERSION; }
@@ -173,6 +180,36 @@ kokoro_error kokoro_stream(kokoro_bundle *bundle, const kokoro_request *request,
         check();
     });
 }
+
+kokoro_error kokoro_pieces_open(kokoro_bundle *bundle, const kokoro_request *request, kokoro_pieces **pieces) {
+    return guarded([&] {
+        require(pieces, "pieces");
+        *pieces = nullptr;
+        Lease lease(bundle);
+        // Each call has a lease, so the bundle is there.
+        auto prepare = [&speaker = lease.speaker(), check = lease.cancel_check()](const auto &utterance) {
+            return speaker.prepare(utterance, check);
+        };
+        *pieces = new kokoro_pieces{bundle, kokoro::Speech(plans_of(lease, request, false), prepare)};
+    });
+}
+
+kokoro_error kokoro_pieces_next(kokoro_pieces *pieces, kokoro_audio **audio) {
+    return guarded([&] {
+        require(pieces, "pieces");
+        require(audio, "audio");
+        *audio = nullptr;
+        Lease lease(pieces->bundle);
+        lease.speaker();
+        auto piece = pieces->speech.next();
+        if (!piece) return;
+        auto given = std::make_unique<OwnedAudio>(std::move(*piece));
+        given->lead = pieces->player.take(double(given->sample_count) / given->sample_rate);
+        *audio = given.release();
+    });
+}
+
+void kokoro_pieces_free(kokoro_pieces *pieces) { delete pieces; }
 
 void kokoro_cancel(kokoro_bundle *bundle) {
     guarded([&] { cancel_calls(bundle); });

@@ -18,6 +18,7 @@ from tests.support.emulation.machine import EmulatedMachine, fetched_machine
 from tests.support.gpu import stand_in
 from tests.support.tiny.bundle import contents, dummy_contents, reading
 from tests.support.tiny.model import compiled_libraries
+from tests.support.tiny.web import web_contents
 
 if TYPE_CHECKING:
     from tests.support.kernels.on_gpu import Gpu
@@ -84,6 +85,13 @@ def reading_bundle(
     """A bundle of the tiny model that speaks text; several phonemes are one token. Never to be written to."""
     place = tmp_path_factory.mktemp("reading") / "bundle"
     return write_bundle(place, reading(contents(libraries, runtime_library)))
+
+
+@pytest.fixture(scope="session")
+def web_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same bundle for the web; compiling the C library takes minutes the first time."""
+    place = tmp_path_factory.mktemp("web")
+    return write_bundle(place / "bundle", reading(web_contents(place)))
 
 
 @pytest.fixture(scope="session")

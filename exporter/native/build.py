@@ -148,9 +148,12 @@ def build_library(target: Target, output: Path) -> None:
 def compile_all(compiler: list[str], wanted: Iterable[Source]) -> list[Path]:
     """Returns object files in the cache, and compiles those that are missing."""
     directories.make_private(_cache())
-    # Two processes that build at once would compile everything twice.
-    with FileLock(_cache() / "lock"), ThreadPoolExecutor(len(usable_cores())) as pool:
-        return list(pool.map(lambda each: _compile(compiler, each), wanted))
+    sources = list(wanted)
+    # Two processes that build the same at once would compile everything twice.
+    kinds = json.dumps([compiler[-1], *sorted({" ".join(each.flags) for each in sources})])
+    lock = _cache() / f"{hashlib.sha256(kinds.encode()).hexdigest()}.lock"
+    with FileLock(lock), ThreadPoolExecutor(len(usable_cores())) as pool:
+        return list(pool.map(lambda each: _compile(compiler, each), sources))
 
 
 def library_sources(flags: tuple[str, ...], loader: str = "dynamic_lib") -> Iterable[Source]:

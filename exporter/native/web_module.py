@@ -56,7 +56,8 @@ _CXXABI = (
 """Sources of libc++abi, in ``libcxxabi/src``."""
 _EXPORTED = (
     *("kokoro_version", "kokoro_last_error", "kokoro_load", "kokoro_free", "kokoro_model_name"),
-    *("kokoro_is_synthetic", "kokoro_max_phonemes", "kokoro_check", "kokoro_synthesize", "kokoro_audio_free"),
+    *("kokoro_is_synthetic", "kokoro_max_phonemes", "kokoro_synthesize", "kokoro_pieces_open"),
+    *("kokoro_pieces_next", "kokoro_pieces_free", "kokoro_audio_free"),
 )
 """Functions of kokoro.h that JavaScript calls; `runtime_native/web/module.cpp` exports its own."""
 _STACK = 1 << 20

@@ -199,6 +199,18 @@ KOKORO_API kokoro_error kokoro_synthesize(kokoro_bundle *bundle, const kokoro_re
 /* Speaks piece by piece: the first is a clause or a few words, later ones grow. Returns after the last piece. */
 KOKORO_API kokoro_error kokoro_stream(
     kokoro_bundle *bundle, const kokoro_request *request, kokoro_callback callback, void *user);
+
+/* A speech whose pieces are computed when they are taken, on the thread that takes them: for servers, which decide whose
+ * piece is next, and for programs of one thread. One thread at a time may use it. */
+typedef struct kokoro_pieces kokoro_pieces;
+/* Opens a speech of the pieces of kokoro_stream, without `steady`; it sees to the first part of the text. */
+KOKORO_API kokoro_error kokoro_pieces_open(
+    kokoro_bundle *bundle, const kokoro_request *request, kokoro_pieces **pieces);
+/* Sets `audio` to the next piece, and to NULL after the last one. After an error only kokoro_pieces_free may follow. */
+KOKORO_API kokoro_error kokoro_pieces_next(kokoro_pieces *pieces, kokoro_audio **audio);
+/* NULL is allowed. The bundle may have been freed. */
+KOKORO_API void kokoro_pieces_free(kokoro_pieces *pieces);
+
 /* Ends all calls on the bundle that are running or waiting, with KOKORO_CANCELLED, after the stage that is computed or the
  * part of the text that is read. A handler of a signal must not call it. */
 KOKORO_API void kokoro_cancel(kokoro_bundle *bundle);

@@ -125,6 +125,22 @@ export class Module {
     });
   }
 
+  /** Opens a speech: `next()` returns a piece, computed then, or null after the last; `close()` frees it. */
+  open(options) {
+    const { exports } = this;
+    const speech = this.request(options, (request, take) => {
+      const found = take(4);
+      this.check(exports.kokoro_pieces_open(this.bundle, request, found));
+      return this.view.getUint32(found, true);
+    });
+    const next = () =>
+      this.with(4, (found) => {
+        this.check(exports.kokoro_pieces_next(speech, found));
+        return this.take(this.view.getUint32(found, true));
+      });
+    return { next, close: () => exports.kokoro_pieces_free(speech) };
+  }
+
   /** Returns a kokoro_audio as an object, and frees it; null for a null pointer. */
   take(audio) {
     if (!audio) return null;
@@ -141,6 +157,7 @@ export class Module {
     };
     const [durations, tokens] = pair(44);
     const found = {
+      lead: view.getFloat64(audio + 56, true),
       samples: new Float32Array(this.exports.memory.buffer, samples, count).slice(),
       sampleRate: view.getInt32(audio + 8, true),
       start: view.getFloat64(audio + 16, true),

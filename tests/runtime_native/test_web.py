@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from exporter.bundle.pack import pack_bundle
-from exporter.bundle.write import write_bundle
 from exporter.compiler.targets import find_target
 from exporter.native.web_module import link_module
 from exporter.parity.web_bundle import WebBundle, find_node
@@ -18,17 +17,17 @@ from runtime_min import Bundle
 from runtime_min.bundle_command.unpack import unpack_archive
 from runtime_min.errors import ExecutionError, PlatformError
 from runtime_min.format.verify import read_manifest
-from tests.support.tiny.bundle import reading
-from tests.support.tiny.web import FILE, run_node, web_contents
+from tests.support.tiny.web import FILE, run_node
 
 pytestmark = pytest.mark.skipif(find_node() is None, reason="Node is not installed: apt install nodejs")
 
 SAID = Utterance("abc", "af_heart", 1.0, seed=2**64 - 1)
 SPEAK = """
-const { loadDirectory, withFiles } = await import(`${process.argv[2]}/web/node.mjs`);
+const { Bundle } = await import(`${process.argv[2]}/web/kokoro.mjs`);
 try {
-  const loaded = await loadDirectory(process.argv[2], options);
-  const audio = await withFiles(loaded, (module) => module.synthesize(request));
+  const bundle = await Bundle.load(process.argv[2], options);
+  const { text, ...rest } = request;
+  const audio = await bundle.synthesize(text, rest);
   console.log(JSON.stringify({ ...audio, samples: Array.from(audio.samples) }));
 } catch (error) {
   console.log(JSON.stringify({ error: error.name, kind: error.kind, message: error.message }));
@@ -37,9 +36,8 @@ try {
 
 
 @pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("web")
-    return write_bundle(place / "bundle", reading(web_contents(place)))
+def bundle(web_bundle: Path) -> Path:
+    return web_bundle
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const directory = resolve(process.argv[2]);
-const { loadDirectory, withFiles } = await import(pathToFileURL(join(directory, "web", "node.mjs")));
+const part = (name) => import(pathToFileURL(join(directory, "web", name)));
+const [{ Store }, { Speaker }] = await Promise.all([part("directory.mjs"), part("speaker.mjs")]);
 
 function read(length) {
   const found = Buffer.alloc(length);
@@ -35,22 +36,19 @@ function answer(message, arrays = []) {
   for (const part of [length, text, ...arrays]) write(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
 }
 
-async function run(loaded, asked) {
-  if (asked.speak) {
-    const audio = await withFiles(loaded, (module) => module.synthesize(asked.speak));
-    return [audio.samples];
-  }
+async function run(speaker, asked) {
+  if (asked.speak) return [(await speaker.synthesize(asked.speak)).samples];
   const inputs = asked.sizes.map(read);
-  return loaded.module.runStage(asked.stage, asked.length, inputs, asked.outputs);
+  return speaker.module.runStage(asked.stage, asked.length, inputs, asked.outputs);
 }
 
 try {
-  const loaded = await loadDirectory(directory);
+  const speaker = await Speaker.load(new Store(directory));
   answer({ ready: true });
   for (;;) {
     const asked = JSON.parse(read(read(4).readUInt32LE()));
     try {
-      answer({}, await run(loaded, asked));
+      answer({}, await run(speaker, asked));
     } catch (error) {
       answer({ error: error.name, message: String(error.message) });
     }

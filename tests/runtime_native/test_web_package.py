@@ -1,0 +1,201 @@
+"""The JavaScript of a bundle for the web: streams, aborts, lexicons and downloads, in Node."""
+
+from __future__ import annotations
+
+import io
+import wave
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exporter.parity.web_bundle import find_node
+from runtime_min.format.verify import read_manifest
+from tests.support.tiny.web import run_node
+from tests.support.web_server import Faults, serving
+
+pytestmark = pytest.mark.skipif(find_node() is None, reason="Node is not installed: apt install nodejs")
+
+TEXT = "One sentence is here. Another one follows it, and it is longer. The third one ends it."
+START = """
+const { Bundle, KokoroError, encodeWav } = await import(`${process.argv[2]}/web/kokoro.mjs`);
+const show = (value) => console.log(JSON.stringify(value));
+"""
+FETCH = """
+const part = (name) => import(`${process.argv[2]}/web/${name}`);
+const [{ Store }, { Speaker }] = [await part("store.mjs"), await part("speaker.mjs")];
+try {
+  let last = null;
+  const store = new Store(address, { onProgress: (progress) => (last = progress) });
+  const speaker = await Speaker.load(store, options);
+  const { samples } = await speaker.synthesize({ phonemes: "həlˈO", voice: "af_heart" });
+  console.log(JSON.stringify({ samples: Array.from(samples), last }));
+} catch (error) {
+  console.log(JSON.stringify({ error: error.name, message: error.message }));
+}
+"""
+
+
+@pytest.fixture
+def server(web_bundle: Path) -> Iterator[tuple[str, Faults]]:
+    with serving({"/bundle/": web_bundle}) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def samples(web_bundle: Path) -> list[float]:
+    script = """
+    const bundle = await Bundle.load(process.argv[2]);
+    show(Array.from((await bundle.synthesize(null, { phonemes: "həlˈO" })).samples));
+    """
+    found: list[float] = run_node(START + script, web_bundle)
+    return found
+
+
+def test_a_stream_in_one_pass_has_the_samples_of_the_whole(web_bundle: Path) -> None:
+    script = """
+    const bundle = await Bundle.load(process.argv[2]);
+    const whole = await bundle.synthesize(text);
+    const pieces = [];
+    for await (const piece of bundle.stream(text, { onePass: true, trim: false })) pieces.push(piece);
+    const other = [];
+    for await (const piece of bundle.stream(text)) other.push(piece);
+    const flat = (name) => pieces.flatMap((piece) => Array.from(piece[name]));
+    show({
+      equal: JSON.stringify(flat("samples")) === JSON.stringify(Array.from(whole.samples)),
+      words: JSON.stringify(flat("words")) === JSON.stringify(whole.words),
+      pieces: pieces.length, other: other.length, facts: [bundle.voices, bundle.maxPhonemes, bundle.synthetic],
+    });
+    """
+    found = run_node(START + script, web_bundle, text=TEXT)
+    assert found["equal"] and found["words"]
+    assert found["other"] >= found["pieces"] > 0
+    manifest = read_manifest(web_bundle)
+    assert found["facts"] == [[voice.name for voice in manifest.voices], 20, True]
+
+
+def test_an_abort_rejects_at_once_and_leaves_the_bundle_usable(web_bundle: Path) -> None:
+    script = """
+    const bundle = await Bundle.load(process.argv[2]);
+    const controller = new AbortController();
+    const found = [];
+    try {
+      for await (const piece of bundle.stream(text.repeat(20), { signal: controller.signal })) {
+        found.push(piece.start);
+        controller.abort();
+      }
+    } catch (error) {
+      found.push(error.name);
+    }
+    const early = await bundle.synthesize(text, { signal: AbortSignal.abort() }).catch((error) => error.name);
+    const { samples } = await bundle.synthesize("Still here.");
+    bundle.close();
+    const closed = await bundle.synthesize("Gone.").catch((error) => error.name);
+    show({ found, early, samples: samples.length, closed });
+    """
+    found = run_node(START + script, web_bundle, text=TEXT)
+    assert found["found"] == [0, "AbortError"]
+    assert found["early"] == "AbortError" and found["samples"] > 0
+    assert found["closed"] == "ClosedBundleError"
+
+
+def test_a_stream_that_is_left_early_ends(web_bundle: Path) -> None:
+    script = """
+    const bundle = await Bundle.load(process.argv[2]);
+    for await (const piece of bundle.stream(text.repeat(20))) break;
+    show((await bundle.synthesize("Still here.")).samples.length);
+    """
+    assert run_node(START + script, web_bundle, text=TEXT) > 0
+
+
+def test_a_lexicon_gives_the_phonemes_of_words(web_bundle: Path) -> None:
+    script = """
+    const bundle = await Bundle.load(process.argv[2]);
+    const say = async (text, options) => (await bundle.synthesize(text, options)).phonemes;
+    show([
+      await say("Hello GIF, gif's gif.", { lexicon: { gif: "ʤˈɪf" } }),
+      await say("Hello [GIF](/ʤˈɪf/), gif's [gif](/ʤˈɪf/)."),
+    ]);
+    """
+    own, markup = run_node(START + script, web_bundle)
+    assert own == markup
+    assert own.count("ʤˈɪf") == 2
+
+
+@pytest.mark.parametrize(
+    ("request_", "error"),
+    [
+        ("bundle.synthesize('a', { voices: 'b' })", "UsageError"),
+        ("bundle.synthesize(3)", "ArgumentTypeError"),
+        ("bundle.synthesize('a', { speed: '2' })", "ArgumentTypeError"),
+        ("bundle.synthesize('a', { seed: -1 })", "UsageError"),
+        ("bundle.synthesize('<speak>a</speak>', { ssml: true, lexicon: {} })", "UsageError"),
+        ("bundle.synthesize('a', { voice: 'x' })", "UnknownVoiceError"),
+        ("Bundle.load('/nowhere')", "MissingFileError"),
+    ],
+)
+def test_wrong_calls_are_refused_by_type(web_bundle: Path, request_: str, error: str) -> None:
+    script = f"""
+    const bundle = await Bundle.load(process.argv[2]);
+    const found = await Promise.resolve().then(() => {request_}).catch((error) => error);
+    show([found instanceof KokoroError, found.name, found.message.length > 20]);
+    process.exit();
+    """
+    assert run_node(START + script, web_bundle) == [True, error, True]
+
+
+def test_a_wav_file_has_the_samples(web_bundle: Path) -> None:
+    script = "show(Array.from(encodeWav(Float32Array.of(0, 0.5, -1, 2))));"
+    with wave.open(io.BytesIO(bytes(run_node(START + script, web_bundle)))) as file:
+        assert (file.getframerate(), file.getnchannels(), file.getsampwidth()) == (24000, 1, 2)
+        np.testing.assert_array_equal(np.frombuffer(file.readframes(9), "<i2"), [0, 16384, -32767, 32767])
+
+
+def test_the_word_of_a_time_is_found(web_bundle: Path) -> None:
+    script = """
+    const { wordAt } = await import(`${process.argv[2]}/web/player.mjs`);
+    const words = [{ start: 0, end: 1 }, { start: 1, end: 2 }, { start: 3, end: 4 }];
+    console.log(JSON.stringify([-1, 0, 0.9, 1, 2.5, 3, 9].map((time) => words.indexOf(wordAt(words, time)))));
+    """
+    assert run_node(script, web_bundle) == [-1, 0, 0, 1, -1, 2, -1]
+
+
+@pytest.mark.parametrize("fault", ["none", "drops", "no ranges", "unavailable", "pinned"])
+def test_a_download_is_whole_in_spite_of_faults(
+    web_bundle: Path, server: tuple[str, Faults], samples: list[float], fault: str
+) -> None:
+    address, faults = server
+    faults.ranges = fault != "no ranges"
+    if fault in ("drops", "no ranges"):
+        faults.drop_after, faults.drops = 1000, 3
+    faults.unavailable = 2 if fault == "unavailable" else 0
+    options = {"manifestSha256": _digest(web_bundle)} if fault == "pinned" else {}
+    found = run_node(FETCH, web_bundle, address=f"{address}/bundle", options=options)
+    assert found.get("samples") == samples, found
+    assert found["last"]["loaded"] == found["last"]["total"]
+    wanted = {"/bundle/voices/af_heart.bin", "/bundle/parameters.bin"}
+    assert wanted <= set(faults.requests)
+    # What this speech does not need is not fetched.
+    assert not [path for path in faults.requests if "text/" in path or "am_adam" in path]
+
+
+@pytest.mark.parametrize("fault", ["missing", "damaged", "another", "down"])
+def test_a_download_that_cannot_be_trusted_is_refused(
+    web_bundle: Path, server: tuple[str, Faults], fault: str
+) -> None:
+    address, faults = server
+    faults.down = fault == "down"
+    path, options = ("nothing", {}) if fault == "missing" else ("bundle", {})
+    if fault == "another":
+        options = {"manifestSha256": "0" * 64}
+    if fault == "damaged":
+        faults.drop_after, faults.drops = 100, -1
+    found = run_node(FETCH, web_bundle, address=f"{address}/{path}", options=options)
+    assert found["error"] == ("ManifestDigestError" if fault == "another" else "DownloadError"), found
+
+
+def _digest(bundle: Path) -> str:
+    import hashlib
+
+    return hashlib.sha256((bundle / "manifest.msgpack").read_bytes()).hexdigest()
