@@ -1,4 +1,4 @@
-"""Serves a page and a bundle for the web: python serve.py BUNDLE [PORT]"""
+"""Serves a page and a bundle for the web: ``python serve.py BUNDLE [PORT]``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POLICY = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; object-src '
 class Handler(SimpleHTTPRequestHandler):
     """Serves this directory, and the bundle below ``/bundle/``."""
 
-    extensions_map = {
+    extensions_map = {  # noqa: RUF012 (as in the base)
         **SimpleHTTPRequestHandler.extensions_map,
         **{".mjs": "text/javascript", ".wasm": "application/wasm"},
     }

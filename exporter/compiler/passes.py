@@ -127,16 +127,21 @@ def _exact_constants(module: IRModule, _: tvm.transform.PassContext) -> IRModule
     return exact
 
 
+_ROUNDED_ONCE = ("harmonic_source", "source_spectrum")
+"""Kernels whose fused multiply-adds must not round twice."""
+
+
 @tvm.transform.module_pass(opt_level=0, name="for_wasm")  # type: ignore[untyped-decorator]
 def _for_wasm(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
     """Replaces what WebAssembly has no instructions for.
 
-    The phase of the harmonic source must round as everywhere: one rounding more moves it by 0.001 radians.
+    The harmonic source and its spectrum must round as everywhere: one rounding more moves a phase of ten
+    thousand radians by 0.001, and turns angles near pi to minus pi.
     """
     replaced = module.clone()
     for variable, function in module.functions_items():
         if isinstance(function, tvm.tirx.PrimFunc):
-            exact = variable.name_hint.startswith("harmonic_source")
+            exact = variable.name_hint.startswith(_ROUNDED_ONCE)
             replaced[variable] = for_wasm(function, exact=exact)
     return replaced
 

@@ -57,7 +57,8 @@ _CXXABI = (
 _EXPORTED = (
     *("kokoro_version", "kokoro_last_error", "kokoro_load", "kokoro_free", "kokoro_model_name"),
     *("kokoro_is_synthetic", "kokoro_max_phonemes", "kokoro_synthesize", "kokoro_pieces_open"),
-    *("kokoro_pieces_next", "kokoro_pieces_free", "kokoro_audio_free"),
+    *("kokoro_pieces_next", "kokoro_pieces_free", "kokoro_audio_free", "kokoro_live_open"),
+    *("kokoro_live_push", "kokoro_live_flush", "kokoro_live_end", "kokoro_live_free"),
 )
 """Functions of kokoro.h that JavaScript calls; `runtime_native/web/module.cpp` exports its own."""
 _STACK = 1 << 20

@@ -4,6 +4,7 @@ const NAMES = {
   100: "InternalError", 101: "ExecutionError", 102: "CancelledError",
   200: "UsageError", 201: "ArgumentTypeError", 202: "UnknownVoiceError", 203: "SpeedError", 204: "ThreadsError",
   205: "BlendError", 206: "PauseError", 207: "LanguageError", 208: "ClosedBundleError", 209: "LoudnessError",
+  210: "StreamClosedError",
   300: "InputError", 301: "EmptyInputError", 302: "UnknownPhonemesError", 303: "TooManyPhonemesError",
   304: "UtteranceTooLongError", 305: "MarkupError", 306: "VoiceLanguageError", 307: "NoTextError",
   308: "TextEncodingError", 309: "MissingStagesError", 310: "NoLoudnessError",

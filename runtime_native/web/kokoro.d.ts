@@ -54,6 +54,9 @@ export interface SpeechOptions {
   signal?: AbortSignal;
 }
 
+/** Among the parts of a text that arrives bit by bit: speak what is there. */
+export declare const FLUSH: unique symbol;
+
 export interface LoadOptions {
   onProgress?: (progress: { loaded: number; total: number }) => void;
   /** Digest that the manifest must have: pins this very bundle. */
@@ -73,7 +76,7 @@ export declare class Bundle {
   readonly maxPhonemes: number;
   synthesize(text: string | null | undefined, options?: SpeechOptions): Promise<Audio>;
   stream(
-    text: string | null | undefined | Iterable<string> | AsyncIterable<string>,
+    text: string | null | undefined | Iterable<string | typeof FLUSH> | AsyncIterable<string | typeof FLUSH>,
     options?: SpeechOptions,
   ): AsyncGenerator<Audio, void, void>;
   close(): void;

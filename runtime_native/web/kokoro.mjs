@@ -16,6 +16,20 @@ const TYPES = {
 };
 const MOST_SEED = (1n << 64n) - 1n;
 
+/** Among the parts of a text that arrives bit by bit: speak what is there. */
+export const FLUSH = Symbol("flush");
+
+/** Returns what a promise gives, or throws a signal's reason before. */
+function unlessAborted(promise, signal) {
+  if (!signal) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener("abort", abort, { once: true });
+    Promise.resolve(promise).then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
 /** Starts the thread that computes. */
 async function startWorker() {
   const address = new URL("./worker.mjs", import.meta.url);
@@ -145,12 +159,37 @@ export class Bundle {
   }
 
   async *#live(parts, options) {
-    let text = "";
-    for await (const part of parts) {
-      options.signal?.throwIfAborted();
-      text += part;
+    const { signal } = options;
+    if (options.lexicon) throw new KokoroError("UsageError", "The option lexicon needs a whole text: leave it out.");
+    const request = makeRequest(undefined, options);
+    const speech = ++this.#number;
+    const iterator = parts[Symbol.asyncIterator]?.() ?? parts[Symbol.iterator]();
+    let ended = false;
+    const step = async () => {
+      for (;;) {
+        const piece = await this.#call("nextLive", { speech }, signal);
+        if (piece || ended) return piece;
+        const { done, value } = await unlessAborted(iterator.next(), signal);
+        ended = done;
+        if (done) await this.#call("end", { speech }, signal);
+        else if (value === FLUSH) await this.#call("flush", { speech }, signal);
+        else if (typeof value === "string") await this.#call("push", { speech, text: value }, signal);
+        else throw new KokoroError("ArgumentTypeError", `Each part of a text must be a string, found ${typeof value}.`);
+      }
+    };
+    try {
+      await this.#call("openLive", { speech, request }, signal);
+      for (let ahead = step(); ; ) {
+        const piece = await ahead;
+        if (!piece) return;
+        ahead = step();
+        ahead.catch(() => {});
+        yield piece;
+      }
+    } finally {
+      this.#call("close", { speech }).catch(() => {});
+      Promise.resolve(iterator.return?.()).catch(() => {});
     }
-    yield* this.#pieces(makeRequest(text, options), options.signal);
   }
 
   async *#pieces(request, signal) {

@@ -1,14 +1,17 @@
-// What the module exports to JavaScript besides kokoro.h: memory, and single stages. `module.mjs` calls it, and relies
-// on the offsets of fields that are checked here.
+// What the module exports to JavaScript besides kokoro.h: memory, single stages, and single pieces of a text that is
+// pushed. `module.mjs` calls it, and relies on the offsets of fields that are checked here.
 #if defined(__wasm__)
 
 #include <cstddef>
 #include <cstdlib>
-#include <exception>
-#include <string>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "../handles.h"
 #include "../include/kokoro.h"
+#include "../interface.h"
+#include "../live.h"
 
 static_assert(sizeof(kokoro_options) == 20 && offsetof(kokoro_options, skip_verify) == 8);
 static_assert(sizeof(kokoro_request) == 96 && offsetof(kokoro_request, speed) == 16);
@@ -30,12 +33,11 @@ void *EXPORTED(kokoro_web_allocate)(size_t bytes) { return std::aligned_alloc(64
 void EXPORTED(kokoro_web_release)(void *memory) { std::free(memory); }
 
 // Runs one stage, whose tokens the caller has checked. `inputs` are pointers and sizes in bytes, one after the other;
-// so are the outputs, which belong to the module until the next call. Returns null, or what failed.
-const char *EXPORTED(kokoro_web_run_stage)(kokoro_bundle *bundle, const char *stage, int length, const size_t *inputs,
-                                           size_t count, size_t *outputs) {
+// so are the outputs, which belong to the module until the next call.
+kokoro_error EXPORTED(kokoro_web_run_stage)(kokoro_bundle *bundle, const char *stage, int length, const size_t *inputs,
+                                            size_t count, size_t *outputs) {
     static std::vector<kokoro::Floats> found;
-    static std::string failure;
-    try {
+    return kokoro::guarded([&] {
         std::vector<kokoro::Input> given;
         for (size_t index = 0; index < count; index++) {
             given.emplace_back(reinterpret_cast<const void *>(inputs[2 * index]), inputs[2 * index + 1]);
@@ -45,11 +47,20 @@ const char *EXPORTED(kokoro_web_run_stage)(kokoro_bundle *bundle, const char *st
             *outputs++ = reinterpret_cast<size_t>(each.data());
             *outputs++ = each.size() * sizeof(float);
         }
-        return nullptr;
-    } catch (const std::exception &error) {
-        failure = error.what();
-        return failure.c_str();
-    }
+    });
+}
+
+// Sets `audio` to the next piece of a pushed text that is certain to be complete, or to null.
+kokoro_error EXPORTED(kokoro_web_live_next)(kokoro_live *live, kokoro_audio **audio) {
+    *audio = nullptr;
+    return kokoro::guarded([&] {
+        std::shared_ptr<kokoro::OpenedLive> opened = kokoro::find_live(live);
+        kokoro::Lease lease(opened->bundle);
+        kokoro::OpenedLive::Turn turn(*opened);
+        lease.speaker();
+        auto piece = opened->speech->next(lease.cancel_check(), false);
+        if (piece) *audio = new kokoro::OwnedAudio(std::move(*piece));
+    });
 }
 
 }  // extern "C"

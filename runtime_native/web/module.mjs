@@ -141,6 +141,27 @@ export class Module {
     return { next, close: () => exports.kokoro_pieces_free(speech) };
   }
 
+  /** Opens a speech whose text is pushed; `next()` returns a piece that is certain to be complete, or null. */
+  live(options) {
+    const { exports } = this;
+    const speech = this.request(options, (request, take) => {
+      const found = take(4);
+      this.check(exports.kokoro_live_open(this.bundle, request, found));
+      return this.view.getUint32(found, true);
+    });
+    return {
+      push: (text) => this.with(1, (_, write) => this.check(exports.kokoro_live_push(speech, write(text)))),
+      flush: () => this.check(exports.kokoro_live_flush(speech)),
+      end: () => this.check(exports.kokoro_live_end(speech)),
+      next: () =>
+        this.with(4, (found) => {
+          this.check(exports.kokoro_web_live_next(speech, found));
+          return this.take(this.view.getUint32(found, true));
+        }),
+      close: () => exports.kokoro_live_free(speech),
+    };
+  }
+
   /** Returns a kokoro_audio as an object, and frees it; null for a null pointer. */
   take(audio) {
     if (!audio) return null;
@@ -185,8 +206,7 @@ export class Module {
       const results = take(8 * outputs);
       const stage = write(name);
       places.flat().forEach((value, index) => this.view.setUint32(table + 4 * index, value, true));
-      const failure = this.exports.kokoro_web_run_stage(this.bundle, stage, length, table, inputs.length, results);
-      if (failure) throw new KokoroError("ExecutionError", this.text(failure));
+      this.check(this.exports.kokoro_web_run_stage(this.bundle, stage, length, table, inputs.length, results));
       return Array.from({ length: outputs }, (_, index) => {
         const address = this.view.getUint32(results + 8 * index, true);
         return this.bytes(address, this.view.getUint32(results + 8 * index + 4, true)).slice();

@@ -57,12 +57,28 @@ export class Speaker {
     };
   }
 
-  synthesize(request) {
+  async synthesize(request) {
+    await this.prepare(request);
     return this.with((module) => module.synthesize(request));
+  }
+
+  /** Fetches the voices of a request, and in SSML those that it names anywhere. */
+  async prepare({ voice = "af_heart", ssml, text = "" }) {
+    const said = ssml ? `${voice} ${text}` : voice;
+    for (const { name, file } of this.manifest.entries.voices) {
+      if (said.includes(name) && !this.module.system.contents.has(file)) await this.fetch(file);
+    }
+  }
+
+  /** Opens a speech whose text is pushed. */
+  async live(request) {
+    await this.prepare(request);
+    return this.with((module) => module.live(request));
   }
 
   /** Yields the pieces of a speech; each is computed when it is taken. */
   async *pieces(request) {
+    await this.prepare(request);
     let given = 0;
     for (;;) {
       const speech = await this.with((module) => module.open(request));

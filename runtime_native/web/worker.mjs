@@ -10,6 +10,12 @@ let speaker = null;
 /** Lets messages arrive, such as that which ends a speech. */
 const breath = () => new Promise((resolve) => setTimeout(resolve));
 
+function find(speech) {
+  const found = speeches.get(speech);
+  if (!found) throw new KokoroError("CancelledError", "The speech was cancelled before its end.");
+  return found;
+}
+
 const calls = {
   async load({ source, manifestSha256, cache }) {
     const onProgress = (progress) => port.postMessage({ progress });
@@ -20,17 +26,32 @@ const calls = {
   open({ speech, request }) {
     speeches.set(speech, speaker.pieces(request));
   },
+  async openLive({ speech, request }) {
+    speeches.set(speech, await speaker.live(request));
+  },
+  push({ speech, text }) {
+    find(speech).push(text);
+  },
+  flush({ speech }) {
+    find(speech).flush();
+  },
+  end({ speech }) {
+    find(speech).end();
+  },
+  async nextLive({ speech }) {
+    await breath();
+    return find(speech).next();
+  },
   async next({ speech }) {
     await breath();
-    const pieces = speeches.get(speech);
-    if (!pieces) throw new KokoroError("CancelledError", "The speech was cancelled before its end.");
-    const { done, value } = await pieces.next();
+    const { done, value } = await find(speech).next();
     return done ? null : value;
   },
   async close({ speech }) {
     const pieces = speeches.get(speech);
     speeches.delete(speech);
-    await pieces?.return();
+    if (pieces?.close) pieces.close();
+    else await pieces?.return();
   },
 };
 

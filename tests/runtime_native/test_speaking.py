@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from ctypes import Structure, byref, c_size_t, c_void_p, sizeof
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,36 @@ def test_a_steady_stream_is_the_same_speech_and_both_tell_their_lead(both: BothR
         assert b"".join(piece.samples.tobytes() for piece in found) == expected.samples.tobytes()
         assert found[0].lead == 0 and all(piece.lead != 0 for piece in found[1:])
     assert len(pieces) > 2
+
+
+def test_pieces_are_those_of_a_stream_and_their_speeches_take_turns(both: BothRuntimes) -> None:
+    said = ("abc abc abcabc " * 30, "cab " * 40)
+    streams = [both.library.stream(both.native, phonemes) for phonemes in said]
+    with both.library.opened(both.native, said[0]) as one, both.library.opened(both.native, said[1]) as other:
+        taken: list[list[Spoken]] = [[], []]
+        for pair in zip_longest(one, other):
+            for pieces, piece in zip(taken, pair, strict=True):
+                pieces += [piece] if piece else []
+    for found, expected in zip(taken, streams, strict=True):
+        samples = [piece.samples.tobytes() for piece in expected]
+        assert [piece.samples.tobytes() for piece in found] == samples
+        assert [piece.start for piece in found] == [piece.start for piece in expected]
+
+
+def test_pieces_end_with_a_cancellation_or_the_bundle(library: NativeLibrary, speaking_bundle: Path) -> None:
+    bundle = library.load(speaking_bundle)
+    with library.opened(bundle, "abc " * 40) as pieces, library.opened(bundle, "abc " * 40) as others:
+        assert next(pieces).samples.size
+        library.functions.kokoro_cancel(bundle)
+        with pytest.raises(NativeError) as cancelled:
+            next(pieces)
+        library.functions.kokoro_free(bundle)
+        with pytest.raises(NativeError) as closed:
+            next(others)
+    assert (cancelled.value.name, closed.value.name) == ("Cancelled", "ClosedBundleError")
+    with pytest.raises(NativeError):
+        library.call("kokoro_pieces_next", None, None)
+    library.functions.kokoro_pieces_free(None)
 
 
 def test_the_default_of_every_field_is_zero(library: NativeLibrary, native: c_void_p, python: Bundle) -> None:

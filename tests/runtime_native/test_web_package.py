@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import wave
 from collections.abc import Iterator
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from exporter.parity.web_bundle import find_node
+from runtime_min import Bundle
 from runtime_min.format.verify import read_manifest
+from tests.support.native.library import NAMES
 from tests.support.tiny.web import run_node
 from tests.support.web_server import Faults, serving
 
@@ -63,9 +66,10 @@ def test_a_stream_in_one_pass_has_the_samples_of_the_whole(web_bundle: Path) -> 
     for await (const piece of bundle.stream(text)) other.push(piece);
     const flat = (name) => pieces.flatMap((piece) => Array.from(piece[name]));
     show({
-      equal: JSON.stringify(flat("samples")) === JSON.stringify(Array.from(whole.samples)),
+      equal: String(flat("samples")) === String(Array.from(whole.samples)),
       words: JSON.stringify(flat("words")) === JSON.stringify(whole.words),
-      pieces: pieces.length, other: other.length, facts: [bundle.voices, bundle.maxPhonemes, bundle.synthetic],
+      pieces: pieces.length, other: other.length,
+      facts: [bundle.voices, bundle.maxPhonemes, bundle.synthetic],
     });
     """
     found = run_node(START + script, web_bundle, text=TEXT)
@@ -107,6 +111,48 @@ def test_a_stream_that_is_left_early_ends(web_bundle: Path) -> None:
     show((await bundle.synthesize("Still here.")).samples.length);
     """
     assert run_node(START + script, web_bundle, text=TEXT) > 0
+
+
+def test_text_that_arrives_bit_by_bit_is_spoken(web_bundle: Path, reading_bundle: Path) -> None:
+    script = """
+    const bundle = await Bundle.load(process.argv[2]);
+    async function* tokens() {
+      for (const token of text.match(/.{1,5}/g)) yield token;
+    }
+    const samples = [];
+    for await (const piece of bundle.stream(tokens())) samples.push(...piece.samples);
+    const controller = new AbortController();
+    async function* endless() {
+      yield "Wait for more";
+      setTimeout(() => controller.abort(), 50);
+      await new Promise(() => {});
+    }
+    let error = null;
+    try {
+      for await (const piece of bundle.stream(endless(), { signal: controller.signal }));
+    } catch (thrown) {
+      error = thrown.name;
+    }
+    const wrong = bundle.stream([3]).next().catch((thrown) => thrown.name);
+    show({ samples, error, wrong: await wrong, later: (await bundle.synthesize("Later.")).samples.length });
+    process.exit();
+    """
+    found = run_node(START + script, web_bundle, text=TEXT)
+    with Bundle.load(reading_bundle) as here, here.stream(iter([TEXT])) as stream:
+        expected = np.concatenate([piece.samples for piece in stream])
+    np.testing.assert_array_equal(np.array(found["samples"], np.float32), expected)
+    assert (found["error"], found["wrong"]) == ("AbortError", "ArgumentTypeError")
+    assert found["later"] > 0
+
+
+def test_errors_have_the_names_of_the_header(web_bundle: Path) -> None:
+    codes = {code: name for code, name in NAMES.items() if code}
+    script = """
+    const { errorName } = await import(`${process.argv[2]}/web/errors.mjs`);
+    console.log(JSON.stringify(codes.map(errorName)));
+    """
+    expected = ["CancelledError" if name == "Cancelled" else name for name in codes.values()]
+    assert run_node(script, web_bundle, codes=list(codes)) == expected
 
 
 def test_a_lexicon_gives_the_phonemes_of_words(web_bundle: Path) -> None:
@@ -196,6 +242,4 @@ def test_a_download_that_cannot_be_trusted_is_refused(
 
 
 def _digest(bundle: Path) -> str:
-    import hashlib
-
     return hashlib.sha256((bundle / "manifest.msgpack").read_bytes()).hexdigest()

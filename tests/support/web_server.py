@@ -27,6 +27,8 @@ class Faults:
         """Requests that are answered with status 503."""
         self.ranges = True
         self.down = False
+        self.absent: tuple[str, ...] = ()
+        """Beginnings of paths that are not found."""
         self.requests: list[str] = []
 
 
@@ -46,7 +48,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(503)
             return
         file = self._file(path)
-        if file is None or not file.is_file():
+        if file is None or not file.is_file() or path.startswith(self.faults.absent):
             self._refuse(404)
             return
         content = file.read_bytes()

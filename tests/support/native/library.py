@@ -187,6 +187,31 @@ class NativeLibrary:
         return pieces
 
 
+    @contextmanager
+    def opened(
+        self, bundle: c_void_p, phonemes: str | bytes | None = None, **fields: Any
+    ) -> Iterator[Iterator[Spoken]]:
+        """Yields the pieces of a speech, each computed when it is taken."""
+        speech = c_void_p()
+        self.call("kokoro_pieces_open", bundle, byref(request(phonemes, **fields)), byref(speech))
+
+        def pieces() -> Iterator[Spoken]:
+            while True:
+                audio = POINTER(_Audio)()
+                self.call("kokoro_pieces_next", speech, byref(audio))
+                if not audio:
+                    return
+                try:
+                    yield _copied(audio.contents)
+                finally:
+                    self.functions.kokoro_audio_free(audio)
+
+        try:
+            yield pieces()
+        finally:
+            self.functions.kokoro_pieces_free(speech)
+
+
 class NativeSpeech:
     """A speech whose text is pushed."""
 
