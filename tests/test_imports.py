@@ -13,7 +13,7 @@ from tests.support.paths import ROOT
 C_LIBRARY = ROOT / "runtime_native"
 C_FOLDERS = (
     *("include", "generated", "base", "output", "format", "engine", "model", "speech"),
-    *("text/written_forms", "text", "."),
+    *("text/written_forms", "text", ".", "web"),
 )
 """The folders of the C library. Each includes files of its own and of the folders before it."""
 INCLUDED = re.compile(r'^#(?:include|embed) "(.+)"', re.MULTILINE)

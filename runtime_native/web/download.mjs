@@ -3,6 +3,7 @@ import { KokoroError } from "./errors.mjs";
 
 const ATTEMPTS = 4;
 const WAIT = 500; // milliseconds before the second attempt; then twice as long each time
+const PROGRESS = 1 << 18; // bytes after which a connection counts as one that works
 
 /** Reads one file. */
 export class Download {
@@ -19,19 +20,21 @@ export class Download {
   /** Returns `length` bytes from `start` on; fewer if the file ends before. */
   async read(start, length) {
     const found = [];
-    let count = 0, attempts = 0;
+    let count = 0, attempts = 0, received = 0;
     while (count < length) {
       this.signal?.throwIfAborted();
       try {
         const piece = await this.#next(start + count);
         if (piece === null) break;
-        attempts = 0;
+        received += piece.length;
+        if (received >= PROGRESS) attempts = 0;
         const taken = piece.subarray(0, length - count);
         this.#rest = piece.subarray(taken.length);
         found.push(taken);
         count += taken.length;
       } catch (error) {
         this.#forget();
+        received = 0;
         this.signal?.throwIfAborted();
         if (error.final || ++attempts >= ATTEMPTS) {
           const reason = `${this.address} could not be fetched (${error.message})`;

@@ -35,7 +35,8 @@ async function startWorker() {
   const address = new URL("./worker.mjs", import.meta.url);
   if (typeof process === "undefined" || !process.versions?.node) return new Worker(address, { type: "module" });
   const threads = await import("node:worker_threads");
-  const worker = new threads.Worker(address);
+  // Options of this process, such as that a script comes from its input, are not for the thread.
+  const worker = new threads.Worker(address, { execArgv: [] });
   worker.on("message", (data) => worker.onmessage?.({ data }));
   worker.on("error", (error) => worker.onerror?.(error));
   // A program ends although a bundle is open, but not while it waits for an answer.

@@ -33,8 +33,8 @@ def two_floats(value: float) -> tuple[float, float]:
     return high, float(np.float32(value - high))
 
 
-_LN2_HIGH, _LN2_LOW = two_floats(math.log(2.0))
-_PI_HIGH, _PI_LOW = two_floats(math.pi)
+LN2_HIGH, _LN2_LOW = two_floats(math.log(2.0))
+PI_HIGH, _PI_LOW = two_floats(math.pi)
 # float64's own remainder of pi: sin(float64(pi)) is that remainder to all digits.
 _PI_64_LOW = 1.2246467991473532e-16
 
@@ -73,7 +73,7 @@ def exp(x: Expr) -> Expr:
     x = T.Select(x < T.float32(-105), T.float32(-105), x)
     shifted = fma(x, T.float32(1 / math.log(2.0)), T.float32(_ROUNDER_32))
     power = shifted - T.float32(_ROUNDER_32)
-    rest = fma(power, T.float32(-_LN2_LOW), fma(power, T.float32(-_LN2_HIGH), x))
+    rest = fma(power, T.float32(-_LN2_LOW), fma(power, T.float32(-LN2_HIGH), x))
     # 2**power reaches beyond float32's exponents, so it is applied in two factors.
     integer_power = T.reinterpret("int32", shifted) - T.int32(_ROUNDER_32_BITS)
     half = T.shift_right(integer_power, T.int32(1))
@@ -124,7 +124,7 @@ def snake(x: Expr, alpha: Expr, inverse_alpha: Expr) -> Expr:
     angle = x * alpha
     turns = fma(angle, T.float32(1 / math.pi), T.float32(_ROUNDER_32)) - T.float32(_ROUNDER_32)
     # The first subtraction is exact: both terms are multiples of 2**-22 and their difference is below 2.
-    rest = fma(turns, T.float32(-_PI_LOW), fma(turns, T.float32(-_PI_HIGH), angle))
+    rest = fma(turns, T.float32(-_PI_LOW), fma(turns, T.float32(-PI_HIGH), angle))
     square = rest * rest
     sine = fma(rest * square, _horner(square, SINE_FIT, "float32"), rest)
     return fma(inverse_alpha, sine * sine, x)

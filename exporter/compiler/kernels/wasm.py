@@ -1,14 +1,22 @@
 """Kernels for WebAssembly, which has no float16, no fused multiply-add and no prefetch."""
 
+import math
 from typing import Any
 
+import numpy as np
 import tvm_ffi
 from tvm import tirx
 from tvm.ir import Call, Op
 from tvm.script import tirx as T
 
+from exporter.compiler.kernels import vector_math
+
 _PREFETCH = Op.get("tirx.prefetch")
 _FMA = Op.get("tirx.fma")
+_REDUCING = (-vector_math.PI_HIGH, -vector_math.LN2_HIGH)
+"""Constants of which `vector_math` subtracts an integer multiple, which must be exact."""
+_SHORT = 12
+"""Bits of a part of such a constant: its product with an integer below 4096 is exact."""
 
 
 def for_wasm(function: tirx.PrimFunc, *, exact: bool) -> tirx.PrimFunc:
@@ -22,7 +30,7 @@ def for_wasm(function: tirx.PrimFunc, *, exact: bool) -> tirx.PrimFunc:
     """
     body = tvm_ffi.structural_map(function.body, (tirx.Evaluate, _without_prefetch))
     body = tvm_ffi.structural_map(body, (tirx.Cast, _widened))
-    return function.with_body(tvm_ffi.structural_map(body, (Call, _fused)) if exact else body)
+    return function.with_body(tvm_ffi.structural_map(body, (Call, _fused if exact else _reduced)))
 
 
 def _without_prefetch(statement: tirx.Evaluate) -> Any:
@@ -35,8 +43,29 @@ def _fused(call: Call) -> Any:
     """Returns a fused multiply-add in float64, where the product is exact; the sum is rounded there first."""
     if call.op != _FMA or _type(call) != "float32":
         return call
-    factor, other, addend = (T.cast(argument, "float64") for argument in call.args)
+    factor, other, addend = map(_in_float64, call.args)
     return T.cast(factor * other + addend, "float32")
+
+
+def _in_float64(value: Any) -> Any:
+    # TVM keeps the digits of a constant of float32 that float32 does not have.
+    return (
+        T.float64(float(np.float32(value.value)))
+        if isinstance(value, tirx.FloatImm)
+        else T.cast(value, "float64")
+    )
+
+
+def _reduced(call: Call) -> Any:
+    """Returns the subtraction of a multiple of a constant as two, whose products are exact."""
+    if call.op != _FMA or _type(call) != "float32":
+        return call
+    multiple, constant, number = call.args
+    if not isinstance(constant, tirx.FloatImm) or constant.value not in _REDUCING:
+        return call
+    mantissa, exponent = math.frexp(constant.value)
+    high = math.ldexp(round(math.ldexp(mantissa, _SHORT)), exponent - _SHORT)
+    return (number + multiple * T.float32(high)) + multiple * T.float32(constant.value - high)
 
 
 def _widened(cast: tirx.Cast) -> Any:

@@ -368,7 +368,7 @@ UNSAFE = [
 ]
 
 
-@pytest.mark.parametrize("path", UNSAFE, ids=repr)
+@pytest.mark.parametrize("path", filter(None, UNSAFE), ids=repr)
 def test_unsafe_paths_are_refused(raw: dict[str, Any], path: str) -> None:
     with pytest.raises(
         ManifestError,
