@@ -51,7 +51,7 @@ class _Print(argparse.Action):
 
 def is_text(options: argparse.Namespace) -> bool:
     """Returns True if the input of the command is text, and not phonemes."""
-    return options.text is not None or options.text_file is not None
+    return any(each is not None for each in (options.text, options.text_file, options.book))
 
 
 def exit_code(task: Callable[[], int | None]) -> int:

@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from .format.manifest import CpuLevel, Manifest
 
 _EPILOG = """\
-  {command} bundles/kokoro --phonemes "həlˈO wˈɜɹld!" -o hello.wav
-  {command} bundles/kokoro --text-file book.txt --timings book.srt -o book.wav
+  {command} bundles/kokoro --book book.epub --timings book.srt -o book.m4b
   echo "¡Hola!" | {command} bundles/kokoro --text - --voice ef_dora -o - | aplay
-Exit codes: 0 done; 1 the compiled code failed; 2 wrong usage; 3 unusable input; 4 damaged bundle;
-5 another machine or TVM, or no G2P; 6 unwritable output; 8 the self-test failed; 130 interrupted."""
+Exit codes: 1 code failed; 2 usage; 3 input; 4 bundle; 5 machine; 6 output; 8 self-test; 130 break"""
 _OUTPUT = Path("speech.wav")
+DEFAULT_VOICE = "af_heart"
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -41,7 +40,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             from . import speak_command
 
             tasks = (speak_command.list_voices, speak_command.self_test, speak_command.print_phonemes)
-            chosen = next((task for task in tasks if getattr(options, task.__name__)), speak_command.speak)
+            usual = speak_command.speak if options.book is None else speak_command.speak_book
+            chosen = next((task for task in tasks if getattr(options, task.__name__)), usual)
             chosen(options, bundle)
 
     return exit_code(task)
@@ -92,15 +92,28 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
                 parser.error(f"argument {option}: expected --text or --text-file")
     if options.timings is not None:
         formats.timings_format(options.timings)
-    if options.output != STANDARD:
+    if options.book is not None:
+        _check_book(parser, options)
+    elif options.output != STANDARD:
         formats.audio_format(options.output, options.format, raw=options.raw)
+    options.voice = options.voice or DEFAULT_VOICE
     _check_different(parser, options)
     return options
 
 
+def _check_book(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Refuses what does not go with a book, and chooses its voice later if none is given."""
+    if options.output.suffix.lower() != ".m4b":
+        parser.error(f"argument --book: expected --output FILE.m4b, found {options.output}")
+    for option in ("--print-phonemes", "--ssml", "--raw", "--end-pause"):
+        if getattr(options, option[2:].replace("-", "_")):
+            parser.error(f"argument {option}: not allowed with argument --book")
+    options.voice_of_book = options.voice is None
+
+
 def _check_different(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Refuses to write two files, or a file and the input, in one place."""
-    files = (options.output, options.timings, options.text_file, options.phonemes_file)
+    files = (options.output, options.timings, options.text_file, options.phonemes_file, options.book)
     for first, second in combinations([file for file in files if file not in (None, STANDARD)], 2):
         place = os.path.realpath(first)
         if place == os.path.realpath(second) and (os.path.isfile(place) or not os.path.exists(place)):
@@ -123,18 +136,19 @@ def _parser() -> argparse.ArgumentParser:
         "--text", metavar="T", help="text to speak, English without any other package; - is standard input"
     )
     add_task("--text-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
+    add_task("--book", type=Path, metavar="FILE", help="an EPUB; -o BOOK.m4b gets chapters (extra: books)")
     add_task("--list-voices", action="store_true", help="show the bundle's voices")
     add_task("--self-test", action="store_true", help="compare every stage with kokoro's stored values")
     add("--ssml", action="store_true", help="the text is an SSML document")
+    add("--notes", action="store_true", help="read the notes and page numbers of a book, too")
     add("--skip-emoji", action="store_true", help="leave emoji out of an English text")
     add("--print-phonemes", action="store_true", help="print a line of phonemes for each line of text alone")
     add("--lexicon", type=Path, metavar="FILE", help="words of an English text with phonemes: GIF ʤˈɪf")
     add("--language", metavar="L", help="of the text: en-us, es, fr-fr, hi, ja ... (default: the voice's)")
     add(
         "--voice",
-        default="af_heart",
         metavar="V",
-        help='or a blend "af_heart*0.7+am_adam*0.3" (default: af_heart)',
+        help=f'or a blend "af_heart*0.7+am_adam*0.3" (default: {DEFAULT_VOICE}, or by the book)',
     )
     add("--speed", type=float, default=1.0, metavar="S", help="0.25 to 4 (default: 1)")
     add("--no-stretch", action="store_true", help="leave the speed to the model, as kokoro does")

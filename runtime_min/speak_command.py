@@ -9,12 +9,14 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from .bundle import Bundle
 from .command_line import STANDARD, is_text
 from .engine.machine import this_machine
-from .errors import InputError, OutputError, TextEncodingError
+from .errors import InputError, InstallationError, OutputError, TextEncodingError
 from .model.voices import voice_language
 from .output.audio_file import AudioFile, audio_file
 from .output.console import print_line, tell
@@ -23,7 +25,7 @@ from .speech.timing import Audio, Timing
 from .speech.words import G2P, Segment, read_input
 
 _NOT_TEXT = {
-    b"PK\x03\x04": ("an EPUB, or another ZIP archive,", "pandoc"),
+    b"PK\x03\x04": ("an EPUB, or another ZIP archive,", "kokoro-speak --book"),
     b"%PDF-": ("a PDF", "pdftotext"),
 }
 """Kinds of files that readers of books give, by their first bytes, and programs that convert them."""
@@ -95,6 +97,32 @@ def speak(options: argparse.Namespace, bundle: Bundle) -> None:
     progress.done()
 
 
+def speak_book(options: argparse.Namespace, bundle: Bundle) -> None:
+    """Makes an audiobook of an EPUB; a run that was killed goes on where it stopped.
+
+    Raises:
+        KokoroError: the book cannot be read, spoken or written.
+    """
+    try:
+        # It needs this package, and not the reverse.
+        books: Any = import_module("kokoro_books")
+    except ModuleNotFoundError:
+        raise InstallationError(
+            "Books need the package kokoro_books: pip install 'kokoro-export-runtime[books]'."
+        ) from None
+    book = books.read_book(options.book, notes=options.notes, page_numbers=options.notes)
+    voice, how = options.voice, _speech_options(options)
+    if options.voice_of_book and options.language is None:
+        voice = books.voice_for(bundle, book.language)
+    for name in ("trim", "end_pause", "ssml"):
+        del how[name]  # type: ignore[misc]
+    progress = _Progress(options, bundle, 1)
+    progress.show(f"{book.title}, {len(book.chapters)} chapters, read by {voice}")
+    timings = {"timings": options.timings, "progress": progress.chapter}
+    books.make_audiobook(bundle, book, options.output, voice, **timings, **how)
+    progress.show(str(options.output))
+
+
 def print_phonemes(options: argparse.Namespace, bundle: Bundle) -> None:
     """Prints the phonemes of the text, a line for each of its lines.
 
@@ -107,6 +135,14 @@ def print_phonemes(options: argparse.Namespace, bundle: Bundle) -> None:
     for line in _input(options).splitlines():
         parts = read_input(read_pauses(Segment(line)), g2p)
         print_line(" ".join([part.phonemes for part in parts]))
+
+
+def duration(seconds: float) -> str:
+    """Returns a time as people say it, such as ``2 h 05 min``."""
+    minutes = round(seconds / 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02} min"
+    return f"{minutes} min" if minutes else f"{seconds:.0f} s"
 
 
 def paragraphs(text: str) -> list[str]:
@@ -259,6 +295,11 @@ class _Progress:
         taken = time.perf_counter() - self._start
         self._line = f"{samples / self._rate:.2f} s of audio in {taken:.2f} s on {self._threads} threads"
         self.show(f"{share:4.0%}  {self._line}", stays=False)
+
+    def chapter(self, found: Any) -> None:
+        """Shows how far a book is."""
+        left = "" if found.seconds_left is None else f", {duration(found.seconds_left)} left"
+        self.show(f"{found.share:4.0%}  {found.chapter}{left}", stays=False)
 
     def done(self) -> None:
         self.show(f"{self._output}: {self._line}")

@@ -7,6 +7,7 @@ import json
 import shutil
 import tarfile
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -20,6 +21,7 @@ from exporter.bundle.pack import pack_bundle
 from exporter.bundle.write import PARAMETER_FILE as PARAMETERS
 from exporter.bundle.write import encode_manifest
 from exporter.text.language_files import language_file
+from kokoro_books import read_book
 from runtime_min import Segment
 from runtime_min.bundle_command.unpack import unpack_archive
 from runtime_min.errors import BundleError, Ed25519KeyError, InputError, TextEncodingError
@@ -35,6 +37,7 @@ from runtime_min.text.chinese_dictionary import HEADER, ChineseDictionary
 from runtime_min.text.pauses import read_pauses
 from runtime_min.text.rules import Rules
 from runtime_min.text.ssml import read_ssml
+from tests.support import books
 from tests.support.english_text import assert_spoken, rows, whole_english
 from tests.support.files import bytes_of
 from tests.support.fuzzing.bundles import MANIFEST, Files, consistent, damaged_bytes, damaged_document
@@ -104,6 +107,31 @@ def parts() -> list[bytes]:
     """The file as one part, as two and as many, with and without an empty one."""
     divided = ([460], [400, 60], [1, 459, 0], [0, 460], [60] * 7 + [40])
     return [b"".join(length.to_bytes(2, "big") for length in each) for each in divided]
+
+
+def read_epub(data: bytes) -> None:
+    """Takes an EPUB; its chapters have titles and text in lines, and a second reading gives the same."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        path = Path(folder, "book.epub")
+        path.write_bytes(data)
+        book = read_book(path)
+        assert book == read_book(path)
+    for chapter in book.chapters:
+        assert chapter.title and chapter.paragraphs
+        assert all(each == " ".join(each.split()) != "" for each in chapter.paragraphs)
+
+
+def epubs() -> list[bytes]:
+    return [books.packed(files) for files in (books.english_files(), books.spanish_files())]
+
+
+def mutate_epub(random: Random, data: bytes) -> bytes:
+    """Changes a file of the archive, and packs it again."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist() if name != "mimetype"}
+    name = random.choice(list(files))
+    files[name] = damaged_bytes(random, files[name], files[random.choice(list(files))])
+    return books.packed(files)
 
 
 def read_signature(data: bytes) -> None:
@@ -285,6 +313,7 @@ READERS = {
     "msgpack": Reader(read_msgpack, golden_manifests, mutate_bytes),
     "manifest": Reader(read_manifest, golden_manifests, mutate_manifest),
     "archive": Reader(read_archive, golden_archives, mutate_archive),
+    "epub": Reader(read_epub, epubs, mutate_epub),
     "parts": Reader(read_parts, parts, mutate_bytes),
     "signature": Reader(read_signature, signatures, mutate_signature),
     "key": Reader(read_key, keys, mutate_bytes),

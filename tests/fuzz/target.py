@@ -9,7 +9,7 @@ from random import Random
 
 import atheris
 
-with atheris.instrument_imports(include=["runtime_min", "exporter.bundle"]):
+with atheris.instrument_imports(include=["runtime_min", "exporter.bundle", "kokoro_books"]):
     from tests.fuzz.readers import READERS, REFUSED, mutate_bytes
 
 

@@ -107,7 +107,7 @@ def test_the_help_fits_on_a_screen_and_its_examples_are_valid(
     assert len(shown.splitlines()) <= 40
     assert max(map(len, shown.splitlines())) <= 100
     examples = re.findall(r"^  .*python -m runtime_min (.*?)(?: \|.*)?$", shown, re.MULTILINE)
-    assert len(examples) == 3
+    assert len(examples) == 2
     for example in examples:
         assert speak_arguments.parse(shlex.split(example)).bundle == Path("bundles/kokoro")
 
