@@ -5,12 +5,13 @@ const part = (id) => document.getElementById(id);
 const state = (text) => (part("state").textContent = text);
 let running = null;
 
-/** Shows the words of a piece; returns the element of each word. */
+/** Shows the words of a piece, and adds the element of each word. */
 function show(piece, elements) {
   for (const word of piece.words) {
     const element = document.createElement("span");
     element.textContent = word.text;
-    part("spoken").append(element, " ");
+    // Punctuation is a word of its own.
+    part("spoken").append(/^\p{P}/u.test(word.text) ? "" : " ", element);
     elements.push(element);
   }
 }

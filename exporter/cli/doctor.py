@@ -20,6 +20,7 @@ from exporter.cli.terminal import plain_console, reported_errors
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import choose_levels, find_target
 from exporter.errors import ExportError
+from exporter.native.node import require_node
 from runtime_min.engine.machine import Machine, this_machine
 
 # These crash the compiler without a message (MetaSchedule's TuneContext, dlight's Metal rule).
@@ -69,6 +70,7 @@ def examine() -> list[Finding]:
         _python(sys.version_info[:2]),
         *_packages(),
         *_machine(this_machine()),
+        _attempt("node, for the web", Status.WARN, require_node),
         _disk("free disk, cache", directories.libraries(), "set XDG_CACHE_HOME or make room"),
         _disk("free disk, here", Path.cwd(), "make room, or write elsewhere with -o"),
         _room(

@@ -12,11 +12,12 @@ from exporter.bundle.write import not_validated
 from exporter.compiler.library import StoredWeights
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
+from exporter.native.node import NodeMissingError, require_node
 from exporter.parity.answers import Kokoro
 from exporter.parity.figures import MOST_DECIBELS, Comparison
 from exporter.parity.rounding import rounding_figures
 from exporter.parity.waveforms import compare_waveforms, expectation, levels_here, loaded_levels, verdict
-from exporter.parity.web_bundle import WebBundle, find_node
+from exporter.parity.web_bundle import WebBundle
 from exporter.processes import Process
 from exporter.progress import Progress
 from exporter.reference.utterances import BUILT_IN, Utterance, adapted, built_in, make_request
@@ -127,9 +128,17 @@ def _cannot_be_validated(plan: Plan) -> str | None:
     if not plan.voices:
         return "it has no voices"
     if plan.target.one_module:
-        return None if find_node() else "there is no Node here to run it"
+        return _why_no_node()
     if not plan.target.fits(machine) or not levels_that_run(plan.levels, machine.features):
         return _OTHER_MACHINE
+    return None
+
+
+def _why_no_node() -> str | None:
+    try:
+        require_node()
+    except NodeMissingError as error:
+        return str(error).removesuffix(".")
     return None
 
 

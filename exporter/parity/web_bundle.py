@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import struct
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.errors import ExportError
+from exporter.native.node import require_node
 from exporter.parity.figures import Comparison
 from exporter.reference.utterances import Utterance
 from runtime_min import Bundle
@@ -28,20 +26,8 @@ from runtime_min.format.verify import manifest_of, read_manifest
 from runtime_min.model.distances import Figure
 from runtime_min.model.voices import VoiceTables
 
-NODE = "node"
 SYSTEM = "web"
 _LENGTH = struct.Struct("<I")
-
-
-class NodeMissingError(ExportError):
-    """A bundle for the web cannot run here."""
-
-    exit_code = 5
-
-
-def find_node() -> str | None:
-    """Returns the path of Node, which ``NODE`` may name; None where there is none."""
-    return shutil.which(os.environ.get("NODE", NODE))
 
 
 class _NodeProcess:
@@ -51,15 +37,10 @@ class _NodeProcess:
         """Starts Node, which compares the bundle's files.
 
         Raises:
-            NodeMissingError: Node is not installed.
+            NodeMissingError: Node is not installed, or too old.
             ExecutionError: it cannot load the bundle.
         """
-        program = find_node()
-        if program is None:
-            raise NodeMissingError(
-                "A bundle for the web runs in Node, and there is none: install Node 20 or later (Debian, "
-                "Ubuntu: apt install nodejs), or name it in the variable NODE."
-            )
+        program = require_node()
         script = package_files("exporter.parity") / "data" / "stages.mjs"
         self._process = subprocess.Popen(
             [program, str(script), str(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE

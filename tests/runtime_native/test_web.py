@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 
 from exporter.bundle.pack import pack_bundle
+from exporter.bundle.sign import sign_bundle
 from exporter.compiler.targets import find_target
+from exporter.native.node import NodeMissingError, find_node, require_node
 from exporter.native.web_module import link_module
-from exporter.parity.web_bundle import WebBundle, find_node
+from exporter.parity.web_bundle import WebBundle
 from exporter.reference.utterances import Utterance
 from runtime_min import Bundle
 from runtime_min.bundle_command.unpack import unpack_archive
 from runtime_min.errors import ExecutionError, PlatformError
-from runtime_min.format.verify import read_manifest
+from runtime_min.format.origin import origin_checks, read_key
+from runtime_min.format.verify import read_manifest, verify_bundle
+from tests.exporter.bundle.test_sign import make_key
 from tests.support.tiny.web import FILE, run_node
 
 pytestmark = pytest.mark.skipif(find_node() is None, reason="Node is not installed: apt install nodejs")
@@ -124,6 +128,23 @@ def test_other_tools_know_the_bundle(bundle: Path, tmp_path: Path) -> None:
     pack_bundle(bundle, archive)
     unpack_archive(archive, tmp_path / "unpacked")
     assert (tmp_path / "unpacked" / FILE).read_bytes() == (bundle / FILE).read_bytes()
+    private, public = make_key(tmp_path, "maker")
+    sign_bundle(bundle, private, tmp_path / "signature")
+    checks = origin_checks(bundle, key=read_key(public), signature=tmp_path / "signature")
+    assert verify_bundle(bundle, *checks).target.system == "web"
+
+
+@pytest.mark.parametrize("version", ["v18.2.0", "nonsense", None])
+def test_a_node_that_is_absent_or_too_old_is_named(
+    version: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "node"
+    if version:
+        program.write_text(f"#!/bin/sh\necho {version}\n")
+        program.chmod(0o700)
+    monkeypatch.setenv("NODE", str(program))
+    with pytest.raises(NodeMissingError, match="Node 20 or later"):
+        require_node()
 
 
 def test_the_module_is_the_same_wherever_it_is_linked(bundle: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exporter.parity.web_bundle import find_node
+from exporter.native.node import find_node
 from runtime_min import Bundle
 from runtime_min.format.verify import read_manifest
 from tests.support.native.library import NAMES

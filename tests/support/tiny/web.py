@@ -13,8 +13,8 @@ from exporter.bundle.write import BundleContents
 from exporter.compiler.compile_stage import module_prefix, tvm_target
 from exporter.compiler.link import link_library
 from exporter.compiler.targets import find_target
+from exporter.native.node import find_node
 from exporter.native.web_module import MODULE, link_module, scripts
-from exporter.parity.web_bundle import find_node
 from runtime_min.format.manifest import CpuLevel, Library
 from runtime_min.format.signatures import stage_names
 from tests.support.paths import ROOT
