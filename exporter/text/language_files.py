@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgpack
 
-from exporter.text.number_notation import CARDINAL, form, number_texts
+from exporter.text.number_notation import CARDINAL, forms, number_texts
 from exporter.text.rule_notation import Data, LanguageFileError, Notation, NotationError
 from runtime_min.errors import TextDataError
 from runtime_min.text.rules import Rules
@@ -29,6 +29,8 @@ _SECTIONS = (
     *("respelled words", "writing", "letters", "letters without a name", "letters of other languages"),
     *("signs", "money", "units", "abbreviations", CARDINAL, "numbers", "forms"),
 )
+_MEASURES = "after a number"
+"""The option of units that are letters or words elsewhere."""
 _LONGEST = 4_000
 """Bytes of a string that msgpack's reader takes."""
 _ORDINAL = {"first": 1, "second": 2, "last": -1, "second last": -2, "third last": -3}
@@ -124,11 +126,11 @@ class _Language:
     def _of(self, *kinds: str) -> Iterator[Section]:
         return (section for section in self._sections if section.kind in kinds)
 
-    def _pairs(self, kind: str, option: str = "") -> dict[str, str]:
-        """Returns what stands before and after the first = of each line, in sections with an option."""
+    def _pairs(self, kind: str, option: str = "", without: str = "") -> dict[str, str]:
+        """Returns what is before and after the first = of each line, in sections with or without options."""
         found: dict[str, str] = {}
         for section in self._of(kind):
-            if option and option not in section.options:
+            if (option and option not in section.options) or (without and without in section.options):
                 continue
             for line in section.lines:
                 # A sign may be = itself.
@@ -255,14 +257,14 @@ class _Language:
         if missing := [key for key in needed if key not in settings]:
             raise self._sections[0].title.error(f"expected {', '.join(missing)} below [writing]")
         thousands = settings["thousands"]
-        units, abbreviations = self._pairs("units"), self._pairs("abbreviations")
+        units, abbreviations = self._pairs("units", without=_MEASURES), self._pairs("abbreviations")
         units |= self._pairs("abbreviations", "also without a full stop")
         names = self._number_names()
-        forms: list[Data] = []
+        found: list[Data] = []
         for section in self._of("forms"):
             for line in section.lines:
                 pattern, _, spoken = line.text.partition(" = ")
-                forms.append(_checked(line, partial(form, pattern.strip(), spoken.strip(), names)))
+                found += _checked(line, partial(forms, pattern.strip(), spoken.strip(), names))
         return {
             "letters": {**self._pairs("letters")},
             "accented": "".join(self._words("letters without a name")),
@@ -271,16 +273,17 @@ class _Language:
             "alone": settings.get("words of one letter", "").replace(" ", ""),
             "apostrophe": settings.get("apostrophe", ""),
             "signs": {**self._pairs("signs")},
-            "money": {**self._pairs("money")},
-            "units": {**units},
+            "money": _several_and_one(self._pairs("money")),
+            "units": _several_and_one(units),
+            "measures": _several_and_one(self._pairs("units", _MEASURES)),
             "abbreviations": {**abbreviations},
             "minus": settings["minus"],
-            "separators": [" " if thousands == "a space" else thousands, settings["decimal"]],
+            "separators": [thousands.replace("a space", " ").replace(" or ", ""), settings["decimal"]],
             "grouping": int(settings.get("digits of higher groups", "3")),
             "comma": settings["comma"],
             "together": int(settings["digits together"]),
             "numbers": self._numbers(names),
-            "forms": forms,
+            "forms": found,
         }
 
     def _number_names(self) -> list[str]:
@@ -319,6 +322,11 @@ class _Language:
             with_rest, without = ([text[place] for text in texts] for place in range(2))
             made[own] = [[*sorted(rules)], [*with_rest], [*without], [*ending]]
         return [made[name] for name in names]
+
+
+def _several_and_one(pairs: dict[str, str]) -> Data:
+    """Returns the words for several of something, then | and those for one, without the spaces between."""
+    return {key: re.sub(r" *\| *", "|", words) for key, words in pairs.items()}
 
 
 def _number_rules(line: Line) -> dict[int, str]:

@@ -16,9 +16,12 @@ _MOST_DIGITS = 12
 _LARGEST = 10**_MOST_DIGITS - 1
 _POWERS = "²³"
 """Digits above the line that are signs, and no part of a word."""
-KINDS = ("range", "number", "sign", "roman")
-"""What a form may have in its places: a number within bounds, any number, a sign of money, a Roman number."""
-_RANGE, _NUMBER, _MONEY, _ROMAN = range(len(KINDS))
+KINDS = ("range", "number", "sign", "roman", "decimal", "unit", "word")
+"""What a form may have in its places: a number within bounds, any whole number, a sign of money, a Roman
+number, any number, a unit, which is the last, and letters, which have only letters of the form after them."""
+_RANGE, _NUMBER, _MONEY, _ROMAN, _DECIMAL, _UNIT, _WORD = range(len(KINDS))
+_ONE = 1
+"""The numbers of a place with a sign or a unit, if it has the words for one of it and not for several."""
 _ROMAN_VALUES = (
     (1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
     (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"),
@@ -85,11 +88,13 @@ class _Place:
 
     def __init__(self, node: Node, sets: int) -> None:
         kind, low, high, width, numbers = node.elements(5, 5)
-        self.kind = kind.integer(_RANGE, _ROMAN)
+        self.kind = kind.integer(_RANGE, _WORD)
         self.low, self.high = low.integer(0, _LARGEST), high.integer(0, _LARGEST)
         self.width = width.integer(0, _MOST_DIGITS)
-        """Digits that a number has, or 0 for at most as many as the highest."""
-        self.numbers = numbers.integer(0, sets - 1)
+        """Digits that a number has, or 0 for at most as many as the highest; letters after a word."""
+        most = _ONE if self.kind in (_MONEY, _UNIT) else sets if self.kind == _RANGE else sets - 1
+        self.numbers = numbers.integer(0, most)
+        """The set of numbers that says it; as many as there are sets if it is said digit by digit."""
 
 
 _Form = tuple[str, list[_Place], str]
@@ -100,33 +105,43 @@ class WrittenWords:
 
     def __init__(self, node: Node) -> None:
         """Takes the data."""
-        (letters, accented, respelled, vowels, alone, apostrophe, signs, money, units, abbreviations, minus,
-         separators, grouping, comma, together, numbers, forms) = node.fields(
+        (letters, accented, respelled, vowels, alone, apostrophe, signs, money, units, measures,
+         abbreviations, minus, separators, grouping, comma, together, numbers, forms) = node.fields(
             "letters", "accented", "respelled", "vowels", "alone", "apostrophe", "signs", "money", "units",
-            "abbreviations", "minus", "separators", "grouping", "comma", "together", "numbers", "forms",
+            "measures", "abbreviations", "minus", "separators", "grouping", "comma", "together", "numbers",
+            "forms",
         )  # fmt: skip
         self._names, self._respelled = texts_of(letters), texts_of(respelled)
         self.apostrophe = text_of(apostrophe)
         if len(self.apostrophe) > 1:
             raise apostrophe.error("one character or none")
-        self._known = {*self._names, *text_of(accented), *self.apostrophe}
+        self._accented = text_of(accented)
+        self._known = {*self._names, *self._accented, *self.apostrophe}
         self._vowels, self._alone = text_of(vowels) + self.apostrophe, text_of(alone)
-        self._money = texts_of(money)
-        self._signs, self._units = texts_of(signs) | self._money, texts_of(units)
+        self._money, self._one_sign = _several_and_one(money)
+        self._units, one_unit = _several_and_one(units)
+        self._measures, one_measure = _several_and_one(measures)
+        self._one_unit = one_unit | one_measure
+        self._signs = texts_of(signs) | self._money
         self.abbreviations, self._minus = texts_of(abbreviations), text_of(minus)
         self._thousands, self._decimal = (text_of(each) for each in separators.elements(2, 2))
-        if len(self._thousands) != 1 or len(self._decimal) != 1:
-            raise separators.error("two characters")
+        if len(self._thousands) not in (1, 2) or len(self._decimal) != 1:
+            raise separators.error("one or two characters, and one")
         self._grouping = grouping.integer(2, 3)
         """Digits of the groups above the last three."""
         self._comma, self._together = text_of(comma), together.integer(0, _MOST_DIGITS)
         found = numbers.elements(1)
         self._numbers: list[Numbers] = []
         self._numbers += [Numbers(each, self._numbers, len(found)) for each in found]
-        self._forms = [self._form(each) for each in forms.elements()]
-        self._across = {pattern.count(" ") + 1 for pattern, _, _ in self._forms} - {1}
-        """Numbers of words that the forms with spaces have."""
-        self._firsts = frozenset().union(*[self._first(form) for form in self._forms if " " in form[0]])
+        self._forms: dict[str, list[_Form]] = {}
+        """Forms by the character with which they begin, 0 for all digits."""
+        for each in forms.elements():
+            self._add(self._form(each))
+        self._across = {
+            letter: sorted({form[0].count(" ") + 1 for form in own} - {1}, reverse=True)
+            for letter, own in self._forms.items()
+        }
+        """Numbers of words that the forms with spaces have, by the character with which they begin."""
         self._fits = lru_cache(maxsize=4096)(self._is_form)
         # Units such as km² are longer than a run of letters.
         self._longer: dict[str, list[str]] = {}
@@ -143,6 +158,10 @@ class WrittenWords:
             raise pattern.error("more than spaces")
         return form
 
+    def _add(self, form: _Form) -> None:
+        for letter in {*self._first(form)} - {""}:
+            self._forms.setdefault(letter, []).append(form)
+
     def _first(self, form: _Form) -> Iterable[str]:
         """Returns the characters with which a form may begin, 0 for all digits."""
         pattern, places, _ = form
@@ -150,22 +169,27 @@ class WrittenWords:
         if not 0 <= number < len(places):
             return "0" if pattern[0].isdecimal() else pattern[0]
         kind = places[number].kind
+        if kind == _WORD:
+            return self._known
+        if kind == _UNIT:
+            return [unit[:1] for unit in (*self._units, *self._measures)]
         return self._money if kind == _MONEY else "ivxlcdm" if kind == _ROMAN else "0"
+
+    def _beginning(self, text: str) -> Sequence[_Form]:
+        """Returns the forms that begin with the first character of a text, in their order."""
+        return self._forms.get(_first_of(text), ())
 
     def counts(self, words: Sequence[str]) -> list[int]:
         """Returns how many words between spaces belong together, from the first on: a number, or a form."""
-        found = [*self._grouped(words)] if self._thousands == " " else [1] * len(words)
-        if not self._across:
-            return found
+        found = [*self._grouped(words)] if " " in self._thousands else [1] * len(words)
         ends = [0, *accumulate(found)]
         joined: list[int] = []
         start = 0
         while start < len(found):
-            letter = words[ends[start]].removeprefix("-")[:1].lower()
-            many = self._across if ("0" if letter.isdecimal() else letter) in self._firsts else ()
+            across = self._across.get(_first_of(words[ends[start]].removeprefix("-")[:1].lower()), ())
             fitting = (
                 count
-                for count in sorted(many, reverse=True)
+                for count in across
                 if start + count < len(ends)
                 and self._fits(" ".join(words[ends[start] : ends[start + count]]).removeprefix("-"))
             )
@@ -190,7 +214,8 @@ class WrittenWords:
     def _is_form(self, written: str) -> bool:
         text = _normal(written)
         return any(
-            " " in form[0] and self._spoken_form(form, written, text) is not None for form in self._forms
+            " " in form[0] and self._spoken_form(form, written, text) is not None
+            for form in self._beginning(text)
         )
 
     def _words(self, written: str) -> tuple[str, ...]:
@@ -204,9 +229,12 @@ class WrittenWords:
         if text[:1] == "-" and (digits_follow or self._fits(written[1:])):
             return (*self._minus.split(), *self._words(written[1:]))
         known = self.abbreviations.get(text.rstrip(".")) if "." in text else None
-        for form in self._forms if known is None else ():
+        for form in self._beginning(text) if known is None else ():
             if (known := self._spoken_form(form, written, text)) is not None:
                 break
+        initials = text.rstrip(".").split(".")
+        if known is None and len(initials) > 1 and all(each in self._names for each in initials):
+            known = " ".join([self._names[each] for each in initials])
         if known is None:
             known = " ".join(filter(None, self._parts(text)))
             if self.apostrophe:
@@ -233,10 +261,30 @@ class WrittenWords:
         """Returns where what a place has ends, and its words; the start if the text has nothing for it."""
         if place.kind == _MONEY:
             sign = text[start : start + 1]
-            return start + (sign in self._money), self._money.get(sign, "")
-        if place.kind == _NUMBER:
-            end = self._whole_end(text, start)
-            return end, self._number(text[start:end], "") if end > start else ""
+            signs = self._one_sign if place.numbers == _ONE else self._money
+            return start + (sign != "" and sign in signs), signs.get(sign, "")
+        if place.kind == _UNIT:
+            unit = text[start:]
+            words = (
+                self._one_unit.get(unit)
+                if place.numbers == _ONE
+                else self._measures.get(unit) or self._units.get(unit)
+            )
+            return (len(text), words) if words else (start, "")
+        if place.kind == _WORD:
+            end = max(start, len(text) - place.width)
+            word = text[start:end]
+            is_word = len(word) > 1 and all(
+                letter in self._names or letter in self._accented for letter in word
+            )
+            return (end, word) if is_word else (start, "")
+        if place.kind in (_NUMBER, _DECIMAL):
+            whole = end = self._whole_end(text, start)
+            if place.kind == _DECIMAL and end > start:
+                end = self._decimals_end(text, end)
+            if end == start:
+                return start, ""
+            return end, self._number(text[start:whole], text[whole + 1 : end], place.numbers)
         end, most = start, len(text)
         if place.kind == _RANGE:
             most = min(most, start + (place.width or len(str(place.high))))
@@ -251,6 +299,8 @@ class WrittenWords:
             is_one = found != "" and place.width in (0, len(found))
         if not is_one or not place.low <= value <= place.high:
             return start, ""
+        if place.numbers == len(self._numbers):
+            return end, " ".join([self._numbers[0].say(int(digit)) for digit in found])
         return end, self._numbers[place.numbers].say(value)
 
     def _parts(self, text: str) -> Iterator[str]:
@@ -260,9 +310,8 @@ class WrittenWords:
             letter = text[start]
             unit = next((each for each in self._longer.get(letter, ()) if text.startswith(each, start)), "")
             if letter.isdecimal():
-                end = whole = self._whole_end(text, start)
-                if text[end : end + 1] == self._decimal and text[end + 1 : end + 2].isdecimal():
-                    end = _digits_end(text, end + 1)
+                whole = self._whole_end(text, start)
+                end = self._decimals_end(text, whole)
                 yield self._number(text[start:whole], text[whole + 1 : end])
             elif unit:
                 end = start + len(unit)
@@ -296,26 +345,45 @@ class WrittenWords:
         end = _digits_end(text, start)
         if 0 < end - start <= 3:
             end = self._short_groups_end(text, end)
-            while text[end : end + 1] == self._thousands and _digits_end(text, end + 1, end + 4) == end + 4:
+            sign = text[end : end + 1]
+            while (
+                sign
+                and sign in self._thousands
+                and text[end : end + 1] == sign
+                and _digits_end(text, end + 1, end + 4) == end + 4
+            ):
                 end += 4
         return end
+
+    def _decimals_end(self, text: str, whole: int) -> int:
+        """Returns the end of a number whose whole part ends at a place."""
+        is_decimal = text[whole : whole + 1] == self._decimal and text[whole + 1 : whole + 2].isdecimal()
+        return _digits_end(text, whole + 1) if is_decimal else whole
 
     def _short_groups_end(self, text: str, start: int) -> int:
         """Returns the end of groups of two digits, such as those of 12,34,567, that end with one of three."""
         end = start
-        while self._grouping == 2 and text[end : end + 1] == self._thousands:
+        while self._grouping == 2 and text[end : end + 1] == self._thousands[0]:
             digits = _digits_end(text, end + 1, end + 4) - end - 1
             if digits != 2:
                 return end if digits == 3 else start
             end += 3
         return start
 
-    def _number(self, whole: str, decimals: str) -> str:
-        """Returns a number in words; digit by digit where it is long or begins with a zero."""
-        digits = whole.replace(self._thousands, "")
+    def _number(self, whole: str, decimals: str, numbers: int = 0) -> str:
+        """Returns a number in words; digit by digit where it is long or begins with a zero.
+
+        Args:
+            whole: the digits before the decimal sign, with signs between thousands.
+            decimals: the digits after it.
+            numbers: the rules for the whole number, unless it is said digit by digit.
+        """
+        digits = "".join([letter for letter in whole if letter.isdecimal()])
         say = self._numbers[0].say
-        each = len(digits) > _MOST_DIGITS or (len(digits) > 1 and digits[0] == "0")
-        words = [say(int(part)) for part in (digits if each else [digits])]
+        if len(digits) > _MOST_DIGITS or (len(digits) > 1 and digits[0] == "0"):
+            words = [say(int(digit)) for digit in digits]
+        else:
+            words = [self._numbers[numbers].say(int(digits))]
         if decimals:
             rest = decimals.lstrip("0")
             words += [self._comma, *[say(0)] * (len(decimals) - len(rest))]
@@ -342,6 +410,18 @@ class WrittenWords:
         return self._respelled.get(letter) or "".join(
             each for each in unicodedata.normalize("NFKD", letter) if each.isascii() and each in self._names
         )
+
+
+def _several_and_one(node: Node) -> tuple[dict[str, str], dict[str, str]]:
+    """Returns the words for several of something, and those for one, after a | if they are others."""
+    both = {key: words.partition("|") for key, words in texts_of(node).items()}
+    several = {key: words for key, (words, _, _) in both.items()}
+    return several, {key: one or words for key, (words, _, one) in both.items()}
+
+
+def _first_of(text: str) -> str:
+    """Returns the first character of a text, 0 for all digits."""
+    return "0" if text[:1].isdecimal() else text[:1]
 
 
 def _normal(written: str) -> str:

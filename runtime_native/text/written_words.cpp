@@ -13,7 +13,8 @@ namespace {
 constexpr size_t MOST_DIGITS = 12, MOST_WORDS = 4096, MOST = 65536;
 constexpr int64_t LARGEST = 999'999'999'999;
 constexpr View POWERS = U"²³";  // digits above the line that are signs, and no part of a word
-enum Kind { RANGE, NUMBER, MONEY, ROMAN };
+enum Kind { RANGE, NUMBER, MONEY, ROMAN, DECIMAL, UNIT, WORD };
+constexpr int64_t ONE = 1;  // the numbers of a place with a sign or a unit, if it has the words for one of it
 constexpr std::pair<int64_t, View> ROMAN_VALUES[] = {
     {1000, U"m"}, {900, U"cm"}, {500, U"d"}, {400, U"cd"}, {100, U"c"}, {90, U"xc"}, {50, U"l"},
     {40, U"xl"},  {10, U"x"},   {9, U"ix"},  {5, U"v"},    {4, U"iv"},  {1, U"i"}};
@@ -59,6 +60,16 @@ View without_minus(View text) { return text.substr(starts_with(text, U"-")); }
 Text get(const Texts &texts, View key) {
     auto found = texts.find(key);
     return found == texts.end() ? Text() : found->second;
+}
+
+// Reads the words for several of something, and those for one, after a | if they are others.
+void read_several_and_one(const Node &node, Texts &several, Texts &one) {
+    for (const auto &[key, words] : texts_of(node)) {
+        size_t mark = words.find(U'|');
+        several[key] = words.substr(0, mark);
+        Text single = mark == Text::npos ? Text() : words.substr(mark + 1);
+        one[key] = single.empty() ? several[key] : single;
+    }
 }
 
 }  // namespace
@@ -114,35 +125,37 @@ Text Numbers::say(int64_t number, const std::vector<Numbers> &sets) const {
 }
 
 WrittenWords::WrittenWords(const Node &node) {
-    auto [letters, accented, respelled, vowels, alone, mark, signs, money, units, known, minus, separators,
-          grouping, comma, together, numbers, forms] =
+    auto [letters, accented, respelled, vowels, alone, mark, signs, money, units, measures, known, minus,
+          separators, grouping, comma, together, numbers, forms] =
         node.fields("letters", "accented", "respelled", "vowels", "alone", "apostrophe", "signs", "money",
-                    "units", "abbreviations", "minus", "separators", "grouping", "comma", "together", "numbers",
+                    "units", "measures", "abbreviations", "minus", "separators", "grouping", "comma", "together", "numbers",
                     "forms");
     apostrophe = text_of(mark);
     names_ = texts_of(letters);
     respelled_ = texts_of(respelled);
     vowels_ = text_of(vowels) + apostrophe;
     alone_ = text_of(alone);
-    money_ = texts_of(money);
+    read_several_and_one(money, money_, one_sign_);
+    read_several_and_one(units, units_, one_unit_);
+    read_several_and_one(measures, measures_, one_unit_);
     signs_ = money_;
     for (const auto &[sign, words] : texts_of(signs)) signs_.emplace(sign, words);
-    units_ = texts_of(units);
     abbreviations = texts_of(known);
     minus_ = text_of(minus);
     comma_ = text_of(comma);
     grouping_ = grouping.integer(2, 3);
     together_ = together.integer(0, MOST_DIGITS);
     std::vector<Text> marks = texts(separators, 2, 2);
-    if (marks[0].size() != 1 || marks[1].size() != 1 || apostrophe.size() > 1) {
-        refuse_manifest(separators.path, "one character each", "others");
+    if (marks[0].empty() || marks[0].size() > 2 || marks[1].size() != 1 || apostrophe.size() > 1) {
+        refuse_manifest(separators.path, "one or two characters, and one", "others");
     }
-    thousands_ = marks[0][0];
+    thousands_ = marks[0];
     decimal_ = marks[1][0];
     for (const auto &[letter, name] : names_) {
         if (letter.size() == 1) known_.insert(letter[0]);
     }
-    for (char32_t letter : text_of(accented) + apostrophe) known_.insert(letter);
+    accented_ = text_of(accented);
+    for (char32_t letter : accented_ + apostrophe) known_.insert(letter);
     size_t count = numbers.elements(1, MOST, [](const Node &) { return 0; }).size();
     numbers_ = numbers.elements(1, MOST, [&](const Node &each) { return Numbers(each, count); });
     forms.elements(0, MOST, [&](const Node &each) {
@@ -163,38 +176,56 @@ WrittenWords::WrittenWords(const Node &node) {
 void WrittenWords::read_form(const Node &node) {
     auto read_place_of = [&](const Node &each) {
         std::vector<Node> parts = each.elements(5, 5, [](const Node &part) { return part; });
-        return Place{parts[0].integer(RANGE, ROMAN), parts[1].integer(0, LARGEST), parts[2].integer(0, LARGEST),
-                     parts[3].integer(0, MOST_DIGITS),
-                     parts[4].integer(0, static_cast<int64_t>(numbers_.size()) - 1)};
+        int64_t kind = parts[0].integer(RANGE, WORD);
+        int64_t sets = static_cast<int64_t>(numbers_.size());
+        int64_t most = kind == MONEY || kind == UNIT ? ONE : kind == RANGE ? sets : sets - 1;
+        return Place{kind, parts[1].integer(0, LARGEST), parts[2].integer(0, LARGEST),
+                     parts[3].integer(0, MOST_DIGITS), parts[4].integer(0, most)};
     };
     std::vector<Node> parts = node.elements(3, 3, [](const Node &part) { return part; });
     std::vector<Place> places = parts[1].elements(0, MOST, read_place_of);
     Form form{places_in(parts[0], places.size()), places, places_in(parts[2], places.size())};
     if (strip(form.pattern).empty()) refuse_manifest(parts[0].path, "more than spaces", "nothing else");
-    if (contains(form.pattern, U' ')) add_firsts(form);
-    forms_.push_back(std::move(form));
-}
-
-void WrittenWords::add_firsts(const Form &form) {
-    across_.insert(std::count(form.pattern.begin(), form.pattern.end(), U' ') + 1);
-    char32_t first = form.pattern[0];
-    size_t number = first - FIRST_PLACE;
-    if (first < FIRST_PLACE || number >= form.places.size()) {
-        firsts_.insert(is_decimal(first) ? U'0' : first);
-    } else if (form.places[number].kind == MONEY) {
-        for (const auto &[sign, words] : money_) {
-            if (sign.size() == 1) firsts_.insert(sign[0]);
-        }
-    } else if (form.places[number].kind == ROMAN) {
-        for (char32_t letter : View(U"ivxlcdm")) firsts_.insert(letter);
-    } else {
-        firsts_.insert(U'0');
+    size_t words = std::count(form.pattern.begin(), form.pattern.end(), U' ') + 1;
+    for (char32_t letter : firsts(form)) {
+        forms_[letter].push_back(form);
+        if (words > 1) across_[letter].insert(words);
     }
 }
 
+// Returns the characters with which a form may begin, 0 for all digits.
+std::set<char32_t> WrittenWords::firsts(const Form &form) const {
+    char32_t first = form.pattern[0];
+    size_t number = first - FIRST_PLACE;
+    if (first < FIRST_PLACE || number >= form.places.size()) return {is_decimal(first) ? U'0' : first};
+    int64_t kind = form.places[number].kind;
+    if (kind == ROMAN) {
+        View letters = U"ivxlcdm";
+        return {letters.begin(), letters.end()};
+    }
+    if (kind == WORD) return known_;
+    if (kind != MONEY && kind != UNIT) return {U'0'};
+    std::set<char32_t> found;
+    for (const Texts *known : {&money_, &units_, &measures_}) {
+        if ((known == &money_) != (kind == MONEY)) continue;
+        for (const auto &[sign, words] : *known) {
+            if (sign.size() == 1 || (kind == UNIT && !sign.empty())) found.insert(sign[0]);
+        }
+    }
+    return found;
+}
+
+// Returns the forms that begin with the first character of a text, in their order.
+const std::vector<WrittenWords::Form> &WrittenWords::beginning(View text) const {
+    static const std::vector<Form> none;
+    if (text.empty()) return none;
+    auto found = forms_.find(is_decimal(text[0]) ? U'0' : text[0]);
+    return found == forms_.end() ? none : found->second;
+}
+
 std::vector<size_t> WrittenWords::counts(const std::vector<View> &words) {
-    std::vector<size_t> found = thousands_ == U' ' ? grouped(words) : std::vector<size_t>(words.size(), 1);
-    if (across_.empty()) return found;
+    std::vector<size_t> found =
+        contains(thousands_, U' ') ? grouped(words) : std::vector<size_t>(words.size(), 1);
     std::vector<size_t> ends{0}, joined;
     for (size_t count : found) ends.push_back(ends.back() + count);
     for (size_t start = 0, end; start < found.size(); start = end) {
@@ -207,8 +238,10 @@ std::vector<size_t> WrittenWords::counts(const std::vector<View> &words) {
 // Returns where the longest form with spaces ends that begins with the number or word of a place.
 size_t WrittenWords::form_end(const std::vector<View> &words, const std::vector<size_t> &ends, size_t start) {
     Text first = lower(without_minus(words[ends[start]]).substr(0, 1));
-    if (first.size() != 1 || !firsts_.count(is_decimal(first[0]) ? U'0' : first[0])) return start + 1;
-    for (size_t count : across_) {
+    if (first.empty()) return start + 1;
+    auto across = across_.find(is_decimal(first[0]) ? U'0' : first[0]);
+    if (across == across_.end()) return start + 1;
+    for (size_t count : across->second) {
         if (start + count >= ends.size()) continue;
         Text text;
         for (size_t place = ends[start]; place < ends[start + count]; place++) {
@@ -242,7 +275,8 @@ bool WrittenWords::is_form(View written) {
     if (known != fits_.end()) return known->second;
     if (fits_.size() >= MOST_WORDS) fits_.clear();
     Text text = normal(written), words;
-    bool fits = std::any_of(forms_.begin(), forms_.end(), [&](const Form &form) {
+    const std::vector<Form> &forms = beginning(text);
+    bool fits = std::any_of(forms.begin(), forms.end(), [&](const Form &form) {
         return contains(form.pattern, U' ') && read_form(form, written, text, words);
     });
     return fits_.emplace(key, fits).first->second;
@@ -274,11 +308,27 @@ Text WrittenWords::spoken(View written, View text) const {
         if (known != abbreviations.end()) return known->second;
     }
     Text words;
-    for (const Form &form : forms_) {
+    for (const Form &form : beginning(text)) {
         if (read_form(form, written, text, words)) return words;
     }
+    if (contains(text, U'.') && spelled_initials(strip_end(text, U"."), words)) return words;
     words = parts(text);
     return apostrophe.empty() ? words : replaced(words, apostrophe + U" ", apostrophe);
+}
+
+// Reads letters with full stops between them as the names of the letters.
+bool WrittenWords::spelled_initials(View text, Text &words) const {
+    Text names;
+    size_t count = 0, start = 0;
+    for (size_t end; start <= text.size(); start = end + 1, count++) {
+        end = std::min(text.find(U'.', start), text.size());
+        auto name = names_.find(text.substr(start, end - start));
+        if (name == names_.end()) return false;
+        names += (count ? U" " : U"") + name->second;
+    }
+    if (count < 2) return false;
+    words = names;
+    return true;
 }
 
 bool WrittenWords::read_form(const Form &form, View written, View text, Text &words) const {
@@ -300,14 +350,34 @@ bool WrittenWords::read_form(const Form &form, View written, View text, Text &wo
 // Returns where what a place has ends, and gives its words; the start if the text has nothing for it.
 size_t WrittenWords::read_place(const Place &place, View written, View text, size_t start, Text &words) const {
     if (place.kind == MONEY) {
-        auto sign = money_.find(text.substr(std::min(start, text.size()), 1));
-        if (start >= text.size() || sign == money_.end()) return start;
+        const Texts &signs = place.numbers == ONE ? one_sign_ : money_;
+        auto sign = signs.find(text.substr(std::min(start, text.size()), 1));
+        if (start >= text.size() || sign == signs.end()) return start;
         words = sign->second;
         return start + 1;
     }
-    if (place.kind == NUMBER) {
-        size_t end = whole_end(text, start);
-        if (end > start) words = number(text.substr(start, end - start), {});
+    if (place.kind == UNIT) {
+        View unit = text.substr(std::min(start, text.size()));
+        words = place.numbers == ONE ? get(one_unit_, unit) : get(measures_, unit);
+        if (place.numbers != ONE && words.empty()) words = get(units_, unit);
+        return words.empty() ? start : text.size();
+    }
+    if (place.kind == WORD) {
+        size_t width = std::min<size_t>(place.width, text.size()), end = std::max(start, text.size() - width);
+        View word = text.substr(std::min(start, text.size()), end - std::min(start, end));
+        bool is_word = word.size() > 1 && std::all_of(word.begin(), word.end(), [&](char32_t letter) {
+            return contains(accented_, letter) || names_.count(View(&letter, 1));
+        });
+        if (!is_word) return start;
+        words = word;
+        return end;
+    }
+    if (place.kind == NUMBER || place.kind == DECIMAL) {
+        size_t whole = whole_end(text, start), end = whole;
+        if (place.kind == DECIMAL && end > start) end = decimals_end(text, whole);
+        if (end > start) {
+            words = number(text.substr(start, whole - start), tail(text.substr(0, end), whole + 1), place.numbers);
+        }
         return end;
     }
     size_t end = start;
@@ -325,7 +395,13 @@ size_t WrittenWords::read_place(const Place &place, View written, View text, siz
         value = value_of(text.substr(start, end - start));
     }
     if (value < place.low || value > place.high) return start;
-    words = numbers_[place.numbers].say(value, numbers_);
+    if (static_cast<size_t>(place.numbers) < numbers_.size()) {
+        words = numbers_[place.numbers].say(value, numbers_);
+        return end;
+    }
+    std::vector<Text> digits;
+    for (char32_t digit : text.substr(start, end - start)) digits.push_back(say(digit_value(digit)));
+    words = join(digits, U" ");
     return end;
 }
 
@@ -342,9 +418,8 @@ Text WrittenWords::parts(View text) const {
         }
         Text said;
         if (is_decimal(letter)) {
-            size_t whole = end = whole_end(text, start);
-            if (is_at(text, end, decimal_)) end = digits_end(text, end + 1);
-            if (end == whole + 1) end = whole;
+            size_t whole = whole_end(text, start);
+            end = decimals_end(text, whole);
             said = number(text.substr(start, whole - start), tail(text.substr(0, end), whole + 1));
         } else if (!unit.empty()) {
             end = start + unit.size();
@@ -382,14 +457,22 @@ size_t WrittenWords::whole_end(View text, size_t start) const {
     size_t end = digits_end(text, start);
     if (end == start || end - start > 3) return end;
     end = short_groups_end(text, end);
-    while (is_at(text, end, thousands_) && digits_end(text, end + 1, end + 4) == end + 4) end += 4;
+    if (end >= text.size() || !contains(thousands_, text[end])) return end;
+    char32_t sign = text[end];
+    while (is_at(text, end, sign) && digits_end(text, end + 1, end + 4) == end + 4) end += 4;
     return end;
+}
+
+// Returns the end of a number whose whole part ends at a place.
+size_t WrittenWords::decimals_end(View text, size_t whole) const {
+    size_t end = is_at(text, whole, decimal_) ? digits_end(text, whole + 1) : whole;
+    return end == whole + 1 ? whole : end;
 }
 
 // Returns the end of groups of two digits, such as those of 12,34,567, that end with one of three.
 size_t WrittenWords::short_groups_end(View text, size_t start) const {
     size_t end = start;
-    while (grouping_ == 2 && is_at(text, end, thousands_)) {
+    while (grouping_ == 2 && is_at(text, end, thousands_[0])) {
         size_t digits = digits_end(text, end + 1, end + 4) - end - 1;
         if (digits != 2) return digits == 3 ? end : start;
         end += 3;
@@ -398,22 +481,25 @@ size_t WrittenWords::short_groups_end(View text, size_t start) const {
 }
 
 // Returns a number in words; digit by digit where it is long or begins with a zero.
-Text WrittenWords::number(View whole, View decimals) const {
+Text WrittenWords::number(View whole, View decimals, size_t numbers) const {
     std::vector<Text> words;
-    auto add = [&](View digits, bool together) {
+    auto add = [&](View digits, bool together, size_t set) {
         if (together && !digits.empty()) {
-            words.push_back(say(value_of(digits)));
+            words.push_back(numbers_[set].say(value_of(digits), numbers_));
         } else {
             for (char32_t digit : digits) words.push_back(say(digit_value(digit)));
         }
     };
-    Text digits = without(whole, thousands_);
-    add(digits, digits.size() <= MOST_DIGITS && (digits.size() == 1 || digits[0] != U'0'));
+    Text digits;
+    for (char32_t letter : whole) {
+        if (is_decimal(letter)) digits += letter;
+    }
+    add(digits, digits.size() <= MOST_DIGITS && (digits.size() == 1 || digits[0] != U'0'), numbers);
     if (!decimals.empty()) {
         View rest = strip_start(decimals, U"0");
         words.push_back(comma_);
         for (size_t zeros = decimals.size() - rest.size(); zeros--;) words.push_back(say(0));
-        add(rest, rest.size() <= together_);
+        add(rest, rest.size() <= together_, 0);
     }
     return join(words, U" ");
 }

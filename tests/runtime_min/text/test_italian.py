@@ -87,7 +87,7 @@ def test_a_bundle_speaks_italian(
 @pytest.mark.parametrize(
     ("text", "spoken"),
     [
-        ("Nel 1990 costava 3,50 €.", "nel mille novecento novanta costava tre virgola cinquanta euro."),
+        ("Nel 1990 costava 3,50 €.", "nel mille novecento novanta costava tre euro e cinquanta."),
         ("21.000 gatti", "ventuno mila gatti"),
         ("€3,50 $5", "tre euro e cinquanta cinque dollari"),
         ("il 25%", "il venticinque per cento"),

@@ -50,7 +50,7 @@ def test_sentences_are_those_of_espeak(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "spoken"),
     [
-        ("Em 1990 custava 3,50 €.", "em mil novecentos e noventa custava três vírgula cinquenta euros."),
+        ("Em 1990 custava 3,50 €.", "em mil novecentos e noventa custava três euros e cinquenta cêntimos."),
         ("R$5,50, R$20", "cinco reais e cinquenta centavos, vinte reais"),
         ("R$ 5,50, US$ 3,20", "cinco reais e cinquenta centavos, três dólares e vinte centavos"),
         ("-R$ 2.000,00, € 5", "menos dois mil reais, cinco euros"),
