@@ -1,9 +1,9 @@
-"""Lists the French words that the rules would misread, with their sounds in Lexique.
+"""Lists the French words that the rules would misread, with their sounds in Lexique, or else in Wiktionary.
 
-    python -m training.french_lexicon Lexique383.txt OUTPUT.txt
+    python -m training.french_lexicon Lexique383.txt fra_latn_broad.tsv FREQUENT.txt OUTPUT.txt
 
-Lexique and espeak-ng write some sounds in different ways; only words that differ beyond that are listed, in
-the sounds that the rules beside the list use.
+Words that Lexique lacks, most of them names, are listed if they are frequent. The three write some sounds in
+different ways; only words that differ beyond that are listed, in the sounds that the rules use.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import csv
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,13 @@ _TITLE = """\
 [respelled words]"""
 _SOUNDS = str.maketrans("OE°29@§51SZN8RGg", "ɔɛəøœÃÕẼŨʃʒɲyʁŋɡ")
 """The letters of Lexique that are others here; its ɥ is a y, as in espeak-ng."""
+_WIKTIONARY = (
+    (" ", ""), ("‿", ""), (".", ""), ("ː", ""), ("ˈ", ""), ("͡", ""), ("ɑ̃", "Ã"), ("ɛ̃", "Ẽ"), ("ɔ̃", "Õ"),
+    ("œ̃", "Ũ"), ("ɑ", "a"), ("ɥ", "y"), ("r", "ʁ"), ("g", "ɡ"),
+)  # fmt: skip
+"""Sounds of Wiktionary that are others here."""
+_FREQUENT = 60_000
+"""Rank of the last word that is taken from Wiktionary."""
 _CONSONANTS = "bdfklmnpʁstvzʃɡʒɲŋ"
 _VOWELS = "aɛeioɔuyøœəÃẼÕŨ"
 _LATENT = "ZTNPRSKV"
@@ -39,17 +47,23 @@ _ALIKE = (
 def main() -> None:
     """Writes the list."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    for name in ("lexique", "output"):
+    for name in ("lexique", "wikipron", "frequent", "output"):
         parser.add_argument(name, type=Path)
     options = parser.parse_args()
     spoken = {
         word: own for word, own in pronunciations(options.lexique).items() if word.isalpha() and len(word) > 1
     }
+    frequent = {*options.frequent.read_text("utf-8").split()[:_FREQUENT]}
     data = msgpack.unpackb(language_file("fr-fr"))
     rules = Rules(msgpack.packb(data | {"respelled": ["", "", []]}))
     # Lexique has oe for œ.
     spoken |= {word.replace("oe", "œ"): own for word, own in spoken.items() if re.search("oe[uit]", word)}
-    lines = [f"{word}={sounds}" for word in sorted(spoken) for sounds in misread(word, *spoken[word], rules)]
+    listed = {word: sounds for word, own in spoken.items() for sounds in misread(word, *own, rules)}
+    for word, found in wiktionary(options.wikipron).items():
+        every = [[*misread(word, sounds, False, rules)] for sounds in found]
+        if word in frequent and word not in spoken and all(every):
+            listed[word] = every[0][0]
+    lines = [f"{word}={listed[word]}" for word in sorted(listed)]
     options.output.write_text("\n".join([_TITLE, *lines]) + "\n", "utf-8")
     print(f"{len(lines):,} of {len(spoken):,} words")
 
@@ -67,6 +81,19 @@ def pronunciations(path: Path) -> dict[str, tuple[str, bool]]:
             if {*sounds} <= {*_VOWELS, *_CONSONANTS, *"jw"}:
                 counts[word][sounds, is_verb] += frequency + 0.001
     return {word: own.most_common(1)[0][0] for word, own in counts.items()}
+
+
+def wiktionary(path: Path) -> dict[str, list[str]]:
+    """Returns the pronunciations of each word of three letters or more in WikiPron, in lower case."""
+    spoken: dict[str, list[str]] = defaultdict(list)
+    for line in path.read_text("utf-8").splitlines():
+        written, sounds = unicodedata.normalize("NFD", line).split("\t")
+        word = unicodedata.normalize("NFC", written.lower())
+        for old, new in _WIKTIONARY:
+            sounds = sounds.replace(old, new)
+        if word.isalpha() and len(word) > 2 and {*sounds} <= {*_VOWELS, *_CONSONANTS, *"jw"}:
+            spoken[word].append(sounds)
+    return spoken
 
 
 def misread(word: str, sounds: str, is_verb: bool, rules: Rules) -> Iterator[str]:
