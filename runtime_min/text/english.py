@@ -41,7 +41,7 @@ _WEAK = {"point": -2, "dot": -0.5}
 _LONG_RUN = re.compile(r"\S{250,}")
 """A run that is too long for a word or an address: its unknown words are spelled."""
 _IRISH = re.compile("O'[A-Z][a-z]")
-_CONSONANTS = re.compile(r"(?i)(?!.*(.)\1)[b-df-hj-np-tv-xz]{2,5}|(?i:omg|idk|im?ho)")
+_CONSONANTS = re.compile(r"(?i)(?!.*(.)\1)[b-df-hj-np-tv-xz]{2,5}|(?i:omg|idk|imh?o|iirc|afaik|fyi)")
 """Letters that are spelled: btw, but not brr."""
 _ACUTE = re.compile("(?<=.)ée?(s?)$")
 _AY = re.compile("[Ai]z?$")
@@ -151,7 +151,8 @@ class English:
         words = [token.text for token in sentence]
         tokens: list[Token] = []
         for place, (token, tag) in enumerate(zip(sentence, tags, strict=True)):
-            key = None if token.phonemes or token.spoken else self._choose(words, tags, place)
+            given = token.phonemes or token.spoken or self._lexicon.own(token.text)
+            key = None if given or self._lexicon.own(token.text.lower()) else self._choose(words, tags, place)
             if key is not None and not key.isascii():
                 tokens.append(token._replace(tag=tag, phonemes=key))
             else:

@@ -44,7 +44,7 @@ _DIGIT = "0"
 _SIGNS, _UNITS = "".join(CURRENCIES), "".join(sorted({unit[0] for unit in UNITS}))
 _CAPITALS, _VOWELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "aeouAEOU"
 _FORMS: list[tuple[tuple[str, ...], str, Speak]] = [
-    (("/(+#;WN",), words.SAID, words.said),
+    (("/(+#;WNV",), words.SAID, words.said),
     (("&",), words.INITIALS, words.initials),
     ((".:@",), electronic.ADDRESS, electronic.address),
     (("./\\",), electronic.PATH, electronic.path),

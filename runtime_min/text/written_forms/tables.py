@@ -52,7 +52,7 @@ SCALES = {
 PERIODS = {
     "s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour", "d": "day", "wk": "week",
     "mo": "month", "mth": "month", "yr": "year", "y": "year", "day": "day", "week": "week",
-    "month": "month", "year": "year", "hour": "hour", "minute": "minute", "night": "night",
+    "month": "month", "year": "year", "hour": "hour", "minute": "minute", "night": "night", "in": "inch",
 }  # fmt: skip
 """Periods by the letters that follow a slash after an amount."""
 
@@ -83,6 +83,8 @@ _NAMES = {
     "MP": "megapixel", "hp": "horsepower", "kb": "kilobyte", "KB": "kilobyte",
     "mb": "megabyte", "gb": "gigabyte", "tb": "terabyte", "KG": "kilogram", "KM": "kilometer", "hz": "hertz",
     "sqft": "square foot", "sq ft": "square foot", "sq. ft.": "square foot", "sq km": "square kilometer",
+    "deg": "degree", "deg.": "degree", "deg F": "degree Fahrenheit", "deg. F": "degree Fahrenheit",
+    "deg C": "degree Celsius", "deg. C": "degree Celsius",
     "°C": "degree Celsius", "° C": "degree Celsius", "℃": "degree Celsius", "ºC": "degree Celsius",
     "°F": "degree Fahrenheit", "° F": "degree Fahrenheit", "℉": "degree Fahrenheit",
     "ºF": "degree Fahrenheit", "°": "degree", "º": "degree", "%": "percent", "‰": "per mille",
@@ -142,6 +144,26 @@ EMOJI_NAMES = {
     "✅": "check mark", "✔": "check mark", "❌": "cross mark", "✖": "cross mark", "⭐": "star",
     "⚠": "warning",
     "💯": "one hundred", "➡": "right arrow", "⬅": "left arrow", "⬆": "up arrow", "⬇": "down arrow",
+    "🎉": "party popper", "🥺": "pleading face", "💀": "skull", "🎂": "birthday cake", "☕": "coffee",
+    "🌍": "globe", "🌎": "globe", "🌏": "globe", "📧": "email", "🐱": "cat", "🐶": "dog", "🏠": "house",
+    "🎶": "music", "🎵": "music", "🙈": "covered eyes", "🥳": "party face", "😱": "screaming face",
+    "🤯": "mind blown", "👀": "eyes", "🤗": "hug", "🤩": "starry eyes", "😋": "yummy", "😜": "winking face",
+    "😏": "smirk", "😒": "unamused face", "🙄": "rolling eyes", "😔": "sad face", "😞": "sad face",
+    "😤": "huffing face", "😩": "weary face", "😳": "flushed face", "🥰": "smiling face with hearts",
+    "😇": "angel face", "😈": "devil face", "🤓": "nerd face", "🤑": "money face", "🤡": "clown face",
+    "💩": "poop", "🤖": "robot", "👻": "ghost", "💕": "two hearts", "💖": "sparkling heart",
+    "💚": "green heart", "💛": "yellow heart", "💜": "purple heart", "🖤": "black heart",
+    "🧡": "orange heart",
+    "✌": "peace sign", "🤞": "crossed fingers", "🤝": "handshake", "👊": "fist bump", "✊": "raised fist",
+    "👉": "pointing right", "👈": "pointing left", "👇": "pointing down", "👆": "pointing up",
+    "💡": "idea", "📱": "phone", "💻": "laptop", "📷": "camera", "📸": "camera", "🎁": "gift",
+    "🎈": "balloon",
+    "🏆": "trophy", "⚽": "soccer ball", "🏀": "basketball", "🌞": "sun", "🌈": "rainbow", "🌹": "rose",
+    "🍕": "pizza", "🍺": "beer", "🍷": "wine", "🍎": "apple", "🚗": "car", "✈": "plane", "⏰": "alarm clock",
+    "📅": "calendar", "📈": "rising chart", "📉": "falling chart", "💰": "money bag", "🔗": "link",
+    "🔒": "lock",
+    "⚡": "lightning", "❄": "snowflake", "🎄": "Christmas tree", "🎃": "pumpkin", "🆗": "OK", "🆕": "new",
+    "‼": "exclamation marks", "💬": "speech bubble", "📝": "memo", "📚": "books", "🎓": "graduation cap",
     "💙": "blue heart", "😡": "angry face", "😅": "nervous laugh", "☀": "sun", "❗": "exclamation mark",
     "❓": "question mark", "✉": "envelope", "☎": "telephone", "📌": "pin",
 }  # fmt: skip
@@ -194,7 +216,12 @@ BEFORE_YEARS = {
     "c": "circa", "b": "born", "d": "died", "r": "reigned", "fl": "flourished", "est": "established",
     "Est": "established",
 }  # fmt: skip
-ANYWHERE = {
+BEFORE_WORDS = {
+    "max.": "maximum", "min.": "minimum", "est.": "estimated", "temp.": "temperature", "orig.": "originally",
+    "pop.": "population", "cont.": "continued", "abbr.": "abbreviated",
+}  # fmt: skip
+"""Abbreviations that may be a word at the end of a sentence, but not before another word in lower case."""
+ANYWHERE = BEFORE_WORDS | {
     "e.g.": "for example", "i.e.": "that is", "Jr.": "Junior", "Sr.": "Senior", "Inc.": "Incorporated",
     "Ltd.": "Limited", "Corp.": "Corporation", "Bros.": "Brothers", "Dept.": "Department",
     "dept.": "department", "approx.": "approximately", "Ave.": "Avenue", "Blvd.": "Boulevard",
@@ -202,6 +229,7 @@ ANYWHERE = {
     "c/o": "care of", "Mon.": "Monday", "Tue.": "Tuesday", "Tues.": "Tuesday", "Wed.": "Wednesday",
     "Thu.": "Thursday", "Thur.": "Thursday", "Thurs.": "Thursday", "Fri.": "Friday",
     "govt.": "government", "avg.": "average",
+    "ed. by": "edited by", "trans. by": "translated by", "illus. by": "illustrated by", "esp.": "especially",
     "et al.": "and others", "a.k.a.": "also known as", "viz.": "namely", "cf.": "compare",
     "Esq.": "Esquire", "Hwy.": "Highway", "Pkwy.": "Parkway", "incl.": "including", "misc.": "miscellaneous",
 }  # fmt: skip

@@ -13,6 +13,7 @@ from .tables import (
     ANYWHERE,
     BEFORE_NAMES,
     BEFORE_NUMBERS,
+    BEFORE_WORDS,
     BEFORE_YEARS,
     EMOJI_NAMES,
     STATES,
@@ -31,7 +32,7 @@ SAID_OTHERWISE = {
     "24/7": "twenty four seven", "9/11": "nine eleven", "50/50": "fifty fifty", "20/20": "twenty twenty",
     "401(k)": "four oh one k", "403(b)": "four oh three b", "C++": "C plus plus", "C#": "C sharp",
     "F#": "F sharp", "and/or": "and or", "TL;DR": "T L D R", "WWI": "World War one", "WWII": "World War two",
-    "b/c": "because", ".NET": "dot net", "ASP.NET": "A S P dot net",
+    "VS Code": "V S Code", "b/c": "because", ".NET": "dot net", "ASP.NET": "A S P dot net",
 }  # fmt: skip
 SAID = rf"(?<![\w./-])(?:C\+\+(?=\d)|(?:{one_of(SAID_OTHERWISE)})(?![\w/+#-]))"
 INITIALS = r"(?<![\w&])[A-Z]{1,2}(?:&[A-Z]{1,2}){1,2}(?![\w&])"
@@ -47,12 +48,15 @@ HOUSE = (
     rf"(?P<dot>\.?)(?: (?P<end>[NS][EW])\b)?"
 )
 STATE = rf"(?<=, )(?P<state>{one_of(STATES)})\b(?:,? (?P<code>\d{{5}})(?:-(?P<more>\d{{4}}))?)?(?![\w-])"
+_STREET_NAME = "[A-Z][a-z]{1,20}(?: [A-Z][a-z]{1,20})?"
 STREET = (
     rf"(?<=[A-Za-z0-9] )(?P<street>(?!Dr\b)(?:{one_of(STREETS)}))\."
     # On Elm Dr. near the park.
-    r"|(?:(?<=\bon )|(?<=\bat )|(?<=\bof )|(?<=\bto )|(?<=\bnear )|(?<=\bdown )"
-    r"|(?<=\boff )|(?<=\balong )|(?<=\bOn ))"
-    r"(?P<name>[A-Z][a-z]{1,20}(?: [A-Z][a-z]{1,20})?) Dr\.(?= [a-z]|,|\s*\Z)"
+    r"|(?:(?:(?<=\bon )|(?<=\bat )|(?<=\bof )|(?<=\bto )|(?<=\bnear )|(?<=\bdown )"
+    rf"|(?<=\boff )|(?<=\balong )|(?<=\bOn ))(?={_STREET_NAME} Dr\.(?: [a-z]|,|\s*\Z))"
+    # Elm Dr. is closed.
+    rf"|(?<![\w.-])(?={_STREET_NAME} Dr\. (?:near|is|was|between|at|from|toward|to)\b))"
+    rf"(?P<name>{_STREET_NAME}) Dr\."
 )
 TITLE = rf"(?<!\w)(?:(?P<title>{one_of(BEFORE_NAMES)})\.(?= ?[A-Z])|Ms(?= [A-Z][a-z]))"
 NUMBERED = (
@@ -63,7 +67,8 @@ NUMBERED = (
     # ~10 and <5, but x <5 is an inequality.
     r"|(?:~|(?<![\w)])(?<![\w)] )[<>])(?=[$€£]?\d)"
 )
-ABBREVIATION = rf"(?<![\w.])(?P<word>{one_of(ANYWHERE)})(?!\w)"
+_ANYWHERE = one_of(word for word in ANYWHERE if word not in BEFORE_WORDS)
+ABBREVIATION = rf"(?<![\w.])(?P<word>(?:{_ANYWHERE})(?!\w)|(?:{one_of(BEFORE_WORDS)})(?= [a-z]))"
 ROMAN_AFTER_NAME = r"(?<=[a-z] )(?P<roman>(?!I\b(?! (?:of|the)))(?:[IVX]{1,6}))\b(?!['’](?!s\b)\w|[.-]\w)"
 _NUMBERED = (
     "chapter|part|volume|book|act|scene|section|article|phase|type|class|level|stage|appendix|war|grade|title|"
