@@ -75,31 +75,42 @@ export async function sha256(bytes) {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The files of a bundle for the web. */
+function expect(holds, what) {
+  if (!holds) throw new KokoroError("ManifestError", `${MANIFEST}: expected ${what}; export the bundle again.`);
+}
+
+/** The files of a bundle for the web. The module checks all else of a manifest. */
 export class Manifest {
   constructor(bytes) {
     this.bytes = bytes;
     const found = decode(bytes);
-    const expect = (holds, what) => {
-      if (!holds) throw new KokoroError("ManifestError", `${MANIFEST}: expected ${what}; export the bundle again.`);
-    };
-    expect(bytes.length <= MOST_BYTES && found?.format === "kokoro-bundle", "a kokoro-bundle");
-    expect(Array.isArray(found.files) && Array.isArray(found.stages) && Array.isArray(found.voices), "files, stages and voices");
-    if (found.target?.system !== "web") {
-      const name = found.target?.name;
+    try {
+      this.#take(found);
+    } catch (error) {
+      // A value of another type than the format has.
+      if (!(error instanceof KokoroError)) expect(false, `the format of kokoro-bundle (${error.message})`);
+      throw error;
+    }
+  }
+
+  #take(found) {
+    expect(this.bytes.length <= MOST_BYTES && found.format === "kokoro-bundle", "a kokoro-bundle");
+    if (found.target.system !== "web") {
+      const name = found.target.name;
       throw new KokoroError("PlatformError", `This bundle is for ${name}: export one with --target web.`);
     }
     this.entries = found;
-    this.files = new Map(found.files.map((entry) => [String(entry.path), entry]));
+    this.files = new Map(found.files.map((entry) => [entry.path, entry]));
     for (const { path, bytes: size, sha256: digest } of this.files.values()) {
       const safe = !path.startsWith("/") && !path.split("/").some((part) => part === "" || part === "." || part === "..");
       expect(safe && Number.isSafeInteger(size) && size >= 0 && /^[0-9a-f]{64}$/.test(digest), `a file, found ${path}`);
     }
-    this.parameters = found.parameters?.file;
-    this.module = found.stages[0]?.libraries?.[0]?.file;
-    const one = found.stages.every((stage) => stage.libraries?.every((library) => library.file === this.module));
+    this.parameters = found.parameters.file;
+    this.module = found.stages[0].libraries[0].file;
+    const one = found.stages.every(({ libraries }) => libraries.every(({ file }) => file === this.module));
     expect(one && this.files.has(this.module) && this.files.has(this.parameters), "one module and parameters");
-    this.blocks = found.extensions?.blocks;
+    expect(found.voices.every(({ name, file }) => typeof name === "string" && this.files.has(file)), "files of voices");
+    this.blocks = found.extensions.blocks;
   }
 
   /** Refuses another manifest than the pinned one. */

@@ -90,6 +90,16 @@ def test_a_later_visit_fetches_no_file_again(page: Page, server: tuple[str, Faul
     assert not [path for path in faults.requests if path.startswith(faults.absent)]
 
 
+def test_two_bundles_of_one_page_load_at_once(page: Page) -> None:
+    script = """
+    const bundles = await Promise.all([1, 2].map(() => kokoro.Bundle.load("/bundle")));
+    const said = await Promise.all(bundles.map((bundle) => bundle.synthesize(text)));
+    return said.map(({ samples }) => samples.length);
+    """
+    one, other = run(page, script, text="Hello.")
+    assert one == other > 0
+
+
 def test_an_abort_rejects_at_once(page: Page) -> None:
     script = """
     const bundle = await kokoro.Bundle.load("/bundle");

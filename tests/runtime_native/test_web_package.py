@@ -239,5 +239,65 @@ def test_a_download_that_cannot_be_trusted_is_refused(
     assert found["error"] == ("ManifestDigestError" if fault == "another" else "DownloadError"), found
 
 
+CACHE = """
+const kept = new Map();
+const cache = {
+  match: async (place) => (kept.has(String(place)) ? new Response(kept.get(String(place))) : undefined),
+  put: async (place, response) => {
+    if (fault === "full") throw new DOMException("no room", "QuotaExceededError");
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    if (fault === "damaged" && bytes.length) bytes[bytes.length >> 1] ^= 1;
+    kept.set(String(place), bytes);
+  },
+  delete: async (place) => kept.delete(String(place)),
+};
+globalThis.caches = { open: async () => cache };
+const { Store: Kept } = await import(`${process.argv[2]}/web/store.mjs`);
+const { Speaker: Talker } = await import(`${process.argv[2]}/web/speaker.mjs`);
+await (await Talker.load(new Kept(address), options)).synthesize({ phonemes: "həlˈO", voice: "af_heart" });
+"""
+
+
+@pytest.mark.parametrize("fault", ["none", "full", "damaged"])
+def test_a_cache_that_fails_costs_a_download(
+    web_bundle: Path, server: tuple[str, Faults], samples: list[float], fault: str
+) -> None:
+    address, faults = server
+    values = {"address": f"{address}/bundle", "options": {"manifestSha256": _digest(web_bundle)}}
+    found = run_node(CACHE + FETCH, web_bundle, fault=fault, **values)
+    assert found.get("samples") == samples, found
+    fetched = faults.requests.count("/bundle/parameters.bin")
+    assert fetched == (1 if fault == "none" else 2)
+
+
+def test_any_bytes_of_a_manifest_are_read_or_refused(web_bundle: Path) -> None:
+    script = """
+    const { readFileSync } = await import("node:fs");
+    const { Manifest } = await import(`${process.argv[2]}/web/manifest.mjs`);
+    const { KokoroError } = await import(`${process.argv[2]}/web/errors.mjs`);
+    const sound = new Uint8Array(readFileSync(`${process.argv[2]}/manifest.msgpack`));
+    let state = 1;
+    const random = (below) => ((state = (state * 48271) % 2147483647) % below);
+    const others = [];
+    let read = 0, refused = 0;
+    for (let number = 0; number < 2000; number++) {
+      const bytes = sound.slice(0, number % 4 ? sound.length : random(sound.length));
+      for (let change = 0; change <= number % 5; change++) bytes[random(bytes.length)] = random(256);
+      try {
+        const manifest = await Manifest.read(bytes);
+        for (const path of manifest.files.keys()) manifest.parts(path);
+        read++;
+      } catch (error) {
+        if (error instanceof KokoroError && error.message) refused++;
+        else others.push(`${number}: ${error.stack}`);
+      }
+    }
+    console.log(JSON.stringify({ read, refused, others }));
+    """
+    found = run_node(script, web_bundle)
+    assert not found["others"]
+    assert found["read"] > 10 and found["refused"] > 10
+
+
 def _digest(bundle: Path) -> str:
     return hashlib.sha256((bundle / "manifest.msgpack").read_bytes()).hexdigest()
