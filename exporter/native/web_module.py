@@ -100,7 +100,7 @@ def _members(archive: Path, place: Path) -> list[Path]:
 
 def scripts() -> dict[str, bytes]:
     """Returns the JavaScript of a bundle by its path in the bundle."""
-    kept = (".mjs", ".ts", ".json")
+    kept = (".mjs", ".mts", ".json")
     return {
         f"web/{path.name}": path.read_bytes() for path in sorted(SCRIPTS.iterdir()) if path.suffix in kept
     }

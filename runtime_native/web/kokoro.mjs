@@ -1,4 +1,4 @@
-// Speech from a kokoro-bundle in a browser or in Node: the package's interface. `kokoro.d.ts` has its types.
+// Speech from a kokoro-bundle in a browser or in Node: the package's interface. `kokoro.d.mts` has its types.
 import { KokoroError } from "./errors.mjs";
 
 export { KokoroError } from "./errors.mjs";

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import re
 import wave
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +14,8 @@ import numpy as np
 import pytest
 
 from exporter.native.node import find_node
-from runtime_min import Bundle
+from exporter.native.web_module import SCRIPTS
+from runtime_min import Bundle, __version__
 from runtime_min.format.verify import read_manifest
 from tests.support.native.library import NAMES
 from tests.support.tiny.web import run_node
@@ -297,6 +300,17 @@ def test_any_bytes_of_a_manifest_are_read_or_refused(web_bundle: Path) -> None:
     found = run_node(script, web_bundle)
     assert not found["others"]
     assert found["read"] > 10 and found["refused"] > 10
+
+
+def test_the_package_has_the_version_and_imports_nothing_else() -> None:
+    assert json.loads((SCRIPTS / "package.json").read_text("utf-8"))["version"] == __version__
+    for script in SCRIPTS.glob("*.mjs"):
+        code = script.read_text("utf-8")
+        imported = re.findall(r"""(?:from|import\()\s*["']([^"']+)""", code)
+        assert all(name.startswith(("./", "node:")) for name in imported), script
+        assert {name for name in imported if name.startswith("./")} <= {
+            f"./{each.name}" for each in SCRIPTS.iterdir()
+        }
 
 
 def _digest(bundle: Path) -> str:
