@@ -69,3 +69,12 @@ def test_the_simplifier_still_cancels_a_constant_that_was_added_to_a_float() -> 
     np.testing.assert_array_equal(
         found, x, err_msg="works now: round by a plain addition in kernels.vector_math"
     )
+
+
+def test_a_constant_of_float32_still_has_more_digits_in_float64() -> None:
+    from tvm.script import tirx as T
+
+    found = T.cast(T.float32(1 / 300), "float64").value
+    assert found != float(np.float32(1 / 300)), (
+        "works now: remove the rounding of constants from kernels/wasm.py"
+    )
