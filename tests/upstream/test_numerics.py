@@ -76,5 +76,5 @@ def test_a_constant_of_float32_still_has_more_digits_in_float64() -> None:
 
     found = T.cast(T.float32(1 / 300), "float64").value
     assert found != float(np.float32(1 / 300)), (
-        "works now: remove the rounding of constants from kernels/wasm.py"
+        "works now: round no constants in kernels/wasm.py"
     )
