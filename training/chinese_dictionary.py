@@ -1,6 +1,6 @@
-"""Packs jieba's words and pypinyin's readings for `runtime_min.text.chinese_dictionary`.
+"""Packs jieba's words, pypinyin's readings and g2pM's network for `runtime_min.text.chinese_dictionary`.
 
-pip install jieba==0.42.1 pypinyin==0.55.0
+pip install g2pM==0.1.2.5 jieba==0.42.1 pypinyin==0.55.0
 python -m training.chinese_dictionary exporter/text/data/zh.dictionary.bin
 """
 
@@ -28,29 +28,12 @@ from runtime_min.text.chinese_dictionary import (
     STATES,
     hashes_of,
 )
+from training import polyphones
+from training.pinyin import phonemes
 
 _WORD_STEPS, _STATE_STEPS = 18, 3_000
 """Steps of the logarithms of probabilities in a unit; they fill a byte or two."""
 _ONLY_HAN = re.compile(f"[{FIRST}-{chr(ord(FIRST) + HAN - 1)}]+")
-_INITIALS = {
-    "b": "p", "c": "ʦʰ", "ch": "ꭧʰ", "d": "t", "f": "f", "g": "k", "h": "x", "j": "ʨ", "k": "kʰ", "l": "l",
-    "m": "m", "n": "n", "p": "pʰ", "q": "ʨʰ", "r": "ɻ", "s": "s", "sh": "ʂ", "t": "tʰ", "x": "ɕ", "z": "ʦ",
-    "zh": "ꭧ", "": "",
-}  # fmt: skip
-_FINALS = {
-    "a": "a0", "ai": "ai0", "an": "a0n", "ang": "a0ŋ", "ao": "au0", "e": "ɤ0", "ei": "ei0", "en": "ə0n",
-    "eng": "ə0ŋ", "i": "i0", "ia": "ja0", "ian": "jɛ0n", "iang": "ja0ŋ", "iao": "jau0", "ie": "je0",
-    "in": "i0n", "iou": "jou0", "ing": "i0ŋ", "iong": "jʊ0ŋ", "ong": "ʊ0ŋ", "ou": "ou0", "u": "u0",
-    "uei": "wei0", "ua": "wa0", "uai": "wai0", "uan": "wa0n", "uen": "wə0n", "uang": "wa0ŋ", "ueng": "wə0ŋ",
-    "uo": "wo0", "o": "wo0", "ü": "y0", "üe": "ɥe0", "üan": "ɥɛ0n", "ün": "y0n",
-}  # fmt: skip
-_WHOLE = {
-    "hm": "hm0", "hng": "hŋ0", "m": "m0", "n": "n0", "ng": "ŋ0", "io": "jɔ0", "ê": "ɛ0", "er": "ɚ0",
-    "o": "ɔ0",
-}  # fmt: skip
-"""Syllables that are not an initial and a final."""
-_TONES = {"1": "→", "2": "↗", "3": "↓", "4": "↘", "5": ""}
-_BUZZED = frozenset("zh ch sh r z c s".split())
 Readings = Mapping[str, Sequence[str]]
 
 
@@ -64,7 +47,7 @@ def main() -> None:
 
 
 def pack() -> bytes:
-    """Returns the file's content, the same for the same versions of both packages."""
+    """Returns the file's content, the same for the same versions of the packages."""
     characters, (words, base) = _characters(), _words()
     needed = _needed(_phrases(), characters, words)
     syllables = sorted({*characters.values(), *(each for word in needed.values() for each in word)})
@@ -85,19 +68,9 @@ def pack() -> bytes:
     packer = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     # Parts of one kind each get a Huffman code of their own.
     packed = b"".join(packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH) for part in content)
-    header = HEADER.pack(MAGIC, len(keys), len(phrase_keys), len(spoken), base, *states)
-    return header + packed + packer.flush()
-
-
-def phonemes(syllable: str) -> str:
-    """Returns Kokoro's phonemes of a syllable in Pinyin with the number of its tone."""
-    convert = import_module("pypinyin.contrib.tone_convert")
-    plain, tone = convert.to_normal(syllable), _TONES[syllable[-1]]
-    if plain in _WHOLE:
-        return _WHOLE[plain].replace("0", tone)
-    initial, final = convert.to_initials(plain, strict=True), convert.to_finals(plain, v_to_u=True)
-    sound = "ɨ0" if final == "i" and initial in _BUZZED else _FINALS[final]
-    return (_INITIALS[initial] + sound).replace("0", tone)
+    packed += packer.flush()
+    header = HEADER.pack(MAGIC, len(keys), len(phrase_keys), len(spoken), base, len(packed), *states)
+    return header + packed + polyphones.pack()
 
 
 def _words() -> tuple[dict[str, int], int]:
@@ -147,10 +120,13 @@ def _numbered(pinyin: str) -> str:
 
 
 def _needed(phrases: Readings, characters: Mapping[str, str], words: Iterable[str]) -> Readings:
-    """Returns the phrases without which a phrase or a word would be read otherwise."""
+    """Returns the phrases without which a phrase or a word would be read otherwise, or by the network."""
     needed: dict[str, Sequence[str]] = {}
+    several = polyphones.characters()
     for phrase in sorted(phrases, key=lambda phrase: (len(phrase), phrase)):
-        if _read(phrase, needed, characters) != phrases[phrase]:
+        decided = "".join(part for part in _longest(phrase, needed) if len(part) > 1)
+        is_open = not several.isdisjoint(set(phrase) - set(decided))
+        if is_open or _read(phrase, needed, characters) != phrases[phrase]:
             needed[phrase] = phrases[phrase]
     for word in words:
         if _read(word, needed, characters) != _read(word, phrases, characters):

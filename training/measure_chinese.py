@@ -1,6 +1,9 @@
 """Compares Chinese words and phonemes with those of misaki's legacy path, and prints the shares that agree.
 
-python -m training.measure_chinese SENTENCES.txt
+python -m training.measure_chinese SENTENCES.txt --cpp CPP
+
+CPP is the directory with the benchmark's test.sent and test.lb, which have a character with several readings
+in each sentence, and its reading.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from runtime_min.text.chinese_dictionary import ChineseDictionary
+from training.polyphones import spoken
 
 _HAN = re.compile("[\u4e00-\u9fff]+")
 
@@ -24,7 +28,9 @@ def main() -> None:
     """Prints the figures, and some differences."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("sentences", type=Path, help="one a line")
-    sentences = parser.parse_args().sentences.read_text("utf-8").splitlines()
+    parser.add_argument("--cpp", type=Path, help="directory of the CPP benchmark's test part")
+    options = parser.parse_args()
+    sentences = options.sentences.read_text("utf-8").splitlines()
     oracle: Any = import_module("misaki.zh").ZHG2P
     dictionary = ChineseDictionary((files("exporter.text") / "data" / "zh.dictionary.bin").read_bytes())
     words = same = whole = 0
@@ -41,6 +47,20 @@ def main() -> None:
     characters = sum(len(run) for sentence in sentences for run in _HAN.findall(sentence))
     print(f"{same:,} of {words:,} words ({same / words:.3%}), {whole:,} of {len(sentences):,} sentences")
     print(f"{characters / seconds:,.0f} characters a second", *shown[:20], sep="\n")
+    if options.cpp:
+        _measure_readings(dictionary, options.cpp)
+
+
+def _measure_readings(dictionary: ChineseDictionary, directory: Path) -> None:
+    sentences = (directory / "test.sent").read_text("utf-8").splitlines()
+    labels = (directory / "test.lb").read_text("utf-8").split()
+    right = 0
+    for sentence, label in zip(sentences, labels, strict=True):
+        place, text = sentence.index("▁"), sentence.replace("▁", "")
+        start, end = next(run.span() for run in _HAN.finditer(text) if run.start() <= place < run.end())
+        readings = [each for _, word in dictionary.readings(text[start:end]) for each in word]
+        right += readings[place - start] == spoken(label)
+    print(f"{right:,} of {len(labels):,} readings of CPP ({right / len(labels):.2%})")
 
 
 def _read(dictionary: ChineseDictionary, run: str) -> list[str]:

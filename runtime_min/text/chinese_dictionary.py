@@ -2,25 +2,28 @@
 
 Words are divided as jieba does: the likeliest way through all words that the dictionary has in the text;
 what remains as single characters goes through a hidden Markov model, which finds unknown words. Within a
-word the longest phrases from the left decide the reading, else each character has its own, as in pypinyin.
+word the longest phrases from the left decide the reading, as in pypinyin. Of other characters with several
+readings a network chooses one (`polyphones`); all others have one.
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TextDataError
 from .hashing import MULTIPLIER
+from .polyphones import Polyphones
 
-MAGIC = b"KZH1"
-HEADER = struct.Struct("<4s4I20H")
-"""`MAGIC`; the numbers of words, of phrases and of the phrases' syllables; what each word costs; the costs of
-the first state of the Markov model, and of each state after each."""
+MAGIC = b"KZH2"
+HEADER = struct.Struct("<4s5I20H")
+"""`MAGIC`; the numbers of words, of phrases and of the phrases' syllables; what each word costs; the bytes
+of the compressed parts; the costs of the first state of the Markov model, and of each state after each."""
 FIRST, HAN = "\u4e00", 0x5200
 """The first character with readings, and how many there are."""
 LONGEST = 16
@@ -38,6 +41,8 @@ _LONGEST_RUN = 4_096
 _MOST = 1 << 20
 """Words, phrases and syllables that a file may have."""
 _SHIFT = np.uint64(24)
+_Part = tuple[int, int, int]
+"""Place and length of a phrase, with its first syllable between them; -1 in place of it for a character."""
 
 
 class ChineseDictionary:
@@ -50,10 +55,11 @@ class ChineseDictionary:
             TextDataError: it is not such a file.
         """
         try:
-            magic, words, phrases, spoken, self._cost, *steps = HEADER.unpack_from(data)
+            magic, words, phrases, spoken, self._cost, packed, *steps = HEADER.unpack_from(data)
             if magic != MAGIC or max(words, phrases, spoken) > _MOST or not words or not phrases:
                 raise ValueError("its header is not as expected")
-            content = _Content(data[HEADER.size :], 5 * (words + phrases) + 2 * spoken + 10 * HAN)
+            end = HEADER.size + packed
+            content = _Content(data[HEADER.size : end], 5 * (words + phrases) + 2 * spoken + 10 * HAN)
             self._words, self._scores = content.keys(words), content.planes(words, 1)
             self._phrases = content.keys(phrases)
             self._ends = np.cumsum(content.planes(phrases, 1))
@@ -66,6 +72,7 @@ class ChineseDictionary:
                 raise ValueError("its parts do not fit")
         except (struct.error, zlib.error, ValueError) as failure:
             raise TextDataError("the Chinese dictionary", failure) from None
+        self._polyphones = Polyphones(data[end:])
         self._emissions = dict(zip(STATES, emissions, strict=True))
         costs = _costs(np.array(steps))
         self._first = dict(zip(STATES, costs, strict=False))
@@ -78,11 +85,16 @@ class ChineseDictionary:
 
         The phonemes of a word with a character that has no reading are None.
         """
-        for start in range(0, len(text), _LONGEST_RUN):
-            for end, phonemes in self._run(text[start : start + _LONGEST_RUN]):
-                yield start + end, phonemes
+        for end, syllables in self.readings(text):
+            yield end, "".join(syllables) if all(syllables) else None
 
-    def _run(self, text: str) -> Iterator[tuple[int, str | None]]:
+    def readings(self, text: str) -> Iterator[tuple[int, list[str]]]:
+        """Yields the end of each word and the phonemes of each of its characters; "" if it has no reading."""
+        for start in range(0, len(text), _LONGEST_RUN):
+            for end, syllables in self._run(text[start : start + _LONGEST_RUN]):
+                yield start + end, syllables
+
+    def _run(self, text: str) -> Iterator[tuple[int, list[str]]]:
         hashes = hashes_of(text)
         scores: list[dict[int, int]] = [{1: 0} for _ in text]
         for length, place, entry in _found(hashes, self._words):
@@ -93,10 +105,12 @@ class ChineseDictionary:
             # Hashes of words of different lengths may be equal.
             if self._ends[entry] - first == length:
                 phrases[place][length] = first
-        start = 0
-        for end in self._divided(text, scores):
-            yield end, self._reading(text, start, end, phrases)
-            start = end
+        ends = list(self._divided(text, scores))
+        parts = [_parts(start, end, phrases) for start, end in pairwise([0, *ends])]
+        undecided = [place for word in parts for place, first, _ in word if first < 0]
+        chosen = self._polyphones.phonemes(text, undecided)
+        for end, word in zip(ends, parts, strict=True):
+            yield end, self._reading(text, word, chosen)
 
     def _divided(self, text: str, scores: list[dict[int, int]]) -> Iterator[int]:
         """Yields the end of each word."""
@@ -146,17 +160,25 @@ class ChineseDictionary:
             states.append(state)
         return "".join(reversed(states))
 
-    def _reading(self, text: str, start: int, end: int, phrases: list[dict[int, int]]) -> str | None:
-        syllables: list[int] = []
-        while start < end:
-            length = max((each for each in phrases[start] if each <= end - start), default=0)
-            if length:
-                first = phrases[start][length]
-                syllables += self._spoken[first : first + length].tolist()
+    def _reading(self, text: str, parts: Sequence[_Part], chosen: Mapping[int, str]) -> list[str]:
+        spoken: list[str] = []
+        for place, first, length in parts:
+            if first >= 0:
+                spoken += [self._syllables[each] for each in self._spoken[first : first + length].tolist()]
             else:
-                syllables.append(self._single[ord(text[start]) - ord(FIRST)])
-            start += max(length, 1)
-        return "".join([self._syllables[each] for each in syllables]) if all(syllables) else None
+                own = self._syllables[self._single[ord(text[place]) - ord(FIRST)]]
+                spoken.append(chosen.get(place, own))
+        return spoken
+
+
+def _parts(start: int, end: int, phrases: list[dict[int, int]]) -> list[_Part]:
+    """Returns the longest phrases of a word from the left, and the characters between them."""
+    parts = []
+    while start < end:
+        length = max((each for each in phrases[start] if each <= end - start), default=0)
+        parts.append((start, phrases[start][length] if length else -1, max(length, 1)))
+        start += max(length, 1)
+    return parts
 
 
 def hashes_of(text: str) -> list[NDArray[np.uint64]]:

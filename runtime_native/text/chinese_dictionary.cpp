@@ -13,7 +13,7 @@ namespace kokoro::text {
 namespace {
 
 constexpr char32_t FIRST = 0x4E00;  // the first character with readings
-constexpr size_t HAN = 0x5200, LONGEST = 16, LONGEST_RUN = 4096, MOST = 1 << 20, HEADER = 60;
+constexpr size_t HAN = 0x5200, LONGEST = 16, LONGEST_RUN = 4096, MOST = 1 << 20, HEADER = 64;
 constexpr size_t MOST_SYLLABLES = 1 << 16;  // bytes
 constexpr uint32_t ABSENT = 0xFFFF;
 // Added to what is not possible: such ways differ by how often that is so alone.
@@ -88,19 +88,20 @@ void find_entries(View text, const std::vector<uint64_t> &keys, Handle handle) {
 }  // namespace
 
 ChineseDictionary::ChineseDictionary(const std::string &data) {
-    if (data.size() < HEADER || data.compare(0, 4, "KZH1")) refuse("its header is not as expected");
+    if (data.size() < HEADER || data.compare(0, 4, "KZH2")) refuse("its header is not as expected");
     size_t words = uint32_at(data, 4), phrases = uint32_at(data, 8), spoken = uint32_at(data, 12);
     cost_ = uint32_at(data, 16);
+    size_t packed = std::min<size_t>(uint32_at(data, 20), data.size() - HEADER);
     if (std::max({words, phrases, spoken}) > MOST || !words || !phrases) refuse("its header is not as expected");
     for (size_t place = 0; place < STATES + STATES * STATES; place++) {
-        int64_t cost = cost_of(uint32_at(data.substr(20 + 2 * place, 2) + std::string(2, '\0'), 0));
+        int64_t cost = cost_of(uint32_at(data.substr(24 + 2 * place, 2) + std::string(2, '\0'), 0));
         if (place < STATES) {
             first_[place] = cost;
         } else {
             steps_[place / STATES - 1][place % STATES] = cost;
         }
     }
-    Content content(std::string_view(data).substr(HEADER), 5 * (words + phrases) + 2 * spoken + 10 * HAN);
+    Content content(std::string_view(data).substr(HEADER, packed), 5 * (words + phrases) + 2 * spoken + 10 * HAN);
     words_ = content.keys(words);
     scores_ = content.planes(words, 1);
     phrases_ = content.keys(phrases);
@@ -122,6 +123,7 @@ ChineseDictionary::ChineseDictionary(const std::string &data) {
         !std::all_of(single_.begin(), single_.end(), known)) {
         refuse("its parts do not fit");
     }
+    polyphones_.emplace(data.substr(HEADER + packed));
 }
 
 void ChineseDictionary::words(View text, const HandleWord &handle) const {
@@ -140,10 +142,19 @@ void ChineseDictionary::run(View text, size_t offset, const HandleWord &handle) 
         // Hashes of words of different lengths may be equal.
         if (ends_[entry] - first == length) phrases[place][length] = static_cast<int64_t>(first);
     });
+    std::vector<size_t> ends = divided(text, scores), undecided;
+    std::vector<std::vector<Part>> words;
     size_t start = 0;
-    for (size_t end : divided(text, scores)) {
-        handle(offset + end, reading(text, start, end, phrases));
+    for (size_t end : ends) {
+        words.push_back(parts(start, end, phrases));
+        for (const Part &part : words.back()) {
+            if (!part.first) undecided.push_back(part.place);
+        }
         start = end;
+    }
+    std::map<size_t, Text> chosen = polyphones_->phonemes(text, undecided);
+    for (size_t word = 0; word < ends.size(); word++) {
+        handle(offset + ends[word], reading(text, words[word], chosen));
     }
 }
 
@@ -215,24 +226,35 @@ std::vector<size_t> ChineseDictionary::likeliest(View text) const {
     return states;
 }
 
-std::optional<Text> ChineseDictionary::reading(View text, size_t start, size_t end, const Places &phrases) const {
+// Returns the longest phrases of a word from the left, and the characters between them.
+std::vector<ChineseDictionary::Part> ChineseDictionary::parts(size_t start, size_t end, const Places &phrases) {
+    std::vector<Part> parts;
+    while (start < end) {
+        Part part{start, 1, std::nullopt};
+        for (auto [length, first] : phrases[start]) {
+            if (length <= end - start) part.length = length, part.first = static_cast<size_t>(first);
+        }
+        parts.push_back(part);
+        start += part.length;
+    }
+    return parts;
+}
+
+std::optional<Text> ChineseDictionary::reading(View text, const std::vector<Part> &parts,
+                                               const std::map<size_t, Text> &chosen) const {
     Text phonemes;
     bool known = true;
-    while (start < end) {
-        size_t length = 0, first = 0;
-        for (auto [each, place] : phrases[start]) {
-            if (each <= end - start) length = each, first = static_cast<size_t>(place);
+    auto add = [&](const Text &syllable) {
+        known = known && !syllable.empty();
+        phonemes += syllable;
+    };
+    for (const Part &part : parts) {
+        if (part.first) {
+            for (size_t place = 0; place < part.length; place++) add(syllables_[spoken_[*part.first + place]]);
+        } else {
+            auto found = chosen.find(part.place);
+            add(found == chosen.end() ? syllables_[single_[text[part.place] - FIRST]] : found->second);
         }
-        for (size_t place = first; place < first + length; place++) {
-            known = known && spoken_[place];
-            phonemes += syllables_[spoken_[place]];
-        }
-        if (!length) {
-            uint32_t syllable = single_[text[start] - FIRST];
-            known = known && syllable;
-            phonemes += syllables_[syllable];
-        }
-        start += std::max(length, size_t{1});
     }
     return known ? std::optional(phonemes) : std::nullopt;
 }

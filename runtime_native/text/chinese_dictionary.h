@@ -1,5 +1,5 @@
 // Words of Chinese text and their readings, in a file of hashes; bundles/FORMAT.md describes it. Words are
-// divided as jieba does, and read as pypinyin does.
+// divided as jieba does, and read as pypinyin does where a phrase decides; else a network chooses the reading.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../base/unicode.h"
+#include "polyphones.h"
 
 namespace kokoro::text {
 
@@ -32,12 +33,20 @@ private:
     using Costs = std::array<int64_t, STATES>;
     // Numbers of what begins at each place of a text, by length.
     using Places = std::vector<std::map<size_t, int64_t>>;
+    // A phrase, or a character that no phrase decides.
+    struct Part {
+        size_t place, length;
+        std::optional<size_t> first;  // the phrase's first syllable
+    };
+
+    static std::vector<Part> parts(size_t start, size_t end, const Places &phrases);
 
     void run(View text, size_t offset, const HandleWord &handle) const;
     std::vector<size_t> divided(View text, const Places &scores) const;
     void add_unknown(View text, size_t start, size_t end, const Places &scores, std::vector<size_t> &ends) const;
     std::vector<size_t> likeliest(View text) const;
-    std::optional<Text> reading(View text, size_t start, size_t end, const Places &phrases) const;
+    std::optional<Text> reading(View text, const std::vector<Part> &parts,
+                                const std::map<size_t, Text> &chosen) const;
 
     Keys words_, phrases_;
     std::vector<uint32_t> scores_, ends_, spoken_, single_;
@@ -46,6 +55,7 @@ private:
     std::array<Costs, STATES> steps_;
     std::vector<Costs> emissions_;
     std::vector<Text> syllables_;
+    std::optional<Polyphones> polyphones_;
 };
 
 }  // namespace kokoro::text

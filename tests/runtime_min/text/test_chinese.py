@@ -15,7 +15,8 @@ from runtime_min.speech.words import Word, read_input
 from runtime_min.text.chinese import _PLAIN, Chinese
 from runtime_min.text.chinese_dictionary import HAN, ChineseDictionary
 from runtime_min.text.chinese_forms import number, spoken_form
-from tests.support.fuzzing.dictionaries import DAMAGED, DATA, hostile
+from runtime_min.text.polyphones import PIECE, Polyphones
+from tests.support.fuzzing.dictionaries import DAMAGED, DATA, NETWORK, hostile
 from tests.support.fuzzing.texts import UNITS, WORDS
 
 READ = {
@@ -27,6 +28,12 @@ READ = {
     "歡樂製造機": "xwa→n lɤ↘ ꭧɨ↘ ʦau↘ ʨi→",
     "他说：“好！”《红楼梦》（一）": "tʰa→ ʂwo→: “xau↓!” “xʊ↗ŋlou↗mə↘ŋ” (i→)",
 }  # fmt: skip
+CHOSEN = {
+    "她被选为馆长": "tʰa→ pei↘ɕɥɛ↓nwei↗ kwa↓nꭧa↓ŋ",
+    "该片改名为另一个名字": "kai→pʰjɛ↘n kai↓mi↗ŋ wei↗ li↘ŋ i↗kɤ↘ mi↗ŋʦɨ↘",
+    "为了你": "wei↘lɤ ni↓",  # A phrase decides.
+    "买了一只鸡": "mai↓ lɤ i→ꭧɨ→ ʨi→",
+}
 FORMS = (Path(__file__).parent / "data" / "chinese_forms.txt").read_text(encoding="utf-8").splitlines()[1:]
 
 
@@ -51,6 +58,22 @@ def said(words: list[Word]) -> str:
 
 def test_words_are_read_as_misaki_reads_them(chinese: Chinese) -> None:
     assert {text: said(chinese(text)) for text in READ} == READ
+
+
+def test_the_words_around_a_character_choose_its_reading_where_no_phrase_does(chinese: Chinese) -> None:
+    assert {text: said(chinese(text)) for text in CHOSEN} == CHOSEN
+
+
+def test_a_long_run_is_read_in_pieces(dictionary: ChineseDictionary) -> None:
+    run = "她被选为馆长三天" * 40
+    whole = [each for _, word in dictionary.readings(run) for each in word]
+    assert len(whole) == len(run)
+    pieces = [run[start : start + PIECE] for start in range(0, len(run), PIECE)]
+    network = Polyphones(NETWORK)
+    for number, piece in enumerate(pieces):
+        alone = network.phonemes(piece, range(len(piece)))
+        found = network.phonemes(run, range(len(run)))
+        assert {place + number * PIECE: each for place, each in alone.items()}.items() <= found.items()
 
 
 def test_a_space_is_between_the_words_and_in_none_of_them(chinese: Chinese) -> None:
