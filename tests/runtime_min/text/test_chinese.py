@@ -70,10 +70,10 @@ def test_a_long_run_is_read_in_pieces(dictionary: ChineseDictionary) -> None:
     assert len(whole) == len(run)
     pieces = [run[start : start + PIECE] for start in range(0, len(run), PIECE)]
     network = Polyphones(NETWORK)
-    for number, piece in enumerate(pieces):
+    for place, piece in enumerate(pieces):
         alone = network.phonemes(piece, range(len(piece)))
         found = network.phonemes(run, range(len(run)))
-        assert {place + number * PIECE: each for place, each in alone.items()}.items() <= found.items()
+        assert {place * PIECE + own: each for own, each in alone.items()}.items() <= found.items()
 
 
 def test_a_space_is_between_the_words_and_in_none_of_them(chinese: Chinese) -> None:

@@ -186,7 +186,6 @@ class NativeLibrary:
         self.call("kokoro_stream", bundle, byref(request(phonemes, **fields)), CALLBACK(receive), None)
         return pieces
 
-
     @contextmanager
     def opened(
         self, bundle: c_void_p, phonemes: str | bytes | None = None, **fields: Any
