@@ -29,7 +29,10 @@ from tests.support.paths import ROOT
 
 RUNTIME, EXPORTER = "kokoro-export-runtime", "kokoro-export"
 PLACES = {RUNTIME: ROOT, EXPORTER: ROOT / "exporter"}
-PACKAGES = {RUNTIME: ("kokoro_books", "kokoro_server", "runtime_min"), EXPORTER: ("exporter",)}
+PACKAGES = {
+    RUNTIME: ("kokoro_adapters", "kokoro_books", "kokoro_server", "runtime_min"),
+    EXPORTER: ("exporter",),
+}
 NEEDED = ("numpy", "numpy.libs", "tvm_ffi", "typing_extensions.py")
 """Files of the two dependencies of the runtime."""
 
