@@ -350,7 +350,7 @@ class WrittenWords:
                 sign
                 and sign in self._thousands
                 and text[end : end + 1] == sign
-                and _digits_end(text, end + 1, end + 4) == end + 4
+                and _digits_end(text, end + 1, end + 5) == end + 4
             ):
                 end += 4
         return end
@@ -425,7 +425,11 @@ def _first_of(text: str) -> str:
 
 
 def _normal(written: str) -> str:
-    return unicodedata.normalize("NFC", written.lower()).replace("’", "'")
+    """Returns a text in lower case, with straight apostrophes and the digits 0 to 9."""
+    text = unicodedata.normalize("NFC", written.lower()).replace("’", "'")
+    if text.isascii():
+        return text
+    return "".join([str(unicodedata.decimal(letter)) if letter.isdecimal() else letter for letter in text])
 
 
 def _digits_end(text: str, start: int, most: int = sys.maxsize) -> int:

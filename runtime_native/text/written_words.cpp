@@ -53,7 +53,14 @@ void add_words(std::vector<Text> &words, View text) {
     for (View word : split(text)) words.emplace_back(word);
 }
 
-Text normal(View written) { return replaced(nfc(lower(written)), U"’", U"'"); }
+// Returns a text in lower case, with straight apostrophes and the digits 0 to 9.
+Text normal(View written) {
+    Text text = replaced(nfc(lower(written)), U"’", U"'");
+    for (char32_t &letter : text) {
+        if (is_decimal(letter)) letter = U'0' + digit_value(letter);
+    }
+    return text;
+}
 
 View without_minus(View text) { return text.substr(starts_with(text, U"-")); }
 
@@ -459,7 +466,7 @@ size_t WrittenWords::whole_end(View text, size_t start) const {
     end = short_groups_end(text, end);
     if (end >= text.size() || !contains(thousands_, text[end])) return end;
     char32_t sign = text[end];
-    while (is_at(text, end, sign) && digits_end(text, end + 1, end + 4) == end + 4) end += 4;
+    while (is_at(text, end, sign) && digits_end(text, end + 1, end + 5) == end + 4) end += 4;
     return end;
 }
 

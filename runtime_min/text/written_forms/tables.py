@@ -53,8 +53,11 @@ PERIODS = {
     "s": "second", "sec": "second", "min": "minute", "h": "hour", "hr": "hour", "d": "day", "wk": "week",
     "mo": "month", "mth": "month", "yr": "year", "y": "year", "day": "day", "week": "week",
     "month": "month", "year": "year", "hour": "hour", "minute": "minute", "night": "night", "in": "inch",
+    "lb": "pound", "oz": "ounce", "kg": "kilogram", "gal": "gallon", "mi": "mile", "kWh": "kilowatt hour",
+    "GB": "gigabyte", "ton": "ton", "barrel": "barrel", "acre": "acre", "person": "person", "user": "user",
+    "seat": "seat", "unit": "unit",
 }  # fmt: skip
-"""Periods by the letters that follow a slash after an amount."""
+"""Periods and others by the letters that follow a slash after an amount."""
 
 
 def one_of(words: Iterable[str]) -> str:
@@ -206,7 +209,7 @@ BEFORE_NUMBERS = {
     "vol": "volume", "Vols": "volumes", "Ch": "chapter", "ch": "chapter", "Fig": "figure", "fig": "figure",
     "Figs": "figures", "Eq": "equation", "eq": "equation", "p": "page", "pp": "pages", "pg": "page",
     "Sec": "section", "sec": "section", "Apt": "apartment", "apt": "apartment", "Art": "article",
-    "art": "article", "Ext": "extension", "ext": "extension", "Rm": "room",
+    "art": "article", "Ext": "extension", "ext": "extension", "Rm": "room", "Ste": "suite",
     "Tel": "telephone",
     "ed": "edition", "Op": "opus", "op": "opus", "Pt": "part", "Bldg": "building", "ca": "circa",
     "est": "estimated", "Est": "estimated", "min": "minimum", "Min": "minimum", "max": "maximum",
