@@ -1,4 +1,4 @@
-// Speaks text into a WAV file, piece by piece, with koffi (npm install koffi):
+// Speaks text into a WAV file, piece by piece, with koffi (npm install koffi). The event loop goes on meanwhile:
 //
 //     node speak.mjs BUNDLE/native/libkokoro.so BUNDLE "Hello, world!" hello.wav
 import { closeSync, openSync, writeSync } from "node:fs";
@@ -56,7 +56,14 @@ const writePiece = (pointer) => {
   console.log(`from ${piece.start.toFixed(2)} s on: ${piece.phonemes}`);
   return 0;
 };
-check(stream(bundle[0], request, writePiece, null));
+// The library computes on a thread of koffi's, and the pieces come in the event loop.
+const callback = koffi.register(writePiece, "kokoro_callback *");
+const error = await new Promise((resolve, reject) => {
+  stream.async(bundle[0], request, callback, null, (failure, code) => (failure ? reject(failure) : resolve(code)));
+});
+koffi.unregister(callback);
+// The message stays on that thread.
+if (error) throw new Error(`kokoro_stream: error ${error}`);
 writeSync(file, header(position - 44), 0, 44, 0);
 closeSync(file);
 free(bundle[0]);

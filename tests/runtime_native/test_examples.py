@@ -85,7 +85,15 @@ def test_python_without_packages(native: Path, reading_bundle: Path, expected: A
 def test_node(native: Path, reading_bundle: Path, expected: Audio, tmp_path: Path) -> None:
     shutil.copy(EXAMPLES / "speak.mjs", tmp_path)
     run(["npm", "install", "--no-audit", "--no-fund", "koffi@3.3.4"], tmp_path)
-    speak(["node", "speak.mjs", native / build.LIBRARY, reading_bundle], tmp_path, expected)
+    command: list[object] = ["node", "speak.mjs", native / build.LIBRARY, reading_bundle]
+    speak(command, tmp_path, expected)
+    # A timer runs only if the event loop does, and this one keeps no program from its end.
+    (tmp_path / "ticks.mjs").write_text(
+        "let ticks = 0;\nsetInterval(() => ticks++, 1).unref();\n"
+        "process.on('exit', () => console.log(`${ticks} ticks`));\n"
+    )
+    printed = run(["node", "--import", "./ticks.mjs", *command[1:], TEXT, "made.wav"], tmp_path)
+    assert int(printed.splitlines()[-1].removesuffix(" ticks")) > 0
 
 
 @pytest.mark.machines
