@@ -113,7 +113,7 @@ def finished(process: subprocess.Popen[str]) -> int:
 
 
 def test_a_killed_run_goes_on_and_the_file_is_the_same(reading_bundle: Path, tmp_path: Path) -> None:
-    book = books.write(tmp_path / "l.epub", books.spanish_files(repeated=190))
+    book = books.write(tmp_path / "l.epub", books.spanish_files(repeated=120))
     count = len(list(units(read_book(book))))
     assert count > 3
     assert finished(started(reading_bundle, book, tmp_path / "whole.m4b")) == count
