@@ -23,11 +23,10 @@ from runtime_min.text.chinese_dictionary import (
     FIRST,
     HAN,
     HEADER,
-    LONGEST,
     MAGIC,
     STATES,
-    hashes_of,
 )
+from runtime_min.text.word_table import LONGEST, hashes_of
 from training import polyphones
 from training.pinyin import phonemes
 

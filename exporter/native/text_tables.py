@@ -48,8 +48,14 @@ _NAMES = {
     "text.written_forms.words": "SAID_OTHERWISE _WORD _KINGS _MATH SIGNS _LONG_WORD _QUARTERS",
     "text.clauses": "MARKS _TOKEN",
     "text.arriving": "_POINT _CLAUSE _BRACKET _CLOSED",
-    "text.chinese": "_PLAIN _MARKS _PIECE",
+    "text.chinese": "PLAIN _MARKS _PIECE",
     "text.chinese_forms": "CURRENCIES UNITS SIGNS _BEGINNINGS _FORMS",
+    "text.kana": "SOUNDS _SMALL _NASALS _KATAKANA VOICING _VOICED _HALF_VOICED",
+    "text.japanese": "PLAIN _MARKS _PIECE _STAND_INS",
+    "text.japanese_forms": (
+        "_DIGITS _APART _SCALES _POWERS _NAMES _THOUSANDS _HUNDREDS _TENS _GEMINATE _KINDS _VOICED "
+        "_HALF_VOICED COUNTERS _WHOLE CURRENCIES UNITS _UNIT_KINDS SIGNS _PART _COUNT _BEGINNINGS _FORMS"
+    ),
 }
 """Names by module."""
 

@@ -11,8 +11,8 @@ from exporter.text.language_files import language_file, languages
 from exporter.text.lexicon_file import LEXICONS, pack_lexicon
 from runtime_min.text.bundled import EXTENSION, RULES, SEGMENTED, EnglishFiles
 
-_CHINESE = "zh"
-LANGUAGES = (*LEXICONS, *languages(), _CHINESE)
+_DICTIONARIES = ("ja", "zh")
+LANGUAGES = (*LEXICONS, *languages(), *_DICTIONARIES)
 """Languages that a bundle can have data for; the rules of those without a lexicon are in every bundle."""
 
 
@@ -37,8 +37,8 @@ def text_files(chosen: tuple[str, ...]) -> ExtensionFiles:
     rules = {language: f"text/{language}.rules.bin" for language in languages()}
     files |= {path: language_file(language) for language, path in rules.items()}
     extensions[RULES] = rules
-    if _CHINESE in chosen:
-        dictionary = f"text/{_CHINESE}.dictionary.bin"
-        files[dictionary] = (data / f"{_CHINESE}.dictionary.bin").read_bytes()
-        extensions[SEGMENTED] = {_CHINESE: dictionary}
+    dictionaries = {each: f"text/{each}.dictionary.bin" for each in _DICTIONARIES if each in chosen}
+    files |= {path: (data / path.removeprefix("text/")).read_bytes() for path in dictionaries.values()}
+    if dictionaries:
+        extensions[SEGMENTED] = dictionaries
     return ExtensionFiles(extensions, files)

@@ -33,7 +33,7 @@ from .tagger import Tagger
 _Data = TypeVar("_Data")
 EXTENSION, RULES, SEGMENTED = "text", "rules", "segmented"
 ENGLISH = ("en-us", "en-gb")
-_WITH_DATA = (*ENGLISH, "zh")
+_WITH_DATA = (*ENGLISH, "zh", "ja")
 """Languages that need data of the bundle, or a package."""
 _SHORTEST_FIRST, _SHORTEST, _WINDOW = 300, 1_000, 3_000
 """Characters of a text that are read together: at least, for the first part and the others, and at most."""
@@ -108,11 +108,7 @@ class BundledText:
 
             return f"the bundle ({language})", self._read(Rules, rules)
         if dictionary := language_files(self._manifest, SEGMENTED).get(language):
-            from .chinese import Chinese
-            from .chinese_dictionary import ChineseDictionary
-
-            words = self._read(ChineseDictionary, dictionary)
-            return f"the bundle ({language})", Chinese(words, self._find_english)
+            return f"the bundle ({language})", self._segmented(language, dictionary)
         if language not in languages:
             try:
                 return find_g2p(language)
@@ -135,6 +131,17 @@ class BundledText:
             homographs.choose,
             partial(letter_to_sound.phonemes, british=british),
         )
+
+    def _segmented(self, language: str, path: str) -> Callable[[str], Any]:
+        if language == "ja":
+            from .japanese import Japanese
+            from .japanese_dictionary import JapaneseDictionary
+
+            return Japanese(self._read(JapaneseDictionary, path), self._find_english)
+        from .chinese import Chinese
+        from .chinese_dictionary import ChineseDictionary
+
+        return Chinese(self._read(ChineseDictionary, path), self._find_english)
 
     def _find_english(self, lexicon: OwnWords) -> Callable[[str], Any] | None:
         """Returns the bundle's own G2P for English, None if it has none."""

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import TextDataError
-from .hashing import MULTIPLIER
+from .planes import Planes
 from .polyphones import Polyphones
+from .word_table import find_words, hashes_of
 
 MAGIC = b"KZH2"
 HEADER = struct.Struct("<4s5I20H")
@@ -26,8 +27,6 @@ HEADER = struct.Struct("<4s5I20H")
 of the compressed parts; the costs of the first state of the Markov model, and of each state after each."""
 FIRST, HAN = "\u4e00", 0x5200
 """The first character with readings, and how many there are."""
-LONGEST = 16
-"""Characters of the longest word."""
 ABSENT = 0xFFFF
 """The cost of what the Markov model excludes."""
 STATES = "BEMS"
@@ -40,7 +39,6 @@ _LONGEST_RUN = 4_096
 """Characters that are divided together."""
 _MOST = 1 << 20
 """Words, phrases and syllables that a file may have."""
-_SHIFT = np.uint64(24)
 _Part = tuple[int, int, int]
 """Place and length of a phrase, with its first syllable between them; -1 in place of it for a character."""
 
@@ -59,13 +57,13 @@ class ChineseDictionary:
             if magic != MAGIC or max(words, phrases, spoken) > _MOST or not words or not phrases:
                 raise ValueError("its header is not as expected")
             end = HEADER.size + packed
-            content = _Content(data[HEADER.size : end], 5 * (words + phrases) + 2 * spoken + 10 * HAN)
-            self._words, self._scores = content.keys(words), content.planes(words, 1)
+            content = Planes(data[HEADER.size : end], 5 * (words + phrases) + 2 * spoken + 10 * HAN)
+            self._words, self._scores = content.keys(words), content.numbers(words, 1)
             self._phrases = content.keys(phrases)
-            self._ends = np.cumsum(content.planes(phrases, 1))
-            self._spoken = content.planes(spoken, 2)
-            self._single = content.planes(HAN, 2)
-            emissions = [_costs(content.planes(HAN, 2)) for _ in STATES]
+            self._ends = np.cumsum(content.numbers(phrases, 1))
+            self._spoken = content.numbers(spoken, 2)
+            self._single = content.numbers(HAN, 2)
+            emissions = [_costs(content.numbers(HAN, 2)) for _ in STATES]
             self._syllables = ["", *str(content.rest(), "utf-8").split("\n")]
             most = max(self._spoken.max(initial=0), self._single.max())
             if self._ends[-1] != spoken or most >= len(self._syllables):
@@ -97,10 +95,10 @@ class ChineseDictionary:
     def _run(self, text: str) -> Iterator[tuple[int, list[str]]]:
         hashes = hashes_of(text)
         scores: list[dict[int, int]] = [{1: 0} for _ in text]
-        for length, place, entry in _found(hashes, self._words):
+        for length, place, entry in find_words(hashes, self._words):
             scores[place][length] = int(self._scores[entry])
         phrases: list[dict[int, int]] = [{} for _ in text]
-        for length, place, entry in _found(hashes, self._phrases):
+        for length, place, entry in find_words(hashes, self._phrases):
             first = int(self._ends[entry - 1]) if entry else 0
             # Hashes of words of different lengths may be equal.
             if self._ends[entry] - first == length:
@@ -181,30 +179,6 @@ def _parts(start: int, end: int, phrases: list[dict[int, int]]) -> list[_Part]:
     return parts
 
 
-def hashes_of(text: str) -> list[NDArray[np.uint64]]:
-    """Returns the hashes, of 40 bits, of all parts of a text of 1 to `LONGEST` characters.
-
-    Returns:
-        An array for each length, with a hash for each place at which such a part begins.
-    """
-    letters = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4").astype(np.uint64)
-    hashes: list[NDArray[np.uint64]] = []
-    state = np.zeros(len(letters), np.uint64)
-    for length in range(min(LONGEST, len(letters))):
-        state = (state[: len(letters) - length] + letters[length:]) * np.uint64(MULTIPLIER)
-        hashes.append(state >> _SHIFT)
-    return hashes
-
-
-def _found(hashes: list[NDArray[np.uint64]], keys: NDArray[np.uint64]) -> Iterator[tuple[int, int, int]]:
-    """Yields length, place and number of each entry that a text has."""
-    for length, own in enumerate(hashes, 1):
-        entries = np.minimum(np.searchsorted(keys, own), len(keys) - 1)
-        places = np.flatnonzero(keys[entries] == own)
-        for place, entry in zip(places.tolist(), entries[places].tolist(), strict=True):
-            yield length, place, entry
-
-
 def _sum(cost: int, other: int) -> int:
     cost += other
     return cost if cost < _EXCLUDED else cost - cost % _EXCLUDED
@@ -212,32 +186,3 @@ def _sum(cost: int, other: int) -> int:
 
 def _costs(values: NDArray[np.int64]) -> list[int]:
     return [_EXCLUDED if value == ABSENT else value for value in values.tolist()]
-
-
-class _Content:
-    """The parts of a file, which is compressed (raw DEFLATE, RFC 1951), one after the other."""
-
-    def __init__(self, packed: bytes, fixed: int) -> None:
-        """Takes the compressed bytes, and the number of bytes before the syllables."""
-        unpacker = zlib.decompressobj(-zlib.MAX_WBITS)
-        self._content = unpacker.decompress(packed, fixed + (1 << 16))
-        if not unpacker.eof or unpacker.unused_data or len(self._content) < fixed:
-            raise ValueError("its parts do not fit")
-        self._start = 0
-
-    def keys(self, count: int) -> NDArray[np.uint64]:
-        """Returns hashes, from the distances between them."""
-        return np.cumsum(self.planes(count, 4)).astype(np.uint64)
-
-    def planes(self, count: int, size: int) -> NDArray[np.int64]:
-        """Returns numbers of `size` bytes: the lowest bytes of all come first, then the next ones."""
-        planes = np.frombuffer(self._content, "u1", count * size, self._start).reshape(size, count)
-        self._start += count * size
-        numbers = np.zeros(count, np.int64)
-        for place, plane in enumerate(planes):
-            numbers |= plane.astype(np.int64) << 8 * place
-        return numbers
-
-    def rest(self) -> bytes:
-        """Returns all that is left."""
-        return self._content[self._start :]

@@ -1,6 +1,6 @@
 """Numbers, dates, money, units and signs in Chinese text, as they are read.
 
->>> spoken_form("2025年10月1日", 0, 10)
+>>> FORMS.find("2025年10月1日", 0, 10)
 (5, '二零二五年')
 """
 
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+
+from .segmented_forms import SegmentedForms
 
 DIGITS = "零一二三四五六七八九"
 _PHONE_DIGITS = "零幺二三四五六七八九"
@@ -116,25 +118,7 @@ _FORMS = [
         (_NUMBER, "{n1}"),
     )
 ]  # fmt: skip
-"""Written forms and what is said; a letter and a group in braces are one of `_SAID` for what was matched."""
-_SLOT = re.compile("{([a-z])([1-9])}")
 _BEGINNINGS = "0123456789-−+<>¥￥$€£₩₹₽฿CRUHNEGJ"
-"""Characters that a written form may begin with."""
-MAY_BEGIN = "".join(dict.fromkeys([*_BEGINNINGS, *SIGNS]))
-"""The same, and signs."""
-
-
-def spoken_form(text: str, start: int, end: int) -> tuple[int, str] | None:
-    """Returns the end of a written form that starts at a place, and its reading in Chinese characters."""
-    sign = SIGNS.get(text[start])
-    for pattern, spoken in _FORMS if text[start] in _BEGINNINGS else ():
-        if found := pattern.match(text, start, end):
-            return found.end(), _filled(spoken, found)
-    return (start + 1, sign) if sign else None
-
-
-def _filled(spoken: str, found: re.Match[str]) -> str:
-    return _SLOT.sub(lambda slot: _SAID[slot[1]](found[int(slot[2])]), spoken)
 
 
 def number(written: str) -> str:
@@ -192,3 +176,5 @@ _SAID: Mapping[str, Callable[[str], str]] = {
     "x": lambda written: "点".join(map(_model, written.split("."))),
 }
 """How a part of a written form is said."""
+FORMS = SegmentedForms(_FORMS, _BEGINNINGS, SIGNS, _SAID)
+"""What is said for written forms, in Chinese characters."""

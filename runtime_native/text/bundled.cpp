@@ -6,6 +6,9 @@
 #include "../speech/sentences.h"
 #include "../base/utf8.h"
 #include "chinese.h"
+#include "chinese_dictionary.h"
+#include "japanese.h"
+#include "japanese_dictionary.h"
 #include "pauses.h"
 #include "rules.h"
 #include "ssml.h"
@@ -77,6 +80,9 @@ std::string language_code(const std::string &language) {
                                [](View part) { return part.size() == 2 || part == U"001"; });
     return code == "en-us" && region != parts.end() && !AMERICAN.count(*region) ? "en-gb" : code;
 }
+
+// Returns true for a language that is written without spaces.
+bool is_segmented(const std::string &language) { return language == "zh" || language == "ja"; }
 
 // Returns the value under a key, null if there is none.
 const Value *entry(const Value *map, std::string_view key) {
@@ -180,7 +186,7 @@ NextRequest linked_parts(const Run &run, const BundledText::G2p &g2p, const Requ
 BundledText::G2p BundledText::g2p_of(const TextInput &input, const std::string &voice) {
     const std::string language = language_code(input.language.empty() ? voice_language(voice) : input.language);
     G2p found = find_g2p(language);
-    if (!input.skip_emoji || (language != "zh" && language.compare(0, 3, "en-") != 0)) return found;
+    if (!input.skip_emoji || (!is_segmented(language) && language.compare(0, 3, "en-") != 0)) return found;
     return [found](View text) { return found(silence_emoji(text)); };
 }
 
@@ -193,14 +199,13 @@ BundledText::G2p BundledText::find_g2p(const std::string &language) {
         auto rules = std::make_shared<Rules>(read_(path("rules", language, nullptr)));
         found = [rules](View text) { return rules->words(text); };
     } else if (entry(entry(&extensions_, "segmented"), language)) {
-        auto dictionary = std::make_shared<ChineseDictionary>(read_(path("segmented", language, nullptr)));
-        found = [this, dictionary](View text) {
-            return chinese::words(text, *dictionary, [this] { return find_english(); });
-        };
-    } else if (language != "en-us" && language != "en-gb" && language != "zh") {
+        const std::string dictionary = read_(path("segmented", language, nullptr));
+        found = language == "ja" ? segmented(std::make_shared<JapaneseDictionary>(dictionary), japanese::writing())
+                                 : segmented(std::make_shared<ChineseDictionary>(dictionary), chinese::writing());
+    } else if (language != "en-us" && language != "en-gb" && !is_segmented(language)) {
         throw Error(KOKORO_LANGUAGE_ERROR, "The bundle has no rules for the language '" + language +
                                                "': export it again, or give phonemes.");
-    } else if (!data || language == "zh") {
+    } else if (!data || is_segmented(language)) {
         throw Error(KOKORO_NO_TEXT_ERROR, "This bundle has no data for text in '" + language +
                                               "': export it with --languages " + language +
                                               ", or give phonemes.");
@@ -208,6 +213,15 @@ BundledText::G2p BundledText::find_g2p(const std::string &language) {
         found = english(language);
     }
     return g2ps_.emplace(language, std::move(found)).first->second;
+}
+
+// Returns the G2P of a language that is written without spaces.
+template <typename Dictionary>
+BundledText::G2p BundledText::segmented(std::shared_ptr<Dictionary> dictionary, const Writing &writing) {
+    DivideWords divide = [dictionary](View text, const HandleWord &handle) { dictionary->words(text, handle); };
+    return [this, divide, &writing](View text) {
+        return segmented_words(text, writing, divide, [this] { return find_english(); });
+    };
 }
 
 // Returns the bundle's own G2P for English, none if it has none.

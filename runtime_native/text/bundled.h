@@ -12,6 +12,7 @@
 #include "../speech/request.h"
 #include "arriving.h"
 #include "english.h"
+#include "segmented.h"
 
 namespace kokoro {
 
@@ -48,6 +49,8 @@ public:
 
 private:
     G2p find_g2p(const std::string &language);
+    template <typename Dictionary>
+    G2p segmented(std::shared_ptr<Dictionary> dictionary, const text::Writing &writing);
     G2p find_english();
     G2p english(const std::string &language);
     std::string path(const char *extension, const std::string &language, const char *key) const;

@@ -2,19 +2,19 @@
 
 #include <algorithm>
 
-#include "../base/errors.h"
 #include "../base/hashing.h"
-#include "../base/inflate.h"
 #include "../base/strings.h"
 #include "../base/utf8.h"
+#include "planes.h"
+#include "word_table.h"
 
 namespace kokoro::text {
 
 namespace {
 
+constexpr char NAME[] = "the Chinese dictionary";
 constexpr char32_t FIRST = 0x4E00;  // the first character with readings
-constexpr size_t HAN = 0x5200, LONGEST = 16, LONGEST_RUN = 4096, MOST = 1 << 20, HEADER = 64;
-constexpr size_t MOST_SYLLABLES = 1 << 16;  // bytes
+constexpr size_t HAN = 0x5200, LONGEST_RUN = 4096, MOST = 1 << 20, HEADER = 64;
 constexpr uint32_t ABSENT = 0xFFFF;
 // Added to what is not possible: such ways differ by how often that is so alone.
 constexpr int64_t EXCLUDED = int64_t{1} << 32;
@@ -23,11 +23,6 @@ constexpr size_t BEGIN = 0, END = 1, MIDDLE = 2, SINGLE = 3;
 // States that may come before a state; the second one wins a tie.
 constexpr size_t BEFORE[][2] = {{END, SINGLE}, {BEGIN, MIDDLE}, {BEGIN, MIDDLE}, {END, SINGLE}};
 
-[[noreturn]] void refuse(const std::string &reason) {
-    throw Error(KOKORO_TEXT_DATA_ERROR, "The bundle's data for text are damaged: the Chinese dictionary (" + reason +
-                                            "). Copy the bundle again, or export it again.");
-}
-
 int64_t cost_of(uint32_t value) { return value == ABSENT ? EXCLUDED : value; }
 
 int64_t sum(int64_t cost, int64_t other) {
@@ -35,64 +30,14 @@ int64_t sum(int64_t cost, int64_t other) {
     return cost < EXCLUDED ? cost : cost - cost % EXCLUDED;
 }
 
-// The parts of a file, one after the other.
-class Content {
-public:
-    Content(std::string_view packed, size_t fixed) {
-        size_t used = 0;
-        if (!inflate(packed, fixed + MOST_SYLLABLES, content_, &used) || used != packed.size() ||
-            content_.size() < fixed) {
-            refuse("its parts do not fit");
-        }
-    }
-
-    // Returns numbers of `size` bytes: the lowest bytes of all come first, then the next ones.
-    std::vector<uint32_t> planes(size_t count, size_t size) {
-        std::vector<uint32_t> numbers(count);
-        for (size_t place = 0; place < size; place++) {
-            for (uint32_t &number : numbers) {
-                number |= uint32_t{static_cast<unsigned char>(content_[start_++])} << 8 * place;
-            }
-        }
-        return numbers;
-    }
-
-    // Returns hashes, from the distances between them.
-    std::vector<uint64_t> keys(size_t count) {
-        std::vector<uint64_t> keys;
-        uint64_t key = 0;
-        for (uint32_t gap : planes(count, 4)) keys.push_back(key += gap);
-        return keys;
-    }
-
-    std::string_view rest() const { return std::string_view(content_).substr(start_); }
-
-private:
-    std::string content_;
-    size_t start_ = 0;
-};
-
-// Calls `handle` with length, place and number of each entry that a text has.
-template <typename Handle>
-void find_entries(View text, const std::vector<uint64_t> &keys, Handle handle) {
-    for (size_t place = 0; place < text.size(); place++) {
-        uint64_t hash = 0;
-        for (size_t length = 1; length <= std::min(LONGEST, text.size() - place); length++) {
-            hash = (hash + text[place + length - 1]) * MULTIPLIER;
-            auto found = std::lower_bound(keys.begin(), keys.end(), hash >> 24);
-            if (found != keys.end() && *found == hash >> 24) handle(length, place, found - keys.begin());
-        }
-    }
-}
-
 }  // namespace
 
 ChineseDictionary::ChineseDictionary(const std::string &data) {
-    if (data.size() < HEADER || data.compare(0, 4, "KZH2")) refuse("its header is not as expected");
+    if (data.size() < HEADER || data.compare(0, 4, "KZH2")) refuse_data(NAME, "its header is not as expected");
     size_t words = uint32_at(data, 4), phrases = uint32_at(data, 8), spoken = uint32_at(data, 12);
     cost_ = uint32_at(data, 16);
     size_t packed = std::min<size_t>(uint32_at(data, 20), data.size() - HEADER);
-    if (std::max({words, phrases, spoken}) > MOST || !words || !phrases) refuse("its header is not as expected");
+    if (std::max({words, phrases, spoken}) > MOST || !words || !phrases) refuse_data(NAME, "its header is not as expected");
     for (size_t place = 0; place < STATES + STATES * STATES; place++) {
         int64_t cost = cost_of(uint32_at(data.substr(24 + 2 * place, 2) + std::string(2, '\0'), 0));
         if (place < STATES) {
@@ -101,27 +46,28 @@ ChineseDictionary::ChineseDictionary(const std::string &data) {
             steps_[place / STATES - 1][place % STATES] = cost;
         }
     }
-    Content content(std::string_view(data).substr(HEADER, packed), 5 * (words + phrases) + 2 * spoken + 10 * HAN);
+    Planes content(NAME, std::string_view(data).substr(HEADER, packed),
+                   5 * (words + phrases) + 2 * spoken + 10 * HAN);
     words_ = content.keys(words);
-    scores_ = content.planes(words, 1);
+    scores_ = content.numbers(words, 1);
     phrases_ = content.keys(phrases);
-    ends_ = content.planes(phrases, 1);
+    ends_ = content.numbers(phrases, 1);
     for (size_t place = 1; place < phrases; place++) ends_[place] += ends_[place - 1];
-    spoken_ = content.planes(spoken, 2);
-    single_ = content.planes(HAN, 2);
+    spoken_ = content.numbers(spoken, 2);
+    single_ = content.numbers(HAN, 2);
     emissions_.resize(HAN);
     for (size_t state = 0; state < STATES; state++) {
-        std::vector<uint32_t> row = content.planes(HAN, 2);
+        std::vector<uint32_t> row = content.numbers(HAN, 2);
         for (size_t place = 0; place < HAN; place++) emissions_[place][state] = cost_of(row[place]);
     }
-    if (find_invalid_utf8(content.rest()) != std::string_view::npos) refuse("its syllables are not UTF-8");
+    if (find_invalid_utf8(content.rest()) != std::string_view::npos) refuse_data(NAME, "its syllables are not UTF-8");
     Text syllables = decode_utf8(content.rest());
     syllables_ = {Text()};
     for (View syllable : split(View(syllables), U'\n')) syllables_.emplace_back(syllable);
     auto known = [&](uint32_t number) { return number < syllables_.size(); };
     if (ends_.back() != spoken || !std::all_of(spoken_.begin(), spoken_.end(), known) ||
         !std::all_of(single_.begin(), single_.end(), known)) {
-        refuse("its parts do not fit");
+        refuse_data(NAME, "its parts do not fit");
     }
     polyphones_.emplace(data.substr(HEADER + packed));
 }
@@ -135,9 +81,9 @@ void ChineseDictionary::words(View text, const HandleWord &handle) const {
 void ChineseDictionary::run(View text, size_t offset, const HandleWord &handle) const {
     Places scores(text.size()), phrases(text.size());
     for (auto &lengths : scores) lengths[1] = 0;
-    find_entries(text, words_,
+    find_words(text, words_,
                  [&](size_t length, size_t place, size_t entry) { scores[place][length] = scores_[entry]; });
-    find_entries(text, phrases_, [&](size_t length, size_t place, size_t entry) {
+    find_words(text, phrases_, [&](size_t length, size_t place, size_t entry) {
         size_t first = entry ? ends_[entry - 1] : 0;
         // Hashes of words of different lengths may be equal.
         if (ends_[entry] - first == length) phrases[place][length] = static_cast<int64_t>(first);

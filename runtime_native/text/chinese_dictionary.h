@@ -4,23 +4,19 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "../base/unicode.h"
 #include "polyphones.h"
+#include "segmented.h"
 
 namespace kokoro::text {
 
 // The words and readings of a bundle.
 class ChineseDictionary {
 public:
-    // Takes the end of a word, and its phonemes: none if a character has no reading.
-    using HandleWord = std::function<void(size_t end, std::optional<Text> phonemes)>;
-
     // Takes the file's content. Throws TEXT_DATA_ERROR if it is no such file.
     explicit ChineseDictionary(const std::string &data);
 

@@ -2,9 +2,7 @@
 
 #include <vector>
 
-#include "../base/pattern.h"
 #include "../base/strings.h"
-#include "../base/utf8.h"
 #include "../generated/tables.h"
 
 namespace kokoro::text::chinese {
@@ -90,40 +88,11 @@ Text said(char32_t kind, View written) {
     }
 }
 
-std::vector<std::pair<Pattern, Text>> read_forms() {
-    std::vector<std::pair<Pattern, Text>> forms;
-    const unsigned char *programs = tables::FORMS_PATTERNS;
-    for (const Row &row : rows(tables::FORMS)) {
-        Pattern pattern(&programs);
-        forms.emplace_back(std::move(pattern), row[0]);
-    }
-    return forms;
-}
-
 }  // namespace
 
-std::optional<std::pair<size_t, Text>> spoken_form(View text, size_t start, size_t end) {
-    static const Text beginnings = decode_utf8(tables::BEGINNINGS);
-    static const Table signs(tables::SIGNS);
-    static const std::vector<std::pair<Pattern, Text>> forms = read_forms();
-    Match found;
-    bool may_begin = contains(beginnings, text[start]);
-    for (const auto &[pattern, spoken] : forms) {
-        if (!may_begin || !pattern.match(text, start, end, found)) continue;
-        Text reading;
-        for (size_t place = 0; place < spoken.size(); place++) {
-            if (spoken[place] != '{') {
-                reading += spoken[place];
-                continue;
-            }
-            reading += said(spoken[place + 1], found[static_cast<int>(spoken[place + 2] - '0')]);
-            place += 3;
-        }
-        return std::pair(found.end(), reading);
-    }
-    const Text *sign = signs.find(text.substr(start, 1));
-    if (!sign) return std::nullopt;
-    return std::pair(start + 1, *sign);
+const SegmentedForms &forms() {
+    static const SegmentedForms known(tables::FORMS_PATTERNS, tables::FORMS, tables::BEGINNINGS, tables::SIGNS, said);
+    return known;
 }
 
 }  // namespace kokoro::text::chinese

@@ -1,14 +1,11 @@
 // Numbers, dates, money, units and signs in Chinese text, as they are read.
 #pragma once
 
-#include <optional>
-#include <utility>
-
-#include "../base/unicode.h"
+#include "segmented_forms.h"
 
 namespace kokoro::text::chinese {
 
-// Returns the end of a written form that starts at a place, and its reading in Chinese characters.
-std::optional<std::pair<size_t, Text>> spoken_form(View text, size_t start, size_t end);
+// Returns what is said for written forms, in Chinese characters.
+const SegmentedForms &forms();
 
 }  // namespace kokoro::text::chinese

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgpack
 from cryptography.exceptions import InvalidSignature
@@ -33,7 +33,6 @@ from runtime_min.format.origin import decode_key
 from runtime_min.format.parse import parse_manifest
 from runtime_min.format.verify import manifest_of
 from runtime_min.text.arriving import ArrivingText, Run
-from runtime_min.text.chinese_dictionary import HEADER, ChineseDictionary
 from runtime_min.text.pauses import read_pauses
 from runtime_min.text.rules import Rules
 from runtime_min.text.ssml import read_ssml
@@ -41,7 +40,7 @@ from tests.support import books
 from tests.support.english_text import assert_spoken, rows, whole_english
 from tests.support.files import bytes_of
 from tests.support.fuzzing.bundles import MANIFEST, Files, consistent, damaged_bytes, damaged_document
-from tests.support.fuzzing.dictionaries import changed
+from tests.support.fuzzing.segmented import DICTIONARIES
 from tests.support.fuzzing.texts import UNITS
 from tests.support.languages import tiny_language
 from tests.support.paths import ROOT
@@ -50,8 +49,8 @@ GOLDEN = ROOT / "tests/golden/format-1"
 REFUSED = (BundleError, InputError)
 MOST_TEXT = 4_000
 """Bytes: words that no lexicon has take a millisecond each."""
+_DICTIONARY_NUMBERS = (b"\0", b"\1")
 RULED = "¿Qué? L'amico 21 3/2 -5 % 1,05 km, dr. K; भारत 12:30 R$ 5,50 XXI guerra cé. Çé d’água “não”"
-CHINESE = "我们在银行工作歡樂製造機很重要的时候了一二三長大鿿龥"
 
 
 class Reader(NamedTuple):
@@ -186,23 +185,28 @@ def _runs(pieces: list[str]) -> list[Run]:
 
 
 def read_language(data: bytes) -> None:
-    """Takes rules, or 0 and changes of the Chinese dictionary, by which a text is read the same twice."""
-    if data[:1] != b"\0":
-        found = [[(word.text, word.phonemes) for word in Rules(data)(RULED)] for _ in range(2)]
+    """Takes rules, or the number of a dictionary and changes of it: a text is read the same twice."""
+    if data[:1] not in _DICTIONARY_NUMBERS:
+        found: list[Any] = [[(word.text, word.phonemes) for word in Rules(data)(RULED)] for _ in range(2)]
     else:
-        dictionary = changed(data[1:])
-        found = [list(ChineseDictionary(dictionary).words(CHINESE)) for _ in range(2)]
+        dictionary = DICTIONARIES[data[0]]
+        changed = dictionary.changed(data[1:])
+        found = [list(dictionary.reader(changed).words(dictionary.text)) for _ in range(2)]
     assert found[0] == found[1]
 
 
 def languages() -> list[bytes]:
-    """Rules that are small, and a change of each number in the dictionary's header."""
-    changes = (b"\0" + place.to_bytes(4, "big") + b"\2" for place in range(0, HEADER.size, 4))
-    return [tiny_language(), *map(language_file, ("es", "hi")), b"\0", *changes]
+    """Rules that are small, and a change of each number in the dictionaries' headers."""
+    changes = (
+        number + place.to_bytes(4, "big") + b"\2"
+        for number, dictionary in zip(_DICTIONARY_NUMBERS, DICTIONARIES, strict=True)
+        for place in range(0, dictionary.header.size, 4)
+    )
+    return [tiny_language(), *map(language_file, ("es", "hi")), *_DICTIONARY_NUMBERS, *changes]
 
 
 def mutate_language(random: Random, data: bytes) -> bytes:
-    if data[:1] != b"\0":
+    if data[:1] not in _DICTIONARY_NUMBERS:
         return mutate_manifest(random, data)
     places = (random.choice((random.randrange(64), random.randrange(1 << 24))) for _ in range(4))
     return data + b"".join(place.to_bytes(4, "big") + random.randbytes(1) for place in places)

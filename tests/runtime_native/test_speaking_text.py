@@ -24,6 +24,7 @@ ENGLISH = (
 SPANISH = "El 3 de mayo, ¿cuántos niños llegaron? Llegaron 21; el guía pagó 4,50 €."
 ITALIAN = "Il 3 maggio è arrivata l'amica di Sara: ha pagato 4,50 € per gli spaghetti. Perché?"
 CHINESE = "2025年10月1日下午15:30，我们在银行用GPT-4，花了¥3.5万。歡樂！"
+JAPANESE = "2025年10月1日、3人でGoogleへ行った。「ﾊﾝﾊﾞｰｶﾞｰ」は¥1,500だ！"
 SSML = (
     '<speak>One <break time="300ms"/> <prosody rate="150%">two &amp; three</prosody>, '
     '<voice name="bf_emma">four</voice> <phoneme alphabet="ipa" ph="fˈIv">5</phoneme>.</speak>'
@@ -39,6 +40,7 @@ SPOKEN: tuple[dict[str, Any], ...] = (
     {"text": SPANISH, "voice": "ef_dora", "language": ""},
     {"text": ITALIAN, "voice": "if_sara", "clause_pause": 0.25},
     {"text": CHINESE, "language": "zh"},
+    {"text": JAPANESE, "language": "ja"},
     {"text": "好👍🏽的", "language": "zh", "skip_emoji": True},
     {"text": SSML, "ssml": True},
     {"text": "Hello", "voice": "af_heart+ef_dora"},

@@ -24,10 +24,8 @@ from runtime_min.format.verify import manifest_of
 from runtime_min.speech.request import Request
 from runtime_min.speech.words import Portion, Segment, Word
 from runtime_min.text.bundled import RULES, SEGMENTED, BundledText, english_files, language_files
-from runtime_min.text.chinese import Chinese
-from runtime_min.text.chinese_dictionary import ChineseDictionary
 from tests.support.english_text import rows
-from tests.support.fuzzing.dictionaries import DAMAGED, hostile
+from tests.support.fuzzing.segmented import DICTIONARIES, FuzzedDictionary
 from tests.support.fuzzing.texts import UNITS, VOICES, WORDS, document, shapes, text
 from tests.support.languages import TINY_SPOKEN, golden, tiny_language
 from tests.support.native.probe import Probe, field
@@ -57,7 +55,8 @@ class Texts:
         self._probe = Probe("text_probe", folder)
         english = english_files(manifest)
         paths = [path for language in ("en-us", "en-gb") for path in vars(english[language]).values()]
-        paths.append(language_files(manifest, SEGMENTED).get("zh", "none"))
+        dictionaries = language_files(manifest, SEGMENTED)
+        paths += [dictionaries.get(language, "none") for language in ("zh", "ja")]
         rules = [part for pair in language_files(manifest, RULES).items() for part in pair]
         self._arguments = [str(directory), *paths, *rules]
 
@@ -83,11 +82,11 @@ class Texts:
         ]
         return self._probe.ask(lines, self._arguments, timeout)
 
-    def with_dictionary(self, data: bytes, folder: Path, written: str) -> str:
-        """Returns what the native runtime makes of a text with another Chinese dictionary alone."""
-        (folder / "zh.bin").write_bytes(data)
-        line = f"zf_xiaobei 0 0 - {field(written)}"
-        (answer,) = self._probe.ask([line], [f"{folder}", *["none"] * 8, "zh.bin"])
+    def with_dictionary(self, language: str, data: bytes, folder: Path, written: str) -> str:
+        """Returns what the native runtime makes of a text with another dictionary alone."""
+        (folder / "made.bin").write_bytes(data)
+        line = f"af_heart 0 0 {language} {field(written)}"
+        (answer,) = self._probe.ask([line], [f"{folder}", *["none"] * 8, "made.bin", "made.bin"])
         return answer
 
     def seconds(self, question: Question) -> float:
@@ -176,12 +175,13 @@ def test_many_generated_texts_and_documents(texts: Texts) -> None:
     print(f"{dict(compared)} alike in {time.monotonic() - start:.0f} s")
 
 
-def test_damaged_and_hostile_chinese_dictionaries(texts: Texts, tmp_path: Path) -> None:
-    written = "我们在银行工作，歡樂製造機很重要。" * 5
-    for data in (*DAMAGED.values(), *map(hostile, range(8))):
-        answer = texts.with_dictionary(data, tmp_path, written)
+@pytest.mark.parametrize("dictionary", DICTIONARIES, ids=lambda each: each.language)
+def test_damaged_and_hostile_dictionaries(texts: Texts, tmp_path: Path, dictionary: FuzzedDictionary) -> None:
+    written = dictionary.text * 5
+    for data in (*dictionary.damaged().values(), *map(dictionary.hostile, range(6))):
+        answer = texts.with_dictionary(dictionary.language, data, tmp_path, written)
         try:
-            words = Chinese(ChineseDictionary(data), lambda own: None)(written)
+            words = dictionary.g2p(dictionary.reader(data), lambda own: None)(written)
         except TextDataError:
             assert answer == f"error {TEXT_DATA_ERROR}"
         else:

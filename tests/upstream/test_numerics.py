@@ -75,6 +75,4 @@ def test_a_constant_of_float32_still_has_more_digits_in_float64() -> None:
     from tvm.script import tirx as T
 
     found = T.cast(T.float32(1 / 300), "float64").value
-    assert found != float(np.float32(1 / 300)), (
-        "works now: round no constants in kernels/wasm.py"
-    )
+    assert found != float(np.float32(1 / 300)), "works now: round no constants in kernels/wasm.py"

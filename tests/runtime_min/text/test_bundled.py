@@ -124,8 +124,10 @@ def test_without_data_the_error_names_the_remedy(sound: Path, monkeypatch: pytes
     monkeypatch.setattr(bundled, "find_g2p", missing)
     with pytest.raises(NoTextError, match="--languages en-us"):
         spoken(sound, "Hello")
-    with pytest.raises(bundled.G2PMissingError, match="nothing is installed"):
+    with pytest.raises(NoTextError, match="--languages ja"):
         text_of(sound).find_g2p("ja")
+    with pytest.raises(bundled.G2PMissingError, match="nothing is installed"):
+        text_of(sound).find_g2p("fr")
     monkeypatch.setattr(bundled, "find_g2p", lambda language: (language, str.upper))
     assert text_of(sound).find_g2p("en-GB") == ("en-gb", str.upper)
     assert text_of(sound).find_g2p("en_NZ") == ("en-gb", str.upper)
@@ -178,12 +180,24 @@ def test_chinese_is_spoken_with_the_bundle_s_english(bundle: Path) -> None:
     assert [word.phonemes for word in text_of(bundle).find_g2p("zh", skip_emoji=True)[1]("😀")] == [""]
 
 
-def test_a_start_for_english_reads_nothing_of_chinese(bundle: Path) -> None:
-    code = "import runtime_min.text.bundled, sys; sys.exit(any('chinese' in name for name in sys.modules))"
+def test_japanese_is_spoken_with_the_bundle_s_english(bundle: Path) -> None:
+    words = text_of(bundle).find_g2p("ja-JP")[1]("3人でGPTを")
+    assert [(word.text, word.phonemes) for word in words] == [
+        ("3人", "saɲɲiɴ "), ("で", "de "), ("GPT", "ʤˌipˌitˈi "), ("を", "o"),
+    ]  # fmt: skip
+    assert spoken(bundle, "GPTを", "jf_alpha", lexicon={"GPT": "ˈe", "を": "ˈa"}) == "ˈe ˈa"
+
+
+def test_a_start_for_english_reads_nothing_of_other_languages(bundle: Path) -> None:
+    code = (
+        "import runtime_min.text.bundled, sys\n"
+        "names = ('chinese', 'japanese', 'segmented')\n"
+        "sys.exit(any(own in name for name in sys.modules for own in names))"
+    )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
     text = text_of(bundle)
     parts(text, "Hello.")
-    assert not any("zh" in path for path in text._data)
+    assert not any("dictionary" in path for path in text._data)
 
 
 @pytest.mark.parametrize("voice", ["custom", [], 3, ["custom"]])
@@ -240,7 +254,7 @@ def test_damaged_data_are_typed_errors(bundle: Path, tmp_path: Path) -> None:
 def test_the_data_are_small_and_only_read_for_text(bundle: Path) -> None:
     manifest = read_manifest(bundle)
     verify_files(bundle, manifest)
-    assert sum(entry.bytes for entry in manifest.files if entry.path.startswith("text/")) < 8_000_000
+    assert sum(entry.bytes for entry in manifest.files if entry.path.startswith("text/")) < 14_000_000
     code = "import sys, runtime_min.speak_command; sys.exit('runtime_min.text.english' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
 

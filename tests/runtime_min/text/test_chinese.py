@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from exporter.model.config import OFFICIAL_CONFIG, read_config
 from runtime_min.errors import TextDataError
 from runtime_min.speech.words import Word, read_input
-from runtime_min.text.chinese import _PLAIN, Chinese
+from runtime_min.text import chinese_forms
+from runtime_min.text.chinese import PLAIN, Chinese
 from runtime_min.text.chinese_dictionary import HAN, ChineseDictionary
-from runtime_min.text.chinese_forms import number, spoken_form
+from runtime_min.text.chinese_forms import number
 from runtime_min.text.polyphones import PIECE, Polyphones
 from tests.support.fuzzing.dictionaries import DAMAGED, DATA, NETWORK, hostile
 from tests.support.fuzzing.texts import UNITS, WORDS
@@ -89,10 +90,10 @@ def test_a_space_is_between_the_words_and_in_none_of_them(chinese: Chinese) -> N
 @pytest.mark.parametrize("row", FORMS)
 def test_written_forms_are_read_as_people_read_them(chinese: Chinese, row: str) -> None:
     shown, spoken = row.split("\t")
-    written = shown.translate(_PLAIN)
+    written = shown.translate(PLAIN)
     read, start = "", 0
     while start < len(written):
-        form = spoken_form(written, start, len(written))
+        form = chinese_forms.FORMS.find(written, start, len(written))
         start, part = form or (start + 1, written[start])
         read += part
     assert read == spoken
@@ -147,27 +148,6 @@ _DICTIONARY = ChineseDictionary(DATA)
 def test_the_work_is_linear(chinese: Chinese, calls: Callable[..., int], unit: str) -> None:
     few, many = (calls(lambda n=length: chinese(unit * (n // len(unit)))) for length in (1_000, 4_000))
     assert many < 6 * few
-
-
-@pytest.fixture
-def calls() -> Callable[..., int]:
-    import sys
-
-    def count(run: Callable[[], object]) -> int:
-        found = 0
-
-        def counted(*_: object) -> None:
-            nonlocal found
-            found += 1
-
-        sys.setprofile(counted)
-        try:
-            run()
-        finally:
-            sys.setprofile(None)
-        return found
-
-    return count
 
 
 @pytest.mark.parametrize("name", DAMAGED)
