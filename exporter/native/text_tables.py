@@ -50,6 +50,7 @@ _NAMES = {
     "text.arriving": "_POINT _CLAUSE _BRACKET _CLOSED",
     "text.chinese": "PLAIN _MARKS _PIECE",
     "text.chinese_forms": "CURRENCIES UNITS SIGNS _BEGINNINGS _FORMS",
+    "text.scripts": "_RANGES",
     "text.kana": "SOUNDS _SMALL _NASALS _KATAKANA VOICING _VOICED _HALF_VOICED",
     "text.japanese": "PLAIN _MARKS _PIECE _STAND_INS",
     "text.japanese_forms": (

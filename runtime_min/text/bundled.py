@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import chain, islice, pairwise
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from .installed_g2p import find_g2p, is_installed, language_code
 from .letter_to_sound import LetterToSound
 from .lexicon import Lexicon
 from .pauses import read_pauses
+from .scripts import MixedScripts
 from .tagger import Tagger
 
 _Data = TypeVar("_Data")
@@ -77,6 +78,13 @@ class BundledText:
             BundleError: the bundle's data are damaged.
         """
         code = language_code(language)
+        name, found = self._g2p(code, lexicon, skip_emoji)
+        is_own = hasattr(self._found[code][1], "adapted")
+        return name, MixedScripts(found, cache(partial(self._other, lexicon))) if is_own else found
+
+    def _g2p(
+        self, code: str, lexicon: OwnWords | None, skip_emoji: bool = False
+    ) -> tuple[str, Callable[[str], Any]]:
         with self._lock:
             if code not in self._found:
                 self._found[code] = self._find(code)
@@ -86,6 +94,10 @@ class BundledText:
         if lexicon:
             raise NoTextError(code, self._languages())
         return name, found
+
+    def _other(self, lexicon: OwnWords | None, language: str) -> Callable[[str], Any] | None:
+        """Returns the bundle's own G2P for words of another script, None if it has none."""
+        return self._g2p(language, lexicon)[1] if language in self._languages() else None
 
     def speaks(self, language: str) -> bool:
         """Returns True if the bundle's data, or what is installed, can read a language; loads nothing.
@@ -147,7 +159,7 @@ class BundledText:
         """Returns the bundle's own G2P for English, None if it has none."""
         known = english_files(self._manifest)
         language = next((each for each in ENGLISH if each in known), None)
-        return self.find_g2p(language, lexicon)[1] if language else None
+        return self._g2p(language, lexicon)[1] if language else None
 
     def _read(self, kind: Callable[[bytes], _Data], path: str) -> _Data:
         """Returns the content of a file; one that both dialects name is read once."""
@@ -234,7 +246,7 @@ def _portions(segment: Segment, g2p: Callable[[str], Any], *, followed: bool) ->
     """Yields a segment with words in place of its text, in several if it is long."""
     for text, after in pairwise(chain(_divided(str(segment.content)), [None])):
         assert text is not None
-        words, sentences = g2p.read(text) if isinstance(g2p, English) else (g2p(text), None)
+        words, sentences = g2p.read(text) if isinstance(g2p, MixedScripts) else (g2p(text), None)
         spoken = replace(segment, content=words or [Word(text, None)], pause=0.0 if after else segment.pause)
         yield Portion([spoken], sentences, followed and not after)
 

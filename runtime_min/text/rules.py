@@ -12,8 +12,10 @@ from itertools import islice
 from ..errors import BundleError, TextDataError
 from ..format.msgpack import unpack
 from ..format.schema import Node
-from ..speech.words import Word
+from ..speech.words import OwnWords, Word
 from .clauses import Token, read_clauses
+from .lexicon import own_phonemes
+from .own_words import WithOwnWords
 from .rewriting import EDGE, PRIMARY, SECONDARY, Pass, Sets, Stress, text_of
 from .written_words import WrittenWords, texts_of
 
@@ -85,6 +87,14 @@ class Rules:
     def __call__(self, text: str) -> list[Word]:
         """Returns the words and marks of a text with their phonemes."""
         return read_clauses(text, self._words_of, self.written.abbreviations)
+
+    def adapted(self, words: OwnWords, *, skip_emoji: bool) -> WithOwnWords:
+        """Returns the same G2P with words of an app.
+
+        Raises:
+            SpokenTypeError: a word or its phonemes are no text.
+        """
+        return WithOwnWords(self, own_phonemes(words), skip_emoji=skip_emoji)
 
     def _words_of(self, clause: Sequence[Token]) -> Iterator[Word]:
         tokens, texts = zip(*self._joined(clause), strict=True)

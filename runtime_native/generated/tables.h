@@ -2583,6 +2583,17 @@ inline constexpr char FORMS[] =
     "{n1}\n";
 }
 
+namespace kokoro::tables::scripts {
+inline constexpr char RANGES[] =
+    "ぁ\tヿ\tja\n"
+    "々\t〇\tzh ja\n"
+    "㐀\t鿿\tzh ja\n"
+    "ऀ\tॿ\thi\n"
+    "A\tZ\ten-us en-gb\n"
+    "a\tz\ten-us en-gb\n"
+    "À\tɏ\ten-us en-gb\n";
+}
+
 namespace kokoro::tables::kana {
 inline constexpr char SOUNDS[] =
     "ア\ta\n"

@@ -84,6 +84,20 @@ std::string language_code(const std::string &language) {
 // Returns true for a language that is written without spaces.
 bool is_segmented(const std::string &language) { return language == "zh" || language == "ja"; }
 
+// Returns the languages of the first letter of a word that is in one of the scripts.
+std::vector<std::string> languages_of(View word) {
+    static const std::vector<Row> ranges = rows(tables::scripts::RANGES);
+    for (char32_t letter : word) {
+        for (const Row &range : ranges) {
+            if (letter < range[0][0] || letter > range[1][0]) continue;
+            std::vector<std::string> languages;
+            for (View language : split(range[2])) languages.push_back(encode_utf8(language));
+            return languages;
+        }
+    }
+    return {};
+}
+
 // Returns the value under a key, null if there is none.
 const Value *entry(const Value *map, std::string_view key) {
     if (!map || !map->map()) return nullptr;
@@ -186,8 +200,47 @@ NextRequest linked_parts(const Run &run, const BundledText::G2p &g2p, const Requ
 BundledText::G2p BundledText::g2p_of(const TextInput &input, const std::string &voice) {
     const std::string language = language_code(input.language.empty() ? voice_language(voice) : input.language);
     G2p found = find_g2p(language);
-    if (!input.skip_emoji || (!is_segmented(language) && language.compare(0, 3, "en-") != 0)) return found;
-    return [found](View text) { return found(silence_emoji(text)); };
+    return [this, found, skip_emoji = input.skip_emoji](View text) {
+        return in_own_languages(found(skip_emoji ? silence_emoji(text) : Text(text)), text);
+    };
+}
+
+// Returns words, with those of another language in place of each that is not known and in another script.
+std::vector<Word> BundledText::in_own_languages(std::vector<Word> words, View text) {
+    auto is_kana = [](char32_t letter) { return letter >= U'ぁ' && letter <= U'ヿ'; };
+    const bool has_kana = std::any_of(text.begin(), text.end(), is_kana);
+    std::vector<Word> all;
+    for (size_t first = 0, last = 0; first < words.size(); first = last) {
+        std::vector<std::string> languages;
+        if (!words[first].phonemes) languages = languages_of(words[first].text);
+        // The unspoken and silent words of its script right after a word that is unspoken.
+        auto goes_on = [&](const Word &before, const Word &word) {
+            bool is_heard = word.phonemes && !word.phonemes->empty();
+            return !languages.empty() && before.whitespace.empty() && !is_heard && languages_of(word.text) == languages;
+        };
+        Text run = words[first].text;
+        for (last = first + 1; last < words.size() && goes_on(words[last - 1], words[last]); last++) {
+            run += words[last].text;
+        }
+        std::vector<std::string> likeliest = languages;
+        if (has_kana) std::reverse(likeliest.begin(), likeliest.end());
+        auto found = std::find_if(likeliest.begin(), likeliest.end(), [this](auto &each) { return has_data(each); });
+        std::vector<Word> others;
+        if (found != likeliest.end()) others = find_g2p(*found)(run);
+        if (others.empty() || others.back().text.empty()) {
+            others.assign(words.begin() + static_cast<ptrdiff_t>(first), words.begin() + static_cast<ptrdiff_t>(last));
+        } else {
+            others.back().whitespace = words[last - 1].whitespace;
+        }
+        std::move(others.begin(), others.end(), std::back_inserter(all));
+    }
+    return all;
+}
+
+// Returns true if the bundle has data for a language.
+bool BundledText::has_data(const std::string &language) const {
+    return entry(entry(&extensions_, "text"), language) || entry(entry(&extensions_, "rules"), language) ||
+           entry(entry(&extensions_, "segmented"), language);
 }
 
 BundledText::G2p BundledText::find_g2p(const std::string &language) {

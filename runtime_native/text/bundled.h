@@ -52,6 +52,8 @@ private:
     template <typename Dictionary>
     G2p segmented(std::shared_ptr<Dictionary> dictionary, const text::Writing &writing);
     G2p find_english();
+    std::vector<Word> in_own_languages(std::vector<Word> words, View text);
+    bool has_data(const std::string &language) const;
     G2p english(const std::string &language);
     std::string path(const char *extension, const std::string &language, const char *key) const;
     template <typename Data>

@@ -67,10 +67,9 @@ Text cardinal(Text digits) {
     for (size_t place = 0; place < scales.size(); place++) {
         const Row &scale = scales[scales.size() - 1 - place];
         auto digit = [&](size_t number) { return static_cast<size_t>(digits[PLACES * place + number] - '0'); };
-        auto named = [](const std::vector<Text> &names, size_t own) { return own ? names[own - 1] : Text(); };
         bool is_scaled = !scale[1].empty();
-        Text said = digit(0) == 1 && is_scaled ? Text(U"イッセン") : named(thousands, digit(0));
-        said += named(hundreds, digit(1)) + named(tens, digit(2)) + (digit(3) ? ones[digit(3)] : Text());
+        Text said = digit(0) == 1 && is_scaled ? Text(U"イッセン") : thousands[digit(0)];
+        said += hundreds[digit(1)] + tens[digit(2)] + (digit(3) ? ones[digit(3)] : Text());
         if (!said.empty()) parts.push_back(is_scaled ? joined(said, scale[0], scale[1]) : said);
     }
     return join(parts, U" ");

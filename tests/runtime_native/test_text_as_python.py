@@ -86,7 +86,8 @@ class Texts:
         """Returns what the native runtime makes of a text with another dictionary alone."""
         (folder / "made.bin").write_bytes(data)
         line = f"af_heart 0 0 {language} {field(written)}"
-        (answer,) = self._probe.ask([line], [f"{folder}", *["none"] * 8, "made.bin", "made.bin"])
+        paths = ["made.bin" if own == language else "none" for own in ("zh", "ja")]
+        (answer,) = self._probe.ask([line], [f"{folder}", *["none"] * 8, *paths])
         return answer
 
     def seconds(self, question: Question) -> float:

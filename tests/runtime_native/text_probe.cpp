@@ -1,7 +1,7 @@
 // Answers what the words of texts are, for a bundle's directory and the paths of its files for text.
 //
 // Arguments: the directory, then four files for American and four for British English, the Chinese and the
-// Japanese dictionary, and for each other language its name and the file of its rules. A question: the voice, 1 for SSML, 1 to skip
+// Japanese dictionary or "none", and for each other language its name and the file of its rules. A question: the voice, 1 for SSML, 1 to skip
 // emoji, the language or "-", and the text in
 // hexadecimal UTF-8. An answer: "error" and its code; or for each part its voice, speed, pause and 1 if it
 // ends a segment, and its words: the text, the phonemes ("-" if there are none) and the white space, each
@@ -45,7 +45,10 @@ Value files_for_text(char **paths, char **end) {
         dialects.push_back({language, {files}});
     }
     Map segmented, rules;
-    for (const char *language : {"zh", "ja"}) segmented.push_back({language, {std::string(*paths++)}});
+    for (const char *language : {"zh", "ja"}) {
+        std::string path = *paths++;
+        if (path != "none") segmented.push_back({language, {path}});
+    }
     for (; paths + 1 < end; paths += 2) rules.push_back({paths[0], {std::string(paths[1])}});
     return {Map{{"text", {dialects}}, {"segmented", {segmented}}, {"rules", {rules}}}};
 }

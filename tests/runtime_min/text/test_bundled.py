@@ -275,7 +275,7 @@ def test_text_takes_little_memory_and_compiles_only_patterns_that_it_needs(bundl
             _, g2p = text.find_g2p(language)
             g2p("Hello world, this is a sentence.")
             assert _compiled.cache_info().currsize < 15
-            for word in g2p._lexicon._first_words[::4]:
+            for word in g2p._g2p._lexicon._first_words[::4]:
                 g2p(word.decode())
         print(tracemalloc.get_traced_memory()[0])
     """
