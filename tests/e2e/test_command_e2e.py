@@ -79,14 +79,14 @@ def test_english_text_needs_nothing_but_the_bundle(directory: Path, tmp_path: Pa
     script = "import sys; sys.modules.update(dict.fromkeys(sys.argv.pop(1).split())); " + (
         "from runtime_min.speak_arguments import run; sys.exit(run(sys.argv[1:]))"
     )
-    text = "On 3 May 2025 [Kokoro](/kˈOkəɹO/) read $4.50. 世界 isn’t."
+    text = "On 3 May 2025 [Kokoro](/kˈOkəɹO/) read $4.50. 세계 isn’t."
     output = ("-o", str(tmp_path / "x.wav"), "--timings", str(tmp_path / "x.json"))
     done = run_python("-c", script, " ".join(packages), directory, "--text", text, *output)
     assert done.returncode == 0, done.stderr
     assert "text to phonemes: the bundle (en-us)" in done.stderr
-    assert "warning: '世界' cannot be spoken" in done.stderr
+    assert "warning: '세계' cannot be spoken" in done.stderr
     told = json.loads((tmp_path / "x.json").read_text("utf-8"))
-    assert told["text"] == "On 3 May 2025 Kokoro read $4.50. 世界 isn’t."
+    assert told["text"] == "On 3 May 2025 Kokoro read $4.50. 세계 isn’t."
     assert [word["text"] for word in told["words"]] == [
         "On", "3 May 2025", "Kokoro", "read", "$4.50", ".", "isn’t", ".",
     ]  # fmt: skip
