@@ -153,7 +153,9 @@ class TestPublishing:
             (lambda plan: setattr(plan, "voices", {}), "it has no voices"),
             (lambda plan: setattr(plan, "levels", plan.levels[:1]), "cannot run it"),
             (
-                lambda plan: setattr(plan, "target", SimpleNamespace(fits=lambda machine: False)),
+                lambda plan: setattr(
+                    plan, "target", SimpleNamespace(fits=lambda machine: False, one_module=False)
+                ),
                 "cannot run it",
             ),
         ],
