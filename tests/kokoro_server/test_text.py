@@ -56,8 +56,8 @@ def test_a_wyoming_client_hears_a_long_text_before_it_is_read(
 
 
 def test_what_cannot_be_spoken_is_part_of_the_answer(server: Running) -> None:
-    fields = {"input": "Yes.\n\n世界\n\nIt is 界.", "response_format": "pcm"}
-    unspoken = [{"word": "世界", "offset": 6}, {"word": "界", "offset": 16}]
+    fields = {"input": "Yes.\n\n세계\n\nIt is 계.", "response_format": "pcm"}
+    unspoken = [{"word": "세계", "offset": 6}, {"word": "계", "offset": 16}]
     with answered(server.port, CAPTIONS, **fields) as answer:
         lines = [json.loads(line) for line in answer.read().splitlines()]
     assert [word for line in lines for word in line["unspoken"]] == unspoken
