@@ -69,7 +69,7 @@ def test_what_cannot_be_spoken_is_part_of_the_answer(server: Running) -> None:
     assert json.loads(done.removeprefix("data: "))["unspoken"] == unspoken
 
 
-REFUSED = {"": "at least one phoneme", " \n": "at least one phoneme", "* * *": "'* * *'", "世界": "'世界'"}
+REFUSED = {"": "at least one phoneme", " \n": "at least one phoneme", "* * *": "'* * *'", "세계": "'세계'"}
 
 
 @pytest.mark.parametrize("text", REFUSED)

@@ -86,9 +86,9 @@ SPEAKERS: dict[str, Callable[..., Audio]] = {
     "pieces": lambda bundle, *spoken, **manner: Audio.join(bundle.pieces(*spoken, **manner)),
 }
 SILENT = {
-    "between": (f"{SENTENCE * 90}\n\n世界\n\nYes.", 3_512),
-    "at the end": (f"Yes.\n\n{' ' * 4_000}世界", 4_006),
-    "at the beginning": (f"世界{' ' * 4_000}Yes.", 0),
+    "between": (f"{SENTENCE * 90}\n\n세계\n\nYes.", 3_512),
+    "at the end": (f"Yes.\n\n{' ' * 4_000}세계", 4_006),
+    "at the beginning": (f"세계{' ' * 4_000}Yes.", 0),
 }
 
 
@@ -99,10 +99,10 @@ def test_a_part_of_a_text_that_cannot_be_spoken_is_listed(
 ) -> None:
     text, offset = SILENT[name]
     audio = SPEAKERS[speaker](bundle, text)
-    assert audio.unspoken == (Unspoken("世界", offset),) and audio.phonemes.endswith("jˈɛs.")
+    assert audio.unspoken == (Unspoken("세계", offset),) and audio.phonemes.endswith("jˈɛs.")
 
 
-PARTS = st.lists(st.sampled_from(["Yes. ", "世 ", "* ", "[pause:1s]", "\n\n", "\u200d "]), max_size=8)
+PARTS = st.lists(st.sampled_from(["Yes. ", "세 ", "* ", "[pause:1s]", "\n\n", "\u200d "]), max_size=8)
 
 
 @given(PARTS, st.sampled_from(list(SPEAKERS)), st.booleans())
@@ -115,15 +115,15 @@ def test_every_word_is_spoken_or_listed(
     audio = SPEAKERS[speaker](open_text_bundle, content)
     written = "".join(parts)
     assert [word.text for word in audio.words].count("Yes") == written.count("Yes")
-    assert "".join(word.text for word in audio.unspoken).count("世") == written.count("世")
+    assert "".join(word.text for word in audio.unspoken).count("세") == written.count("세")
     if "[" not in written:
         assert all(written.startswith(word.text, word.offset) for word in audio.unspoken)
 
 
 def test_text_of_which_nothing_can_be_spoken_is_refused(bundle: TextBundle) -> None:
-    for text in ("", " \n", "世界", "* * *", "[pause:1s]", [Segment("世界"), Segment("")]):
+    for text in ("", " \n", "세계", "* * *", "[pause:1s]", [Segment("세계"), Segment("")]):
         for speaker in SPEAKERS.values():
-            with pytest.raises(EmptyInputError, match="text '世界'" if "世" in str(text) else "."):
+            with pytest.raises(EmptyInputError, match="text '세계'" if "세" in str(text) else "."):
                 speaker(bundle, text)
 
 
@@ -151,20 +151,20 @@ def test_what_is_wrong_later_in_a_text_is_refused_at_once(bundle: TextBundle, na
 def test_the_command_warns_of_what_it_leaves_out_by_its_place_in_the_file(
     bundle: TextBundle, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "in.txt").write_text("\n\nYes.\n\n\n世界\n\nIt is 界.\n")
+    (tmp_path / "in.txt").write_text("\n\nYes.\n\n\n세계\n\nIt is 계.\n")
     monkeypatch.setattr(speak_arguments, "load_bundle", lambda *_, **__: bundle)
     monkeypatch.chdir(tmp_path)
     assert speak_arguments.run(["bundle", "--text-file", "in.txt"]) == 0
     told = capsys.readouterr().err
-    assert "'世界' cannot be spoken: see character 9." in told
-    assert "'界' cannot be spoken: see character 19." in told
+    assert "'세계' cannot be spoken: see character 9." in told
+    assert "'계' cannot be spoken: see character 19." in told
 
 
 def test_lines_that_cannot_be_spoken_have_no_phonemes(
     bundle: TextBundle, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(speak_arguments, "load_bundle", lambda *_, **__: bundle)
-    text = "Yes. [pause:1s] Yes.\n* * *\n世\n"
+    text = "Yes. [pause:1s] Yes.\n* * *\n세\n"
     assert speak_arguments.run(["bundle", "--text", text, "--print-phonemes"]) == 0
     assert capsys.readouterr().out == "jˈɛs. jˈɛs.\n\n\n"
 
