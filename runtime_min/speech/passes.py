@@ -56,13 +56,15 @@ def find_passes(section: Section, limit: int) -> list[Pass]:
     """Returns the passes of a section in order.
 
     A section within `limit` is read in one pass, a longer one in passes with context of both sides.
-    An opening is read first, and again as context of what follows.
+    An opening is read first, and again as context of the pieces that follow, if any do.
     """
     starts = [section.start, *section.piece_ends[:-1]]
     pieces = list(zip(starts, section.piece_ends, strict=True))
     passes: list[Pass] = []
     if section.opening:
         passes = [Pass(0, section.opening.end, (pieces.pop(0),), section.opening.style, True)]
+        if not pieces:
+            return passes
     if len(section.passage.phonemes) <= limit:
         return [*passes, Pass(0, len(section.passage.phonemes), tuple(pieces), section.style)]
     room = max(limit // 2, limit - 2 * CONTEXT)

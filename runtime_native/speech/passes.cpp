@@ -102,6 +102,7 @@ std::vector<Pass> find_passes(const Section &section, size_t limit) {
     if (section.opening) {
         passes.push_back({0, section.opening->end, {pieces[0]}, &section.opening->style, true});
         pieces.erase(pieces.begin());
+        if (pieces.empty()) return passes;
     }
     if (all <= limit) {
         passes.push_back({0, all, std::move(pieces), &section.style});

@@ -24,10 +24,6 @@ from tests.support.native.library import (
     request,
 )
 
-# The library ends the process where a live text has nothing but a pause. Until that is mended, these tests
-# would end the processes that run the others.
-pytestmark = pytest.mark.slow
-
 TEXT = "Good evening, Dr. Smith. It is 5 p.m. here (or so). [pause:0.3s] Shall we\n\nbegin? 今日は。"
 MANNERS: tuple[dict[str, Any], ...] = (
     {},
@@ -93,6 +89,8 @@ def compare(both: BothRuntimes, native: Iterable[str | bytes], python: Iterable[
 @given(texts(MIXED, [*SPACES, "\n"]), CUTS)
 @example("", [])
 @example("[pause:1h] a", [])
+# The opening is the only piece, and with what follows it is longer than the model takes.
+@example("今日は。 so.ThenSmith  3,sat\n?", [])
 def test_a_text_that_is_cut_anywhere_is_spoken_with_the_bits_of_python(
     both: BothRuntimes, text: str, cuts: list[int]
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from runtime_min.speech.passes import (
@@ -34,6 +34,15 @@ def test_every_piece_is_in_one_pass_that_the_model_holds(text: str, limit: int, 
             halves = smaller_passes(section, read, limit)
             bounds = halves[0].pieces[0][0], halves[1].pieces[-1][1]
             assert bounds == (read.pieces[0][0], read.pieces[-1][1])
+
+
+@given(st.text("abc ", min_size=150, max_size=400).map("abc. ".__add__), st.integers(12, 120))
+def test_an_opening_that_no_piece_follows_is_read_once(text: str, limit: int) -> None:
+    (section,) = plan(text, limit=limit).sections
+    assume(section.opening)
+    # Live text ends a section so, whose phonemes go on with what the opening is read with.
+    (read,) = find_passes(replace(section, piece_ends=section.piece_ends[:1]), limit)
+    assert read.pieces == ((section.start, section.piece_ends[0]),) and read.is_opening
 
 
 @given(DURATIONS, st.integers(0, 2**32 - 1), st.data())
