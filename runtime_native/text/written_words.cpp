@@ -11,18 +11,9 @@ namespace kokoro::text {
 namespace {
 
 constexpr size_t MOST_DIGITS = 12, MOST_WORDS = 4096, MOST = 65536;
-constexpr int64_t LARGEST = 999'999'999'999;
 constexpr View POWERS = U"²³";  // digits above the line that are signs, and no part of a word
 enum Kind { RANGE, NUMBER, MONEY, ROMAN, DECIMAL, UNIT, WORD };
 constexpr int64_t ONE = 1;  // the numbers of a place with a sign or a unit, if it has the words for one of it
-constexpr std::pair<int64_t, View> ROMAN_VALUES[] = {
-    {1000, U"m"}, {900, U"cm"}, {500, U"d"}, {400, U"cd"}, {100, U"c"}, {90, U"xc"}, {50, U"l"},
-    {40, U"xl"},  {10, U"x"},   {9, U"ix"},  {5, U"v"},    {4, U"iv"},  {1, U"i"}};
-
-std::vector<Text> texts(const Node &node, size_t at_least, size_t at_most) {
-    return node.elements(at_least, at_most, text_of);
-}
-
 size_t digits_end(View text, size_t start, size_t most = View::npos) {
     size_t end = start;
     while (end < std::min(most, text.size()) && is_decimal(text[end])) end++;
@@ -30,24 +21,6 @@ size_t digits_end(View text, size_t start, size_t most = View::npos) {
 }
 
 bool is_at(View text, size_t place, char32_t letter) { return place < text.size() && text[place] == letter; }
-
-Text roman(int64_t value) {
-    Text letters;
-    for (const auto &[own, sign] : ROMAN_VALUES) {
-        for (; value >= own; value -= own) letters += sign;
-    }
-    return letters;
-}
-
-// Returns the value of a Roman numeral, 0 if the letters are none.
-int64_t roman_value(View letters) {
-    int64_t value = 0;
-    View rest = letters;
-    for (const auto &[own, sign] : ROMAN_VALUES) {
-        for (; starts_with(rest, sign); rest.remove_prefix(sign.size())) value += own;
-    }
-    return rest.empty() && roman(value) == letters ? value : 0;
-}
 
 void add_words(std::vector<Text> &words, View text) {
     for (View word : split(text)) words.emplace_back(word);
@@ -87,50 +60,6 @@ Texts texts_of(const Node &node) {
     return found;
 }
 
-Numbers::Numbers(const Node &node, size_t count) {
-    std::vector<Node> parts = node.elements(4, 4, [](const Node &each) { return each; });
-    bases_ = parts[0].elements(1, MOST, [](const Node &each) { return each.integer(0, LARGEST); });
-    auto read = [&](const Node &each) { return places_in(each, 2 * count); };
-    with_rest_ = parts[1].elements(0, MOST, read);
-    without_ = parts[2].elements(0, MOST, read);
-    std::vector<Text> ending = texts(parts[3], 2, 2);
-    ending_ = ending[0];
-    other_ending_ = ending[1];
-    bool ascending = std::adjacent_find(bases_.begin(), bases_.end(), std::greater_equal<>()) == bases_.end();
-    bool fit = with_rest_.size() == bases_.size() && without_.size() == bases_.size();
-    for (size_t place = 0; fit && place < bases_.size(); place++) {
-        for (const Text &text : {with_rest_[place], without_[place]}) {
-            // Parts with fewer digits, and no more than two of them, so that the time is bounded.
-            size_t parts[2] = {};
-            for (char32_t letter : text) {
-                size_t number = letter - FIRST_PLACE;
-                if (letter >= FIRST_PLACE && number < 2 * count) parts[number / count]++;
-            }
-            fit &= std::max(parts[0], parts[1]) <= (bases_[place] >= 10);
-        }
-    }
-    if (!ascending || !fit) refuse_manifest(node.path, "rules for numbers", "something else");
-}
-
-Text Numbers::say(int64_t number, const std::vector<Numbers> &sets) const {
-    size_t index = std::upper_bound(bases_.begin(), bases_.end(), number) - bases_.begin();
-    if (!index--) return {};
-    int64_t divisor = 1;
-    while (divisor * 10 <= bases_[index]) divisor *= 10;
-    int64_t quotient = number / divisor, rest = number % divisor;
-    Text words;
-    for (char32_t letter : rest ? with_rest_[index] : without_[index]) {
-        size_t place = letter - FIRST_PLACE;
-        bool is_part = letter >= FIRST_PLACE && place < 2 * sets.size();
-        words += is_part ? sets[place % sets.size()].say(place < sets.size() ? rest : quotient, sets)
-                         : Text(1, letter);
-    }
-    if (!ending_.empty() && ends_with(words, ending_)) {
-        words.replace(words.size() - ending_.size(), ending_.size(), other_ending_);
-    }
-    return words;
-}
-
 WrittenWords::WrittenWords(const Node &node) {
     auto [letters, accented, respelled, vowels, alone, mark, signs, money, units, measures, known, minus,
           separators, grouping, comma, together, numbers, forms] =
@@ -152,7 +81,7 @@ WrittenWords::WrittenWords(const Node &node) {
     comma_ = text_of(comma);
     grouping_ = grouping.integer(2, 3);
     together_ = together.integer(0, MOST_DIGITS);
-    std::vector<Text> marks = texts(separators, 2, 2);
+    std::vector<Text> marks = separators.elements(2, 2, text_of);
     if (marks[0].empty() || marks[0].size() > 2 || marks[1].size() != 1 || apostrophe.size() > 1) {
         refuse_manifest(separators.path, "one or two characters, and one", "others");
     }
@@ -186,7 +115,7 @@ void WrittenWords::read_form(const Node &node) {
         int64_t kind = parts[0].integer(RANGE, WORD);
         int64_t sets = static_cast<int64_t>(numbers_.size());
         int64_t most = kind == MONEY || kind == UNIT ? ONE : kind == RANGE ? sets : sets - 1;
-        return Place{kind, parts[1].integer(0, LARGEST), parts[2].integer(0, LARGEST),
+        return Place{kind, parts[1].integer(0, LARGEST_NUMBER), parts[2].integer(0, LARGEST_NUMBER),
                      parts[3].integer(0, MOST_DIGITS), parts[4].integer(0, most)};
     };
     std::vector<Node> parts = node.elements(3, 3, [](const Node &part) { return part; });

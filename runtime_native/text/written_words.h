@@ -8,6 +8,7 @@
 
 #include "../base/unicode.h"
 #include "../format/schema.h"
+#include "number_words.h"
 
 namespace kokoro::text {
 
@@ -16,29 +17,15 @@ using Texts = std::map<Text, Text, std::less<>>;
 // Returns a map of strings. Throws MANIFEST_ERROR if it is something else, as all that reads data here.
 Texts texts_of(const Node &node);
 
-// Rules that say numbers, each from a number on.
-class Numbers {
-public:
-    // Takes the data and the number of all sets of rules.
-    Numbers(const Node &node, size_t count);
-    // Returns a number in words; nothing if no rule has it.
-    Text say(int64_t number, const std::vector<Numbers> &sets) const;
-
-private:
-    std::vector<int64_t> bases_;
-    std::vector<Text> with_rest_, without_;
-    Text ending_, other_ending_;
-};
-
 // The written forms of a language.
 class WrittenWords {
 public:
     explicit WrittenWords(const Node &node);
     // Returns how many words between spaces belong together, from the first on: a number, or a form.
     std::vector<size_t> counts(const std::vector<View> &words);
-    // Returns the text between two spaces, or of one number or form, as words of lower-case letters. Numbers and signs become words, and
-    // letters without a vowel their names. Nothing remains of a sign that has no name, and of letters of
-    // another script.
+    // Returns the text between two spaces, or of one number or form, as words of lower-case letters.
+    // Numbers and signs become words, and letters without a vowel their names. Nothing remains of a sign
+    // that has no name, and of letters of another script.
     const std::vector<Text> &words(View written);
 
     Text apostrophe;
