@@ -84,7 +84,7 @@ class _Stream(SynthesizeStream):
                     output_emitter.push_timed_transcript(timed(piece))
                     output_emitter.push(piece.pcm16())
         except KokoroError as error:
-            # Text that is only white space is no text for livekit either.
+            # livekit pushes white space too, and expects no error for it.
             if self._pushed_text.strip():
                 raise APIError(str(error), retryable=False) from error
         output_emitter.end_segment()

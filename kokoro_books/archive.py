@@ -25,7 +25,7 @@ class Archive:
         """Opens the archive.
 
         Raises:
-            BookError: there is no such file, or it is no such archive.
+            BookError: the file cannot be read, or it is not an EPUB.
         """
         self._name = os.fspath(path)
         self._left = MOST_IN_ALL

@@ -68,7 +68,7 @@ def write_wheels(
         tag = platform_tag(manifest.target)
         lengths = _part_lengths(bundle, manifest, most_bytes)
         names = [name, *(f"{name}-part{number}" for number in range(1, len(lengths) + 1))]
-        paths = [folder / f"{_escaped(each)}-{version}-py3-none-{tag}.whl" for each in names]
+        paths = [folder / f"{module_name(each)}-{version}-py3-none-{tag}.whl" for each in names]
         if not force and (there := next((path for path in paths if path.exists()), None)):
             raise DestinationExistsError(there)
         folder.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ class _Wheel:
         self, name: str, version: str, tag: str, needed: Iterable[str], more: Mapping[str, str]
     ) -> None:
         """Adds what pip wants to know, and ends the archive."""
-        place = f"{_escaped(name)}-{version}.dist-info"
+        place = f"{module_name(name)}-{version}.dist-info"
         lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
         lines += ["Summary: A bundle of kokoro-export: speech from text", "Requires-Python: >=3.10"]
         lines += [f"Requires-Dist: {each}" for each in needed]
@@ -186,10 +186,6 @@ def _checked_module(name: str, version: str) -> str:
         raise UsageError(
             f"{name!r} is not a name of a package: expected letters, digits and hyphens."
         ) from None
-
-
-def _escaped(name: str) -> str:
-    return module_name(name)
 
 
 def _part_lengths(bundle: Path, manifest: Manifest, most: int) -> list[int]:
