@@ -40,6 +40,8 @@ class Segment:
     """The segment's speed; None for the speed of the call."""
     pause: float = 0.0
     """Seconds of silence to add between this segment and the next one, at least."""
+    language: str | None = None
+    """The language of text, such as ``es-MX``; None for that of the call, or else of the voice."""
 
 
 TextInput = str | Sequence[Segment]

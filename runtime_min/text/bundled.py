@@ -22,6 +22,7 @@ from ..speech.request import Request, check_segment
 from ..speech.sentences import each_sentence
 from ..speech.words import Link, OwnWords, Portion, Segment, Word
 from .arriving import Run, cut
+from .controls import parts_by_language
 from .english import English
 from .homographs import Homographs
 from .installed_g2p import find_g2p, is_installed, language_code
@@ -80,7 +81,13 @@ class BundledText:
         code = language_code(language)
         name, found = self._g2p(code, lexicon, skip_emoji)
         is_own = hasattr(self._found[code][1], "adapted")
-        return name, MixedScripts(found, cache(partial(self._other, lexicon))) if is_own else found
+        if not is_own:
+            return name, found
+
+        def find_marked(tag: str) -> Callable[[str], Any]:
+            return self.find_g2p(tag, lexicon, skip_emoji=skip_emoji)[1]
+
+        return name, MixedScripts(found, cache(partial(self._other, lexicon)), cache(find_marked))
 
     def _g2p(
         self, code: str, lexicon: OwnWords | None, skip_emoji: bool = False
@@ -182,7 +189,7 @@ class BundledText:
             SpokenTypeError: the content is not text.
             VoiceLanguageError: the language of a voice is not known.
             NoTextError: as `find_g2p` does.
-            InputError: the SSML, a pause, a voice or a speed is wrong.
+            InputError: the SSML, a pause, a voice, a speed or a language is wrong.
         """
         text: Any = request.text
         if request.ssml:
@@ -198,10 +205,14 @@ class BundledText:
         for segment in segments:
             check_segment(voices, segment)
         own_voices = [request.voice if segment.voice is None else segment.voice for segment in segments]
-        languages = [request.language or voice_language(voice) for voice in own_voices]
+        languages = [
+            segment.language or request.language or voice_language(voice)
+            for segment, voice in zip(segments, own_voices, strict=True)
+        ]
+        marked = {tag for segment in segments for _, tag in parts_by_language(str(segment.content)) if tag}
         g2ps = {
             each: self.find_g2p(each, request.lexicon, skip_emoji=request.skip_emoji)[1]
-            for each in set(languages)
+            for each in {*languages, *marked}
         }
         for number, (segment, own) in enumerate(zip(segments, languages, strict=True), 1):
             yield from _portions(segment, g2ps[own], followed=number < len(segments))

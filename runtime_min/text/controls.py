@@ -1,5 +1,7 @@
 """Pronunciations within a text: ``[Kokoro](/kˈOkəɹO/)``, ``[really](+1)``, ``[of](-0.5)``, ``[105](#a#)``.
 
+``[bonjour](lang:fr)`` gives the language of a part of the text.
+
 >>> read_controls("I am [Kokoro](/kˈOkəɹO/).")
 ('I am Kokoro.', [Control(start=5, end=11, phonemes='kˈOkəɹO', stress=None, flags='')])
 """
@@ -7,6 +9,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from .written_forms.words import EMOJI
@@ -14,6 +17,7 @@ from .written_forms.words import EMOJI
 # No brackets within brackets: every place is looked at once.
 _CONTROL = re.compile(r"\[([^][\n]+)\]\(([^()\n]*)\)")
 _STRESS = re.compile(r"[+-]?(?:[0-9]|0?\.5)")
+_LANGUAGE = re.compile(r"\[([^][\n]+)\]\(lang:([A-Za-z0-9_-]+)\)")
 
 
 class Control(NamedTuple):
@@ -55,3 +59,19 @@ def read_controls(text: str) -> tuple[str, list[Control]]:
         elif _STRESS.fullmatch(meaning):
             controls.append(Control(start, length, None, float(meaning)))
     return "".join([*plain, text[position:]]), controls
+
+
+def parts_by_language(text: str) -> Iterator[tuple[str, str]]:
+    """Yields the parts of a text, each with the tag of its language, which is empty for that of the text.
+
+    >>> list(parts_by_language("She said [bonjour](lang:fr) to me."))
+    [('She said ', ''), ('bonjour', 'fr'), (' to me.', '')]
+    """
+    position = 0
+    for found in _LANGUAGE.finditer(text):
+        if before := text[position : found.start()]:
+            yield before, ""
+        yield found[1], found[2]
+        position = found.end()
+    if rest := text[position:]:
+        yield rest, ""

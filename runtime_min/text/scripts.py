@@ -1,4 +1,4 @@
-"""Words in another script than that of their text, such as 世界 in English, in their own language."""
+"""Words in another script than that of their text, or marked with a language, in their own language."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..speech.words import Word
+from .controls import parts_by_language
 from .english import English
 
 _RANGES = [
@@ -20,11 +21,20 @@ G2p = Callable[[str], Any]
 
 
 class MixedScripts:
-    """A G2P of the bundle, and those of other scripts for what it cannot speak."""
+    """A G2P of the bundle, those of other scripts for what it cannot speak, and those of marked languages."""
 
-    def __init__(self, g2p: G2p, find: Callable[[str], G2p | None]) -> None:
-        """Takes a G2P, and what returns that of a language: None if the bundle has none."""
-        self._g2p, self._find = g2p, find
+    def __init__(
+        self, g2p: G2p, find: Callable[[str], G2p | None], find_marked: Callable[[str], G2p]
+    ) -> None:
+        """Takes the parts.
+
+        Args:
+            g2p: the text's own.
+            find: returns that of a language for a script; None if the bundle has none.
+            find_marked: returns that of the tag of a language with which a part of the text is marked; raises
+                an error if there is none.
+        """
+        self._g2p, self._find, self._find_marked = g2p, find, find_marked
 
     def __call__(self, text: str) -> list[Word]:
         """Returns the words of a text."""
@@ -32,6 +42,20 @@ class MixedScripts:
 
     def read(self, text: str) -> tuple[list[Word], Sequence[int] | None]:
         """Returns the words of a text, and where its sentences begin if the G2P has found them."""
+        parts = list(parts_by_language(text))
+        if not any(tag for _, tag in parts):
+            return self._read(text)
+        words: list[Word] = []
+        for part, tag in parts:
+            spoken = part.lstrip() if words else part
+            if words:
+                space = words[-1].whitespace + part[: len(part) - len(spoken)]
+                words[-1] = replace(words[-1], whitespace=space)
+            words += self._find_marked(tag)(spoken) if tag else self._read(spoken)[0]
+        return words, None
+
+    def _read(self, text: str) -> tuple[list[Word], Sequence[int] | None]:
+        """Does the same for a text without marked parts."""
         words, sentences = self._g2p.read(text) if isinstance(self._g2p, English) else (self._g2p(text), None)
         if all(word.phonemes is not None for word in words):
             return words, sentences

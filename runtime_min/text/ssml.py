@@ -1,4 +1,4 @@
-"""SSML, a subset: `speak`, `break`, `p`, `s`, `say-as`, `sub`, `phoneme`, `prosody` with `rate`, and `voice`.
+"""SSML, a subset: text with pauses, voices, speeds, languages and pronunciations.
 
 >>> read_ssml('<speak>Wait. <break time="1s"/> <voice name="am_adam">Now!</voice></speak>')
 [Segment('Wait.', None, 1.0, pause=1.0), Segment('Now!', 'am_adam', 1.0)]
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from xml.etree import ElementTree
 
 from ..errors import MarkupError, SpokenTypeError
@@ -16,13 +16,19 @@ from ..speech.words import Segment
 from .pauses import longer_pause, seconds
 
 _ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
-    "speak": ("version", "lang"), "p": (), "s": (), "break": ("time", "strength"),
+    "speak": ("version", "lang"), "p": ("lang",), "s": ("lang",), "break": ("time", "strength"),
     "say-as": ("interpret-as", "format"), "sub": ("alias",), "phoneme": ("alphabet", "ph"),
-    "prosody": ("rate",), "voice": ("name",),
+    "emphasis": ("level",), "prosody": ("rate",), "voice": ("name", "lang"), "lang": ("lang",),
 }  # fmt: skip
 """Attributes by element."""
-_WITHIN_SENTENCES = ("say-as", "sub", "phoneme")
-"""Elements that contain text alone; all others end a segment at both ends."""
+_WITHIN_SENTENCES = ("say-as", "sub", "phoneme", "emphasis")
+"""Elements that contain text alone; all others end a segment at both ends, but for `lang` with short text."""
+_LONGEST_LANGUAGE = 300
+"""Characters of a part in another language that does not end a segment."""
+_TAG = re.compile(r"[A-Za-z0-9_-]+")
+"""A tag of BCP 47, also with underscores."""
+_STRESSES = {"strong": "+2", "moderate": "+1", "none": "", "reduced": "-1"}
+"""Controls of stress, by the level of `emphasis`."""
 _STRENGTHS = {"none": 0.0, "x-weak": 0.1, "weak": 0.25, "medium": 0.5, "strong": 1.0, "x-strong": 2.0}
 """Seconds."""
 _RATES = {"x-slow": 0.5, "slow": 0.75, "medium": 1.0, "default": 1.0, "fast": 1.25, "x-fast": 1.75}
@@ -41,6 +47,7 @@ class _Setting:
 
     voice: str | None
     speed: float
+    language: str | None = None
 
 
 def read_ssml(markup: object, speed: float = 1.0) -> list[Segment]:
@@ -106,6 +113,8 @@ class _Reader:
             _check_attributes(child)
             if name in _WITHIN_SENTENCES:
                 self._text.append(_spoken(child, name))
+            elif name == "lang" and len(child) == 0 and len(child.text or "") <= _LONGEST_LANGUAGE:
+                self._text.append(_marked(child))
             else:
                 self.end_segment(setting)
                 if name == "break":
@@ -120,7 +129,7 @@ class _Reader:
         text = " ".join("".join(self._text).split())
         self._text.clear()
         if text:
-            self.segments.append(Segment(text, setting.voice, setting.speed))
+            self.segments.append(Segment(text, setting.voice, setting.speed, language=setting.language))
 
     def _pause(self, element: ElementTree.Element) -> None:
         strength = element.get("strength", "medium")
@@ -135,16 +144,37 @@ class _Reader:
 
 def _inner(element: ElementTree.Element, name: str, setting: _Setting) -> _Setting:
     """Returns the settings that hold within an element."""
+    tag = _language(element)
+    if name == "lang" and tag is None:
+        raise MarkupError("<lang> of the SSML has no xml:lang: expected one.")
+    setting = replace(setting, language=tag or setting.language)
     if name == "voice":
-        return _Setting(_required(element, "name"), setting.speed)
+        return replace(setting, voice=_required(element, "name"))
     if name != "prosody":
         return setting
     rate = _required(element, "rate")
     if rate in _RATES:
-        return _Setting(setting.voice, setting.speed * _RATES[rate])
+        return replace(setting, speed=setting.speed * _RATES[rate])
     if not (found := _RATE.fullmatch(rate)):
         raise _wrong(element, "rate", f"{', '.join(_RATES)}, a number or a percentage such as 80%")
-    return _Setting(setting.voice, setting.speed * float(found[1]) / (100 if found[2] else 1))
+    return replace(setting, speed=setting.speed * float(found[1]) / (100 if found[2] else 1))
+
+
+def _language(element: ElementTree.Element) -> str | None:
+    """Returns the tag of an element's language, None if it has none."""
+    tag = next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == "lang"), None)
+    if tag is not None and not _TAG.fullmatch(tag):
+        raise MarkupError(
+            f"<{_name(element)}> of the SSML has the language {tag!r:.60}: expected a tag such as fr."
+        )
+    return tag
+
+
+def _marked(element: ElementTree.Element) -> str:
+    """Returns the short text of an element with a language, with a control."""
+    tag = _inner(element, "lang", _Setting(None, 1.0)).language
+    text = re.sub(r"\s+", " ", element.text or "").translate(_NO_BRACKETS)
+    return f"[{text}](lang:{tag})" if text.strip() else text
 
 
 def _spoken(element: ElementTree.Element, name: str) -> str:
@@ -154,6 +184,12 @@ def _spoken(element: ElementTree.Element, name: str) -> str:
     text = " ".join((element.text or "").split())
     if name == "sub":
         return _required(element, "alias")
+    if name == "emphasis":
+        level = element.get("level", "moderate")
+        if level not in _STRESSES:
+            raise _wrong(element, "level", ", ".join(_STRESSES))
+        stress = _STRESSES[level]
+        return f"[{text.translate(_NO_BRACKETS)}]({stress})" if text and stress else text
     if name == "phoneme":
         if element.get("alphabet", "ipa") != "ipa":
             raise _wrong(element, "alphabet", "ipa")

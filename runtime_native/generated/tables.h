@@ -121,6 +121,11 @@ inline constexpr unsigned char STRESS[] = {
     // [+-]?(?:[0-9]|0?\.5)
     0,3,0,0,2,43,1,1,1,0,0,1,48,10,0,0,1,48,1,8,98,0,0,1,68,2,4,33,1,37,7,98,2,0,1,32,46,32,53,17,
 };
+inline constexpr unsigned char LANGUAGE[] = {
+    // \[([^][\n]+)\]\(lang:([A-Za-z0-9_-]+)\)
+    2,0,0,2,1,0,3,10,1,80,1,1,1,0,0,5,45,1,2,10,7,26,4,1,1,26,16,32,91,38,2,98,0,1,0,38,3,32,93,32,40,32,
+    108,32,97,32,110,32,103,32,58,38,4,98,1,1,0,38,5,32,41,17,
+};
 }
 
 namespace kokoro::tables::pauses {
@@ -139,14 +144,16 @@ inline constexpr unsigned char DURATION[] = {
 namespace kokoro::tables::ssml {
 inline constexpr char ATTRIBUTES[] =
     "speak\tversion\tlang\n"
-    "p\n"
-    "s\n"
+    "p\tlang\n"
+    "s\tlang\n"
     "break\ttime\tstrength\n"
     "say-as\tinterpret-as\tformat\n"
     "sub\talias\n"
     "phoneme\talphabet\tph\n"
+    "emphasis\tlevel\n"
     "prosody\trate\n"
-    "voice\tname\n";
+    "voice\tname\tlang\n"
+    "lang\tlang\n";
 inline constexpr unsigned char RATE[] = {
     // ([0-9]{1,4}(?:\.[0-9]{1,4})?)(%?)
     2,0,0,2,0,0,1,48,10,0,0,1,37,1,10,38,2,98,0,1,4,68,3,5,32,46,98,0,1,4,38,3,38,4,98,1,0,1,38,5,17,
@@ -171,6 +178,15 @@ inline constexpr char STRENGTHS[] =
     "medium\t0.5\n"
     "strong\t1.0\n"
     "x-strong\t2.0\n";
+inline constexpr unsigned char TAG[] = {
+    // [A-Za-z0-9_-]+
+    0,1,0,0,5,45,1,2,10,7,26,4,1,1,26,2,98,0,1,0,17,
+};
+inline constexpr char STRESSES[] =
+    "strong\t+2\n"
+    "moderate\t+1\n"
+    "none\t\n"
+    "reduced\t-1\n";
 }
 
 namespace kokoro::tables::english {

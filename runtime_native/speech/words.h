@@ -21,6 +21,7 @@ struct Segment {
     std::optional<std::string> voice;  // none: that of the request
     std::optional<double> speed;       // none: that of the request
     double pause = 0;                  // seconds of silence before the next segment
+    std::optional<std::string> language = {};  // of text; none: that of the request, or else of the voice
 };
 
 // The phonemes of a word within a passage.

@@ -7,6 +7,7 @@
 #include "../base/utf8.h"
 #include "chinese.h"
 #include "chinese_dictionary.h"
+#include "controls.h"
 #include "japanese.h"
 #include "japanese_dictionary.h"
 #include "pauses.h"
@@ -169,7 +170,13 @@ NextRequest BundledText::parts(const TextInput &input, const Request &request,
         if (each.segment.speed) check_speed(*each.segment.speed);
         if (each.segment.voice) capabilities.style(*each.segment.voice, 1);
     }
-    for (Reading &each : segments) each.g2p = g2p_of(input, each.segment.voice.value_or(request.voice));
+    for (Reading &each : segments) {
+        const std::string voice = each.segment.voice.value_or(request.voice);
+        each.g2p = g2p_of(input, voice, each.segment.language.value_or(input.language));
+        for (const auto &[text, tag] : parts_by_language(each.segment.phonemes)) {
+            if (!tag.empty()) find_g2p(language_code(tag));
+        }
+    }
     auto parts = std::make_shared<Parts>(request, std::move(segments));
     return [parts] { return parts->next(); };
 }
@@ -198,11 +205,29 @@ NextRequest linked_parts(const Run &run, const BundledText::G2p &g2p, const Requ
 }
 
 BundledText::G2p BundledText::g2p_of(const TextInput &input, const std::string &voice) {
-    const std::string language = language_code(input.language.empty() ? voice_language(voice) : input.language);
-    G2p found = find_g2p(language);
+    return g2p_of(input, voice, input.language);
+}
+
+// Returns the G2P of a language; that of the voice if it is empty.
+BundledText::G2p BundledText::g2p_of(const TextInput &input, const std::string &voice, const std::string &language) {
+    G2p found = find_g2p(language_code(language.empty() ? voice_language(voice) : language));
     return [this, found, skip_emoji = input.skip_emoji](View text) {
-        return in_own_languages(found(skip_emoji ? silence_emoji(text) : Text(text)), text);
+        return in_marked_languages(found, text, skip_emoji);
     };
+}
+
+// Returns the words of a text, those of parts that are marked with a language by its G2P.
+std::vector<Word> BundledText::in_marked_languages(const G2p &g2p, View text, bool skip_emoji) {
+    std::vector<Word> all;
+    for (const auto &[part, tag] : parts_by_language(text)) {
+        const size_t start = all.empty() ? 0 : part.size() - strip_start(part).size();
+        if (start) all.back().whitespace += part.substr(0, start);
+        const Text own = part.substr(start);
+        const G2p &found = tag.empty() ? g2p : find_g2p(language_code(tag));
+        std::vector<Word> words = in_own_languages(found(skip_emoji ? silence_emoji(own) : own), own);
+        std::move(words.begin(), words.end(), std::back_inserter(all));
+    }
+    return all;
 }
 
 // Returns words, with those of another language in place of each that is not known and in another script.

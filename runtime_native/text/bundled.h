@@ -52,6 +52,8 @@ private:
     template <typename Dictionary>
     G2p segmented(std::shared_ptr<Dictionary> dictionary, const text::Writing &writing);
     G2p find_english();
+    G2p g2p_of(const TextInput &input, const std::string &voice, const std::string &language);
+    std::vector<Word> in_marked_languages(const G2p &g2p, View text, bool skip_emoji);
     std::vector<Word> in_own_languages(std::vector<Word> words, View text);
     bool has_data(const std::string &language) const;
     G2p english(const std::string &language);

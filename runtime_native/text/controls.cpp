@@ -2,6 +2,7 @@
 
 #include "../base/pattern.h"
 #include "../base/strings.h"
+#include "../base/utf8.h"
 #include "../generated/tables.h"
 
 namespace kokoro::text {
@@ -46,6 +47,22 @@ std::pair<Text, std::vector<Control>> read_controls(View text) {
     });
     plain += text.substr(position);
     return {plain, controls};
+}
+
+std::vector<std::pair<Text, std::string>> parts_by_language(View text) {
+    static const Pattern language(tables::controls::LANGUAGE);
+    std::vector<std::pair<Text, std::string>> parts;
+    size_t position = 0;
+    auto add_unmarked = [&](size_t end) {
+        if (end > position) parts.emplace_back(text.substr(position, end - position), "");
+    };
+    language.for_each(text, 0, text.size(), [&](const Match &found) {
+        add_unmarked(found.start());
+        parts.emplace_back(found[1], encode_utf8(found[2]));
+        position = found.end();
+    });
+    add_unmarked(text.size());
+    return parts;
 }
 
 }  // namespace kokoro::text

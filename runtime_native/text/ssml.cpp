@@ -16,12 +16,15 @@ namespace kokoro::text {
 namespace {
 
 constexpr size_t DEEPEST = 50;
-constexpr View WITHIN_SENTENCES[] = {U"say-as", U"sub", U"phoneme"};  // all others end a segment at both ends
+constexpr size_t LONGEST_LANGUAGE = 300;  // characters of a part in another language that does not end a segment
+// All others end a segment at both ends, but for `lang` with short text.
+constexpr View WITHIN_SENTENCES[] = {U"say-as", U"sub", U"phoneme", U"emphasis"};
 
 // What holds within an element.
 struct Setting {
     std::optional<std::string> voice;
     double speed;
+    std::optional<std::string> language = {};
 };
 
 [[noreturn]] void refuse(const std::string &message) { throw Error(KOKORO_MARKUP_ERROR, message); }
@@ -65,20 +68,61 @@ void check_attributes(const Element &element) {
     }
 }
 
+// Returns the tag of an element's language, none if it has none.
+std::optional<std::string> language_of(const Element &element) {
+    static const Pattern pattern(tables::ssml::TAG);
+    const Text *tag = element.find(U"lang");
+    if (!tag) {
+        if (element.name == U"lang") refuse("<lang> of the SSML has no xml:lang: expected one.");
+        return std::nullopt;
+    }
+    if (!pattern.full_match(*tag)) {
+        refuse("<" + shown(element.name) + "> of the SSML has the language '" + shown(*tag) +
+               "': expected a tag such as fr.");
+    }
+    return encode_utf8(*tag);
+}
+
 // Returns what holds within an element.
 Setting setting_within(const Element &element, const Setting &outside) {
     static const Table rates(tables::ssml::RATES);
     static const Pattern pattern(tables::ssml::RATE);
-    if (element.name == U"voice") return {encode_utf8(required(element, "name")), outside.speed};
-    if (element.name != U"prosody") return outside;
+    Setting setting = outside;
+    if (auto tag = language_of(element)) setting.language = tag;
+    if (element.name == U"voice") setting.voice = encode_utf8(required(element, "name"));
+    if (element.name != U"prosody") return setting;
     const Text &rate = required(element, "rate");
-    if (const Text *factor = rates.find(rate)) return {outside.voice, outside.speed * number_of(*factor)};
+    if (const Text *factor = rates.find(rate)) {
+        setting.speed *= number_of(*factor);
+        return setting;
+    }
     Match found;
     if (!pattern.full_match(rate, found)) {
         refuse_value(element, "rate",
                      "x-slow, slow, medium, default, fast, x-fast, a number or a percentage such as 80%");
     }
-    return {outside.voice, outside.speed * number_of(found[1]) / (found[2].empty() ? 1 : 100)};
+    setting.speed = setting.speed * number_of(found[1]) / (found[2].empty() ? 1 : 100);
+    return setting;
+}
+
+Text without_brackets(Text text) {
+    std::replace(text.begin(), text.end(), U'[', U'(');
+    std::replace(text.begin(), text.end(), U']', U')');
+    return text;
+}
+
+// Returns the short text of an element with a language, with a control.
+Text marked(const Element &element) {
+    const std::optional<std::string> tag = language_of(element);
+    Text text;
+    for (char32_t letter : without_brackets(element.text)) {
+        if (!is_space(letter)) {
+            text += letter;
+        } else if (text.empty() || text.back() != U' ') {
+            text += U' ';
+        }
+    }
+    return strip(text).empty() ? text : U"[" + text + U"](lang:" + decode_utf8(*tag) + U")";
 }
 
 // Returns the text of an element that changes how its own text is spoken.
@@ -96,9 +140,13 @@ Text spoken(const Element &element) {
         if (alphabet && *alphabet != U"ipa") refuse_value(element, "alphabet", "ipa");
         const Text &phonemes = required(element, "ph");
         if (!sound.full_match(phonemes)) refuse_value(element, "ph", "phonemes without brackets");
-        std::replace(text.begin(), text.end(), U'[', U'(');
-        std::replace(text.begin(), text.end(), U']', U')');
-        return U"[" + (text.empty() ? U"-" : text) + U"](/" + phonemes + U"/)";
+        return U"[" + (text.empty() ? U"-" : without_brackets(text)) + U"](/" + phonemes + U"/)";
+    }
+    if (element.name == U"emphasis") {
+        static const Table stresses(tables::ssml::STRESSES);
+        const Text *level = element.find(U"level"), *stress = stresses.find(level ? View(*level) : U"moderate");
+        if (!stress) refuse_value(element, "level", "strong, moderate, none, reduced");
+        return text.empty() || stress->empty() ? text : U"[" + without_brackets(text) + U"](" + *stress + U")";
     }
     const Text &kind = required(element, "interpret-as");
     if (spelled.has(kind)) return spaced(upper(without(text, U' ')));
@@ -117,6 +165,8 @@ public:
             check_attributes(child);
             if (std::count(std::begin(WITHIN_SENTENCES), std::end(WITHIN_SENTENCES), child.name)) {
                 text_ += spoken(child);
+            } else if (child.name == U"lang" && child.children.empty() && child.text.size() <= LONGEST_LANGUAGE) {
+                text_ += marked(child);
             } else {
                 end_segment(setting);
                 if (child.name == U"break") pause(child);
@@ -135,7 +185,7 @@ public:
         if (text.empty()) return;
         Segment segment;
         segment.phonemes = std::move(text);
-        segment.voice = setting.voice, segment.speed = setting.speed;
+        segment.voice = setting.voice, segment.speed = setting.speed, segment.language = setting.language;
         segments.push_back(std::move(segment));
     }
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from runtime_min.errors import LanguageError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of
 from runtime_min.speech.words import Word
@@ -20,6 +23,10 @@ from runtime_min.text.scripts import MixedScripts
 def text(text_bundle: Path) -> BundledText:
     files = BundleFiles(text_bundle)
     return BundledText(manifest_of(files), files)
+
+
+def cannot_speak(language: str) -> NoReturn:
+    raise LanguageError(language)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +52,7 @@ def test_other_scripts_are_spoken_in_their_language(
 
 
 def test_what_no_language_of_the_bundle_reads_is_reported() -> None:
-    g2p = MixedScripts(lambda text: [Word(text, None, " ")], lambda language: None)
+    g2p = MixedScripts(lambda text: [Word(text, None, " ")], lambda language: None, cannot_speak)
     assert g2p("世界") == [Word("世界", None, " ")]
 
 
@@ -54,12 +61,39 @@ def test_chinese_characters_are_japanese_beside_kana() -> None:
     mixed = MixedScripts(
         lambda text: [Word(each, None, " ") for each in text.split(" ")],
         lambda language: asked.append(language),
+        cannot_speak,
     )
     mixed("世界")
     assert asked == ["zh", "ja"]
     asked.clear()
     mixed("世界 の")
     assert asked == ["ja", "zh", "ja"]
+
+
+@pytest.mark.parametrize(
+    ("language", "written", "marked", "phonemes"),
+    [
+        ("en-us", "She said [ bonjour ](lang:fr) to me.", "bonjour", "bɔ̃ʒˈuʁ"),
+        ("en-us", "The [color](lang:en-GB), no?", "color", "kˈʌlə"),
+        ("es", "La [pizza](lang:it_IT)", "pizza", "pˈiʦːa"),
+        ("zh", "我说[hola](lang:es)。", "hola", "ˈola"),
+    ],
+)
+def test_a_marked_part_is_spoken_in_its_language(
+    text: BundledText, language: str, written: str, marked: str, phonemes: str
+) -> None:
+    words = text.find_g2p(language)[1](written)
+    shown = re.sub(r"\[(.*?)\]\(lang:.*?\)", r"\1", written)
+    assert "".join(word.text + word.whitespace for word in words) == shown
+    assert [(word.phonemes or "").strip() for word in words if word.text == marked] == [phonemes]
+    own = text.find_g2p(language)[1](shown)
+    assert [word.text for word in own] == [word.text for word in words]
+
+
+@pytest.mark.parametrize("tag", ["xx", "q-de"])
+def test_a_marked_part_that_nobody_can_speak_is_refused(text: BundledText, tag: str) -> None:
+    with pytest.raises(LanguageError, match=tag):
+        text.find_g2p("en-us")[1](f"This is [it](lang:{tag}).")
 
 
 @pytest.mark.parametrize("language", ["en-us", "es", "it", "fr-fr", "pt-br", "hi", "zh", "ja"])
