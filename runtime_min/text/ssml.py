@@ -23,8 +23,8 @@ _ATTRIBUTES: Mapping[str, tuple[str, ...]] = {
 """Attributes by element."""
 _WITHIN_SENTENCES = ("say-as", "sub", "phoneme", "emphasis")
 """Elements that contain text alone; all others end a segment at both ends, but for `lang` with short text."""
-_LONGEST_LANGUAGE = 300
-"""Characters of a part in another language that does not end a segment."""
+_LONGEST_LANGUAGE = 150
+"""Characters of a part in another language that does not end a segment: no sentence ends within them."""
 _TAG = re.compile(r"[A-Za-z0-9_-]+")
 """A tag of BCP 47, also with underscores."""
 _STRESSES = {"strong": "+2", "moderate": "+1", "none": "", "reduced": "-1"}

@@ -16,7 +16,7 @@ namespace kokoro::text {
 namespace {
 
 constexpr size_t DEEPEST = 50;
-constexpr size_t LONGEST_LANGUAGE = 300;  // characters of a part in another language that does not end a segment
+constexpr size_t LONGEST_LANGUAGE = 150;  // characters of a part in another language that does not end a segment
 // All others end a segment at both ends, but for `lang` with short text.
 constexpr View WITHIN_SENTENCES[] = {U"say-as", U"sub", U"phoneme", U"emphasis"};
 

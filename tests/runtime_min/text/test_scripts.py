@@ -14,7 +14,8 @@ from runtime_min.errors import LanguageError
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.verify import manifest_of
 from runtime_min.speech.words import Word
-from runtime_min.text.bundled import BundledText
+from runtime_min.text.arriving import ArrivingText
+from runtime_min.text.bundled import BundledText, _divided
 from runtime_min.text.own_words import WithOwnWords
 from runtime_min.text.scripts import MixedScripts
 
@@ -88,6 +89,15 @@ def test_a_marked_part_is_spoken_in_its_language(
     assert [(word.phonemes or "").strip() for word in words if word.text == marked] == [phonemes]
     own = text.find_g2p(language)[1](shown)
     assert [word.text for word in own] == [word.text for word in words]
+
+
+@given(st.text("ab. !?", min_size=1, max_size=150))
+def test_no_sentence_ends_within_a_marked_part(inner: str) -> None:
+    text = f"She said [{inner}](lang:fr) to me. It was late. "
+    arriving = ArrivingText()
+    runs = [run.text for letter in text for run in arriving.push(letter)]
+    for pieces in (runs, list(_divided(text * 30))):
+        assert all(piece.count("[") == piece.count("](lang:fr)") for piece in pieces)
 
 
 @pytest.mark.parametrize("tag", ["xx", "q-de"])
