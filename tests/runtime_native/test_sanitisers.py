@@ -19,7 +19,10 @@ from tests.support.paths import ROOT
 from tests.support.tiny.bundle import VOCABULARY, contents, with_entries
 
 HERE = Path(__file__).parent
-ALL_BUT = ("test_sanitisers.py", "test_examples.py", "test_in_bundle.py")
+ALL_BUT = (
+    *("test_sanitisers.py", "test_examples.py", "test_in_bundle.py", "test_lifetimes.py"),
+    *("test_fuzz.py", "test_web.py", "test_web_package.py"),
+)
 """Files of tests that build a library of their own."""
 TEXTS = (
     "Dr. O'Qux read 3/4 of 1,905 résumés on May 5, 2020 for $4.50; the U.S. wound was live!",
@@ -39,7 +42,7 @@ def test_no_wrong_address_undefined_behaviour_or_leak(tmp_path: Path) -> None:
     }
     tests = [str(path) for path in sorted(HERE.glob("test_*.py")) if path.name not in ALL_BUT]
     # What the sanitisers keep of freed memory would count as kept.
-    chosen = ["-m", "not machines", "-k", "not keeps_nothing", "-p", "no:cacheprovider", "-qs"]
+    chosen = ["-m", "not machines and not slow", "-k", "not keeps_nothing", "-p", "no:cacheprovider", "-qs"]
     # The compilers that it starts are not what is looked at.
     start = "import os, pytest, sys; del os.environ['LD_PRELOAD']; sys.exit(pytest.main(sys.argv[1:]))"
     done = subprocess.run(
