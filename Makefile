@@ -12,8 +12,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXPORTER := $(VENV)/.exporter
 INSTALLED := $(VENV)/.installed
-# Two processes, because a test of the whole model has two threads; the files are begun in their order.
-WORKERS ?= 2
+# Three processes for two cores, because tests wait for others; the files are begun in their order.
+WORKERS ?= 3
 # Tests that compile nothing and start few processes.
 UNITS := $(addprefix tests/runtime_min/,bundle_command format model output speech text) \
 	$(addprefix tests/exporter/,cli export parity text) tests/test_imports.py tests/test_documents.py
