@@ -47,7 +47,9 @@ class Audio:
     sample_rate: int
     """Samples a second."""
     durations: NDArray[np.int64]
-    """``[tokens]``, frames of each token: the boundary before, the phonemes, the boundary after."""
+    """``[tokens]``, frames of each token: the boundary before, the phonemes, the boundary after.
+
+    Those of stretched speech are rounded, so a short one may have 0."""
     phonemes: str = ""
     """All that is spoken."""
     tokens: tuple[Timing, ...] = ()

@@ -86,7 +86,8 @@ void require_consistent(const kokoro_audio &audio) {
     REQUIRE(audio.token_count == kokoro::decode_utf8(audio.phonemes).size());
     require_timings(audio.tokens, audio.token_count, audio.start);
     require_timings(audio.words, audio.word_count, audio.start);
-    for (size_t index = 0; index < audio.duration_count; index++) REQUIRE(audio.durations[index] > 0);
+    // A short token of speech that was stretched may be rounded to no frame.
+    for (size_t index = 0; index < audio.duration_count; index++) REQUIRE(audio.durations[index] >= 0);
 }
 
 int take(const kokoro_audio *piece, void *samples) {

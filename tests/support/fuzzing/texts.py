@@ -50,7 +50,7 @@ WORDS = (
     *("xyzzy", "O'Qux", "$4.50", "1905", "3/4", "½", "5 km", "12:30pm", "May 5,", "1/2/2020", "2013/14"),
     *("No. 5", "x@y.org", "C++", "H₂O", "10^6", "1–3", "Henry VIII", "24/7", "+1 555-123-4567", "v1.2.3"),
     *("€1.2m", "(1)", "#1", "😀", "🇺🇸", "①", "αβ", "한글", "[of](+1)", "[105](#a#)", "[Kokoro](/kˈOkəɹO/)"),
-    *("[ bonjour, ](lang:fr)", "[今日は](lang:ja)", "[colour](lang:en_GB)", "[8](lang:es-MX)", "[x](lang:q)"),
+    *("[ bonjour, ](lang:fr)", "[今日は](lang:ja)", "[colour](lang:en_GB)", "[8](lang:es-MX)"),
     *("[pause:1s]", "世界", "Σίσυφος", "É", "ﬁ", "‘tis", "“No!”", "\n\n", "perché", "città", "l'amico"),
     *("sig. Rossi", "10:30", "1.234,5 €", "XIV", "gnocchi", "pingüino", "guerra", "México", "1️⃣", "½(", "?ﬁ"),
     *("15 h 30", "1 234,50 €", "-R$ 5,50", "US$ 3,20", "1,00,000", "EE. UU. y", "av. J.-C. on", "XXIe"),
