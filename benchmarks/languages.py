@@ -107,7 +107,7 @@ def measured(bundle: Bundle, reference: Reference, language: str, lines: list[st
     pairs = [
         (by_pytorch(reference, bundle, expected, voice), by_bundle(bundle, found, voice))
         for expected, found in zip(map(known, theirs), map(known, ours), strict=True)
-        if max(len(expected), len(found)) <= bundle.max_phonemes
+        if expected and found and max(len(expected), len(found)) <= bundle.max_phonemes
     ]
     return (language, f"{1000 * first:.0f} ms", f"{speed:,.0f}", *compared(pairs))
 
