@@ -151,9 +151,11 @@ def test_a_language_that_no_bundle_has_needs_no_code(tmp_path: Path) -> None:
     )
     bundle = write_bundle(tmp_path / "bundle", dummy_contents(tmp_path).extended(made))
     read = Texts(bundle, tmp_path)
-    read.compare(Question(text, language="eo") for text in (*TINY_SPOKEN, *WORDS, *UNITS))
-    texts = (generated(seed) for seed in range(100))
-    read.compare(question._replace(language="eo") for question in texts if not question.ssml)
+    made_up = (generated(seed) for seed in range(100))
+    asked = [*map(Question, (*TINY_SPOKEN, *WORDS, *UNITS)), *(each for each in made_up if not each.ssml)]
+    # Python has installed packages for the languages that this bundle lacks.
+    own = (question for question in asked if "](lang:" not in question.text)
+    read.compare(question._replace(language="eo") for question in own)
 
 
 def generated(seed: int) -> Question:
