@@ -10,7 +10,6 @@ import hashlib
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -369,11 +368,10 @@ def _speech(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _stored(segment: Segment) -> dict[str, Any]:
+    manner = {"voice": segment.voice, "speed": segment.speed, "pause": segment.pause}
     if isinstance(segment.content, str):
-        stored = asdict(segment)
-        return {"phonemes": stored.pop("content"), **stored}
-    words = [[word.text, word.phonemes, word.whitespace] for word in segment.content]
-    return {"words": words, "voice": segment.voice, "speed": segment.speed, "pause": segment.pause}
+        return {"phonemes": segment.content, **manner}
+    return {"words": [[word.text, word.phonemes, word.whitespace] for word in segment.content], **manner}
 
 
 def _expected(request: Request, whole: bool, limit: int, capacity: int) -> str | list[list[Any]]:
