@@ -209,6 +209,7 @@ class BundledText:
             segment.language or request.language or voice_language(voice)
             for segment, voice in zip(segments, own_voices, strict=True)
         ]
+        # Those of marked parts are looked up, too, so that errors come before all speech.
         marked = {tag for segment in segments for _, tag in parts_by_language(str(segment.content)) if tag}
         g2ps = {
             each: self.find_g2p(each, request.lexicon, skip_emoji=request.skip_emoji)[1]

@@ -144,10 +144,7 @@ class _Reader:
 
 def _inner(element: ElementTree.Element, name: str, setting: _Setting) -> _Setting:
     """Returns the settings that hold within an element."""
-    tag = _language(element)
-    if name == "lang" and tag is None:
-        raise MarkupError("<lang> of the SSML has no xml:lang: expected one.")
-    setting = replace(setting, language=tag or setting.language)
+    setting = replace(setting, language=_language(element) or setting.language)
     if name == "voice":
         return replace(setting, voice=_required(element, "name"))
     if name != "prosody":
@@ -161,8 +158,10 @@ def _inner(element: ElementTree.Element, name: str, setting: _Setting) -> _Setti
 
 
 def _language(element: ElementTree.Element) -> str | None:
-    """Returns the tag of an element's language, None if it has none."""
+    """Returns the tag of an element's language, None if it has none; `lang` must have one."""
     tag = next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == "lang"), None)
+    if tag is None and _name(element) == "lang":
+        raise MarkupError("<lang> of the SSML has no xml:lang: expected one.")
     if tag is not None and not _TAG.fullmatch(tag):
         raise MarkupError(
             f"<{_name(element)}> of the SSML has the language {tag!r:.60}: expected a tag such as fr."
@@ -172,7 +171,7 @@ def _language(element: ElementTree.Element) -> str | None:
 
 def _marked(element: ElementTree.Element) -> str:
     """Returns the short text of an element with a language, with a control."""
-    tag = _inner(element, "lang", _Setting(None, 1.0)).language
+    tag = _language(element)
     text = re.sub(r"\s+", " ", element.text or "").translate(_NO_BRACKETS)
     return f"[{text}](lang:{tag})" if text.strip() else text
 

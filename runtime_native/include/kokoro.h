@@ -182,7 +182,7 @@ typedef struct kokoro_audio {
     size_t token_count;
     const kokoro_timing *words; /* of text */
     size_t word_count;
-    const int64_t *durations; /* frames of 600 samples of each token, boundaries included; rounded where speech is stretched */
+    const int64_t *durations; /* frames of 600 samples of each token, boundaries included; rounded in stretched speech */
     size_t duration_count;
     double lead; /* seconds by which a piece came before those before it were over; below 0: a gap of so many seconds */
 } kokoro_audio;

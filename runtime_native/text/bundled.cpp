@@ -172,7 +172,7 @@ NextRequest BundledText::parts(const TextInput &input, const Request &request,
     }
     for (Reading &each : segments) {
         const std::string voice = each.segment.voice.value_or(request.voice);
-        each.g2p = g2p_of(input, voice, each.segment.language.value_or(input.language));
+        each.g2p = g2p_of(input, voice, each.segment.language);
         for (const auto &[text, tag] : parts_by_language(each.segment.phonemes)) {
             if (!tag.empty()) find_g2p(language_code(tag));
         }
@@ -204,12 +204,9 @@ NextRequest linked_parts(const Run &run, const BundledText::G2p &g2p, const Requ
     return [parts] { return parts->next(); };
 }
 
-BundledText::G2p BundledText::g2p_of(const TextInput &input, const std::string &voice) {
-    return g2p_of(input, voice, input.language);
-}
-
-// Returns the G2P of a language; that of the voice if it is empty.
-BundledText::G2p BundledText::g2p_of(const TextInput &input, const std::string &voice, const std::string &language) {
+BundledText::G2p BundledText::g2p_of(const TextInput &input, const std::string &voice,
+                                     const std::optional<std::string> &own) {
+    const std::string &language = own ? *own : input.language;
     G2p found = find_g2p(language_code(language.empty() ? voice_language(voice) : language));
     return [this, found, skip_emoji = input.skip_emoji](View text) {
         return in_marked_languages(found, text, skip_emoji);

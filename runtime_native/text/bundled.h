@@ -43,16 +43,16 @@ public:
     // Makes words of a text.
     using G2p = std::function<std::vector<Word>(View)>;
 
-    // Returns the G2P for a voice's text, which must not outlive this object. Of the input, the text is not read.
+    // Returns the G2P for a voice's text, which must not outlive this object. Of the input, the text is not read;
+    // `own` is the language of a segment that has one.
     // Throws VOICE_LANGUAGE_ERROR, NO_TEXT_ERROR, LANGUAGE_ERROR and errors of the bundle.
-    G2p g2p_of(const TextInput &input, const std::string &voice);
+    G2p g2p_of(const TextInput &input, const std::string &voice, const std::optional<std::string> &own = {});
 
 private:
     G2p find_g2p(const std::string &language);
     template <typename Dictionary>
     G2p segmented(std::shared_ptr<Dictionary> dictionary, const text::Writing &writing);
     G2p find_english();
-    G2p g2p_of(const TextInput &input, const std::string &voice, const std::string &language);
     std::vector<Word> in_marked_languages(const G2p &g2p, View text, bool skip_emoji);
     std::vector<Word> in_own_languages(std::vector<Word> words, View text);
     bool has_data(const std::string &language) const;
