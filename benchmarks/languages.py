@@ -13,6 +13,7 @@ import argparse
 import time
 from collections.abc import Callable
 from difflib import SequenceMatcher
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from exporter.reference.files import reference_files
 from exporter.reference.process import Reference
 from exporter.reference.utterances import Utterance, make_request
 from runtime_min import Bundle
+from runtime_min.model.alignment import align, round_durations
 from runtime_min.text import espeak
 
 REPORT = Path("docs/measured/languages.md")
@@ -36,7 +38,7 @@ SENTENCES = 30
 _LEAST_PITCH = 50.0
 """Hz; what is below has no pitch."""
 HEAD = (
-    "language", "load and first sentence", "characters a second", "phonemes as the oracle's", "length",
+    "language", "load", "first sentence", "characters a second", "phonemes as the oracle's", "length",
     "other durations", "median of F0",
 )  # fmt: skip
 
@@ -69,11 +71,12 @@ def by_pytorch(reference: Reference, bundle: Bundle, phonemes: str, voice: str) 
     pack = bundle.voice_tables[voice]
     request = make_request(Utterance(phonemes, voice), bundle.manifest.vocabulary, pack)
     trace = reference.text(request)
-    frames = np.maximum(np.rint(trace.durations[0]), 1).astype(np.int64)
-    f0, _ = reference.f0n(np.repeat(trace.encoding, frames, axis=2), request.style.prosody)
+    frames = round_durations(trace.durations, request.speed)
+    f0, _ = reference.f0n(align(trace.encoding, frames), request.style.prosody)
     return spoken(phonemes, frames, f0)
 
 
+@cache
 def oracle_of(language: str) -> Callable[[str], str]:
     """Returns what makes the phonemes with which Kokoro was trained."""
     if language == "ja":
@@ -94,22 +97,23 @@ def joined(words: Any) -> str:
 def measured(bundle: Bundle, reference: Reference, language: str, lines: list[str]) -> tuple[str, ...]:
     """Returns the row of a language."""
     rows = [line.partition("\t")[::2] for line in lines]
-    oracle = None if all(phonemes for _, phonemes in rows) else oracle_of(language)
     started = time.perf_counter()
     g2p = bundle.find_g2p(language)[1]
+    loaded = time.perf_counter()
     g2p(rows[0][0])
-    first = time.perf_counter() - started
+    first = time.perf_counter()
     started = time.process_time()
     ours = [joined(g2p(text)) for text, _ in rows]
     speed = sum(len(text) for text, _ in rows) / (time.process_time() - started)
-    theirs = [phonemes or (oracle(text) if oracle else "") for text, phonemes in rows]
+    theirs = [phonemes or oracle_of(language)(text) for text, phonemes in rows]
     known, voice = bundle_letters(bundle), VOICES[language]
     pairs = [
         (by_pytorch(reference, bundle, expected, voice), by_bundle(bundle, found, voice))
         for expected, found in zip(map(known, theirs), map(known, ours), strict=True)
         if expected and found and max(len(expected), len(found)) <= bundle.max_phonemes
     ]
-    return (language, f"{1000 * first:.0f} ms", f"{speed:,.0f}", *compared(pairs))
+    times = (f"{1000 * seconds:.0f} ms" for seconds in (loaded - started, first - loaded))
+    return (language, *times, f"{speed:,.0f}", *compared(pairs))
 
 
 def bundle_letters(bundle: Bundle) -> Callable[[str], str]:
@@ -165,7 +169,7 @@ def main() -> None:
         "as a share of their time, and by how much their F0 differs."
     )
     table = FigureTable("Languages beside their oracles", HEAD, tuple(rows), note=note)
-    options.output.write_text(table.markdown(), encoding="utf-8")
+    options.output.write_text(f"# Languages\n\n{table.markdown()}", encoding="utf-8")
 
 
 if __name__ == "__main__":
