@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
-from ..errors import G2PMissingError, LanguageError, TextEncodingError
+from ..errors import G2PMissingError, LanguageError, TextEncodingError, check_type
 from ..speech.words import Word
 from .clauses import MARKS, Token, read_clauses
 
@@ -150,7 +150,11 @@ def language_code(language: str) -> str:
 
     Args:
         language: a letter of kokoro's, or a tag of BCP 47, also with underscores, such as ``es-MX``.
+
+    Raises:
+        ArgumentTypeError: it is not a str.
     """
+    check_type("language", language, str, "a tag such as es-MX")
     tag = language.lower().replace("_", "-")
     if tag in LANGUAGES:
         return LANGUAGES[tag]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.model.config import OFFICIAL_CONFIG, read_config
-from runtime_min.errors import G2PMissingError, LanguageError, TextEncodingError
+from runtime_min.errors import ArgumentTypeError, G2PMissingError, LanguageError, TextEncodingError
 from runtime_min.model.voices import VoiceName
 from runtime_min.speech.words import Word
 from runtime_min.text import LANGUAGES, espeak, find_g2p, language_code, misaki
@@ -172,6 +172,12 @@ def test_languages_have_many_names() -> None:
         for tag in tags.split():
             for spelling in (tag, tag.upper(), tag.replace("-", "_")):
                 assert language_code(spelling) == (code or tag.lower()), spelling
+
+
+@pytest.mark.parametrize("language", [5, b"es", ["es"]])
+def test_a_language_is_a_str(language: object) -> None:
+    with pytest.raises(ArgumentTypeError, match=r"language.*a tag such as es-MX"):
+        language_code(language)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("letter", "code"), LANGUAGES.items())
