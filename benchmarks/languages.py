@@ -102,9 +102,9 @@ def measured(bundle: Bundle, reference: Reference, language: str, lines: list[st
     loaded = time.perf_counter()
     g2p(rows[0][0])
     first = time.perf_counter()
-    started = time.process_time()
+    read = time.process_time()
     ours = [joined(g2p(text)) for text, _ in rows]
-    speed = sum(len(text) for text, _ in rows) / (time.process_time() - started)
+    speed = sum(len(text) for text, _ in rows) / (time.process_time() - read)
     theirs = [phonemes or oracle_of(language)(text) for text, phonemes in rows]
     known, voice = bundle_letters(bundle), VOICES[language]
     pairs = [
