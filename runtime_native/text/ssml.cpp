@@ -71,16 +71,19 @@ void check_attributes(const Element &element) {
 // Returns the tag of an element's language, none if it has none.
 std::optional<std::string> language_of(const Element &element) {
     static const Pattern pattern(tables::ssml::TAG);
-    const Text *tag = element.find(U"lang");
-    if (!tag) {
+    // With the namespace of xml:lang, or without one.
+    auto found = std::find_if(element.attributes.begin(), element.attributes.end(),
+                              [](const Attribute &each) { return each.name == U"lang"; });
+    if (found == element.attributes.end()) {
         if (element.name == U"lang") refuse("<lang> of the SSML has no xml:lang: expected one.");
         return std::nullopt;
     }
-    if (!pattern.full_match(*tag)) {
-        refuse("<" + shown(element.name) + "> of the SSML has the language '" + shown(*tag) +
+    const Text &tag = found->value;
+    if (!pattern.full_match(tag)) {
+        refuse("<" + shown(element.name) + "> of the SSML has the language '" + shown(tag) +
                "': expected a tag such as fr.");
     }
-    return encode_utf8(*tag);
+    return encode_utf8(tag);
 }
 
 // Returns what holds within an element.

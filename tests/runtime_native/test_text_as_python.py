@@ -143,6 +143,21 @@ def test_languages_of_rules(texts: Texts) -> None:
     texts.compare(Question(text, language=language) for language, text, _ in golden())
 
 
+def test_documents_in_several_languages(texts: Texts) -> None:
+    documents = (
+        "He said <lang xml:lang='fr'> bonjour [ami] </lang> to <emphasis>the</emphasis> man.",
+        "<p xml:lang='es'>Hola, <lang xml:lang='it'>ciao <s>bello</s></lang></p> and bye.",
+        "<voice name='bf_emma' xml:lang='pt_BR'>Bom dia.</voice> <s xml:lang='zh'>你好。</s>",
+        "<emphasis level='reduced'>so</emphasis> <lang lang='ja'>今日は</lang>",
+    )
+    asked = [Question(f"<speak xml:lang='hi'>{each}</speak>", ssml=True) for each in documents]
+    texts.compare(asked)
+    assert not any(answer.startswith("error") for answer in texts.answers(asked))
+    refused = ("<lang>a</lang>", "<p xml:lang='e s'>a</p>", "<emphasis level='x'>a</emphasis>")
+    asked = [Question(f"<speak>{each}</speak>", ssml=True) for each in refused]
+    assert texts.answers(asked) == [f"error {MARKUP_ERROR}"] * len(refused)
+
+
 def test_a_language_that_no_bundle_has_needs_no_code(tmp_path: Path) -> None:
     added = text_files(("en-us", "en-gb"))
     made = ExtensionFiles(
