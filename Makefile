@@ -41,6 +41,7 @@ test-machines: $(INSTALLED)
 # Takes hours; what the fidelity tests measure becomes docs/measured/proof.md. KOKORO_EXPORT_FUZZ_SECONDS, 600 by
 # default, is the time of each harness of the C library.
 prove: $(INSTALLED)
+	rm -rf build/proof
 	KOKORO_EXPORT_PROOF=docs/measured/proof.md $(PYTEST) tests
 
 # The corpus is stored in tests/fuzz/corpus; what fails, in build/fuzz. The C library needs Debian's registry, for clang.

@@ -1,11 +1,17 @@
-"""The findings of this session's tests of fidelity, rounding and equal bits, as tables for `make prove`."""
+"""The findings of the tests of fidelity, rounding and equal bits, as tables for `make prove`.
+
+Several processes run the tests. Each keeps its findings in a file of its own beside the page, and writes the
+page anew from all of these files, so an interrupted run keeps its rows.
+"""
 
 from __future__ import annotations
 
 import datetime
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,9 +53,8 @@ _SHORT = {
     "chain, distance over own spread": "chain / own spread",
     "chain, log-mel over another seed's": "log-mel",
 }
-_COMPARISONS: list[tuple[str, Comparison]] = []
-_ROUNDINGS: list[tuple[str, str, tuple[Figure, ...]]] = []
-_EQUAL: list[tuple[str, int, str, str]] = []
+_FOUND: dict[str, list[Any]] = {"comparisons": [], "roundings": [], "equal bits": []}
+"""By table, what this process has found: for each row what it is ordered by, and its cells."""
 
 
 def assert_speaks_as_kokoro(
@@ -57,17 +62,30 @@ def assert_speaks_as_kokoro(
 ) -> Comparison:
     """Every figure is within its limit, and none is missing, as happens where the durations differ."""
     comparison = compare(bundle, kokoro, said, durations)
-    _COMPARISONS.append((bundle.manifest.precision, comparison))
-    _write()
+    record_comparison(bundle.manifest.precision, comparison)
     listed = "\n".join(map(str, comparison.figures))
     assert not comparison.missed, f"{comparison.utterance}, {comparison.frames} frames:\n{listed}"
     assert len(comparison.figures) == 14, listed
     return comparison
 
 
+def record_comparison(precision: str, comparison: Comparison) -> None:
+    """Adds a row on an utterance of a bundle of this precision."""
+    said = comparison.utterance
+    tokens = len(said.phonemes) + 2
+    first = [precision, str(tokens), str(comparison.frames), said.voice, f"{said.speed:g}"]
+    order = [precision, tokens, comparison.frames, said.voice, said.speed]
+    names = ["weights", "tokens", "frames", "voice", "speed", *_names(comparison.figures)]
+    _FOUND["comparisons"].append([order, names, [*first, *map(_cell, comparison.figures)]])
+    _write()
+
+
 def record_rounding(precision: str, utterances: str, figures: tuple[Figure, ...]) -> None:
     """Adds a row on the effect of rounding in some utterances."""
-    _ROUNDINGS.append((precision, utterances, figures))
+    names = ["weights", "utterances", *_names(figures)]
+    _FOUND["roundings"].append(
+        [[precision, utterances], names, [precision, utterances, *map(_cell, figures)]]
+    )
     _write()
 
 
@@ -76,41 +94,43 @@ def record_equal_bits(
 ) -> None:
     """Adds a row on an utterance with equal bits on several numbers of threads and in several buckets."""
     sizes = ", ".join(f"{each['tokens']} and {each['frames']}" for each in buckets)
-    _EQUAL.append((precision, tokens, ", ".join(map(str, sorted(threads))), sizes))
+    names = ["weights", "tokens", "threads", "buckets of tokens and frames"]
+    cells = [precision, str(tokens), ", ".join(map(str, sorted(threads))), sizes]
+    _FOUND["equal bits"].append([[precision, tokens], names, cells])
     _write()
 
 
-def as_markdown() -> str:
+def as_markdown(found: Mapping[str, list[Any]]) -> str:
     """The tables; comparisons are in the order of precision and then of length."""
-
-    def order(row: tuple[str, Comparison]) -> tuple[str, int, int, str]:
-        precision, each = row
-        return precision, len(each.utterance.phonemes), each.frames, each.utterance.voice
-
-    ordered = sorted(_COMPARISONS, key=order)
-    missed = sum(len(each.missed) for _, each in ordered)
+    rows = [cells for _, _, cells in found["comparisons"]]
+    missed = sum(cell.startswith("**") for cells in rows for cell in cells)
     system, machine = this_machine().system, this_machine().machine
     text = _TEXT.format(
-        date=datetime.date.today(), system=f"{system} {machine}", count=len(ordered), missed=missed
+        date=datetime.date.today(), system=f"{system} {machine}", count=len(rows), missed=missed
     )
-    if ordered:
-        figures = max((each.figures for _, each in ordered), key=len)
-        header = ["weights", "tokens", "frames", "voice", "speed"]
-        text += "\n" + _table([*header, *_names(figures)], [_row(*row) for row in ordered])
-    if _ROUNDINGS:
-        header = ["weights", "utterances", *_names(_ROUNDINGS[0][2])]
-        rows = [[precision, said, *map(_cell, figures)] for precision, said, figures in sorted(_ROUNDINGS)]
-        text += _ROUNDING + _table(header, rows)
-    if _EQUAL:
-        header = ["weights", "tokens", "threads", "buckets of tokens and frames"]
-        text += _EQUAL_BITS + _table(header, [list(map(str, row)) for row in sorted(_EQUAL)])
+    for name, opening in (("comparisons", "\n"), ("roundings", _ROUNDING), ("equal bits", _EQUAL_BITS)):
+        if found[name]:
+            # An utterance of which no figure could be had has the fewest columns.
+            header = max((names for _, names, _ in found[name]), key=len)
+            text += opening + _table(header, [cells for _, _, cells in sorted(found[name])])
     return text
 
 
 def _write() -> None:
-    """Writes the tables where `make prove` asks for them: an interrupted run keeps its rows."""
-    if path := os.environ.get("KOKORO_EXPORT_PROOF"):
-        Path(path).write_text(as_markdown(), encoding="utf-8")
+    """Writes this process's findings, and the page, where `make prove` asks for them."""
+    path = os.environ.get("KOKORO_EXPORT_PROOF")
+    if not path:
+        return
+    folder = Path("build/proof")
+    folder.mkdir(parents=True, exist_ok=True)
+    own = folder / f"{os.getpid()}.json"
+    own.with_suffix(".new").write_text(json.dumps(_FOUND), encoding="utf-8")
+    own.with_suffix(".new").replace(own)
+    found: dict[str, list[Any]] = {name: [] for name in _FOUND}
+    for file in sorted(folder.glob("*.json")):
+        for name, rows in json.loads(file.read_text(encoding="utf-8")).items():
+            found[name] += rows
+    Path(path).write_text(as_markdown(found), encoding="utf-8")
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:
@@ -119,14 +139,6 @@ def _table(header: list[str], rows: list[list[str]]) -> str:
 
 def _names(figures: Sequence[Figure]) -> list[str]:
     return [_SHORT.get(figure.name, figure.name) for figure in figures]
-
-
-def _row(precision: str, comparison: Comparison) -> list[str]:
-    said = comparison.utterance
-    return [
-        *(precision, str(len(said.phonemes) + 2), str(comparison.frames), said.voice, f"{said.speed:g}"),
-        *map(_cell, comparison.figures),
-    ]
 
 
 def _cell(figure: Figure) -> str:
