@@ -3,7 +3,8 @@
     from kokoro_books import make_audiobook, read_book
     make_audiobook(bundle, read_book("book.epub"), "book.m4b")
 
-It is the extra `books` of the runtime's distribution.
+With `book-read-aloud.epub` in place of `book.m4b` it makes an EPUB 3 with media overlays, which show what is
+heard. It is the extra `books` of the runtime's distribution.
 """
 
 from .audiobook import Progress, make_audiobook, voice_for

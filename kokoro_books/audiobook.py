@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from runtime_min import Bundle, Segment, Timing, __version__, write_timings
+from runtime_min import Bundle, Segment, Timing, __version__, cues, write_timings
 from runtime_min.errors import EmptyInputError, LanguageError, OutputError, UsageError
 from runtime_min.text import language_code
 
 from .epub import Book
 from .errors import BookError
-from .m4b import Mark, require_av, write_m4b
+from .m4b import Mark, require_av, write_m4a, write_m4b
+from .read_along import Spoken, write_read_along
 from .units import Unit, units
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _PAUSE, _CHAPTER_PAUSE = 0.6, 1.5
 """Seconds of silence behind a unit, and behind a chapter."""
 _BEST = "af_heart"
 """The voice that kokoro's makers grade best."""
+_SUFFIXES = (".m4b", ".epub")
 _REQUEST = "request.json"
 _BLOCK = 1 << 16
 """Samples that are read at once."""
@@ -58,7 +60,7 @@ def make_audiobook(
     progress: Callable[[Progress], object] = lambda found: None,
     **options: Unpack[SpeechOptions],
 ) -> None:
-    """Speaks a book into an audiobook.
+    """Speaks a book into an audiobook, or into an EPUB 3 whose readers highlight what is heard.
 
     What was spoken lies in a folder beside the file until that is whole: 3 MB a minute. If the program is
     killed, the same call goes on where it stopped, and the file is the same. Memory does not grow with the
@@ -67,7 +69,7 @@ def make_audiobook(
     Args:
         bundle: the bundle that speaks.
         book: the book.
-        path: the file, which ends with ``.m4b``.
+        path: the file, which ends with ``.m4b``, or with ``.epub`` for a book with media overlays.
         voice: a name or a blend.
         timings: a path with the name of subtitles, such as ``book.srt``, ``.vtt`` or ``.json``: each chapter
             has a file of its own, ``book-01.srt`` and so on, whose times begin with the chapter.
@@ -81,19 +83,23 @@ def make_audiobook(
         OutputError: the file cannot be written.
     """
     target = Path(path)
-    if target.suffix.lower() != ".m4b":
-        raise UsageError(f"An audiobook is a file that ends with .m4b, found {target}.")
+    suffix = target.suffix.lower()
+    if suffix not in _SUFFIXES:
+        raise UsageError(f"An audiobook is a file that ends with {' or '.join(_SUFFIXES)}, found {target}.")
     for name in ("trim", "end_pause", "ssml"):
         if name in options:
             raise UsageError(f"The option {name} is set for books: leave it out.")
     require_av()
     with _reported(target), _Work(target, _request(bundle, book, voice, options)) as work:
         _speak(work, bundle, book, voice, options, progress)
-        marks = _marks(work, book, bundle.manifest.audio.sample_rate)
-        made = work.folder / target.name
-        write_m4b(made, bundle.manifest.audio.sample_rate, work.samples(), book, marks)
+        rate, made = bundle.manifest.audio.sample_rate, work.folder / target.name
+        if suffix == ".epub":
+            write_read_along(made, book, list(_chapters(work, book, rate)))
+        else:
+            numbers = range(len(list(units(book))))
+            write_m4b(made, rate, work.samples(numbers), book, _marks(work, book))
         if timings is not None:
-            _write_timings(work, book, Path(timings), bundle.manifest.audio.sample_rate)
+            _write_timings(work, book, Path(timings), rate)
         os.replace(made, target)
         work.remove()
 
@@ -149,7 +155,7 @@ def _speak(
         raise EmptyInputError(book.title)
 
 
-def _marks(work: _Work, book: Book, rate: int) -> list[Mark]:
+def _marks(work: _Work, book: Book) -> list[Mark]:
     """Returns where the chapters lie; one in which nothing could be spoken has no mark."""
     marks, end = [], 0
     ends = [0] * len(book.chapters)
@@ -162,18 +168,35 @@ def _marks(work: _Work, book: Book, rate: int) -> list[Mark]:
     return marks
 
 
+def _chapters(work: _Work, book: Book, rate: int) -> Iterator[Spoken]:
+    """Yields the chapters in which something was spoken, each after its audio is written."""
+    for chapter, (numbers, text, words) in enumerate(_spoken(work, book, rate)):
+        length = sum(map(work.length, numbers))
+        if length:
+            audio = work.folder / f"{chapter:04}.m4a"
+            write_m4a(audio, rate, work.samples(numbers))
+            title, paragraphs = book.chapters[chapter].title, book.chapters[chapter].paragraphs
+            yield Spoken(title, paragraphs, cues(text, words), audio, length / rate)
+
+
 def _write_timings(work: _Work, book: Book, path: Path, rate: int) -> None:
     """Writes the subtitles of each chapter."""
     digits = max(2, len(str(len(book.chapters))))
-    text, words, start = "", list[Timing](), 0.0
+    for chapter, (_, text, words) in enumerate(_spoken(work, book, rate), 1):
+        write_timings(path.with_name(f"{path.stem}-{chapter:0{digits}}{path.suffix}"), text, words, ())
+
+
+def _spoken(work: _Work, book: Book, rate: int) -> Iterator[tuple[list[int], str, list[Timing]]]:
+    """Yields of each chapter the numbers of its units, its text, and the times of its words."""
+    numbers, text, words, start = list[int](), "", list[Timing](), 0.0
     for number, unit in enumerate(units(book)):
+        numbers.append(number)
         text += "".join(f"{paragraph}\n\n" for paragraph in unit.paragraphs)
         words += [Timing(word, start + begin, start + end) for word, begin, end in work.timings(number)]
         start += work.length(number) / rate
         if unit.ends_chapter:
-            name = f"{path.stem}-{unit.chapter + 1:0{digits}}{path.suffix}"
-            write_timings(path.with_name(name), text.strip(), words, ())
-            text, words, start = "", [], 0.0
+            yield numbers, text.strip(), words
+            numbers, text, words, start = [], "", [], 0.0
 
 
 class _Work:
@@ -217,10 +240,10 @@ class _Work:
     def timings(self, number: int) -> Any:
         return json.loads(self._timings(number).read_text(encoding="utf-8"))
 
-    def samples(self) -> Iterator[NDArray[np.int16]]:
-        """Yields the samples of all units."""
-        for path in sorted(self.folder.glob("*.pcm")):
-            with path.open("rb") as file:
+    def samples(self, numbers: Iterable[int]) -> Iterator[NDArray[np.int16]]:
+        """Yields the samples of these units."""
+        for number in numbers:
+            with self._samples(number).open("rb") as file:
                 while data := file.read(2 * _BLOCK):
                     yield np.frombuffer(data, "<i2")
 

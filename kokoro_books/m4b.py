@@ -1,4 +1,4 @@
-"""Writes an audiobook: AAC in an MP4 file with chapter marks, title, authors and cover."""
+"""Writes AAC in MP4 files: an audiobook with chapter marks, title, authors and cover, or one chapter."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from runtime_min.errors import InstallationError
 from .epub import Book
 
 if TYPE_CHECKING:
+    from av.audio.stream import AudioStream
     from av.container import OutputContainer
 
 BITS_A_SECOND = 64_000
 """Enough for a voice."""
+_OPTIONS = {"movflags": "+faststart", "fflags": "+bitexact"}
 _FRAME = 1024
 """Samples of a frame of AAC."""
 
@@ -63,8 +65,7 @@ def write_m4b(
     """
     import av
 
-    options = {"brand": "M4B ", "movflags": "+faststart", "fflags": "+bitexact"}
-    with av.open(str(path), "w", format="mp4", options=options) as container:
+    with av.open(str(path), "w", format="mp4", options={"brand": "M4B ", **_OPTIONS}) as container:
         authors = ", ".join(book.authors)
         tags = {"title": book.title, "album": book.title, "artist": authors, "album_artist": authors}
         container.metadata.update(
@@ -80,19 +81,38 @@ def write_m4b(
             }
             for number, mark in enumerate(marks)
         ])  # fmt: skip
-        stream = container.add_stream("aac", rate=rate, layout="mono")
-        # One thread, so that the bytes do not depend on the machine.
-        stream.codec_context.thread_count = 1
-        stream.bit_rate = BITS_A_SECOND
+        stream = _add_voice(container, rate)
         if book.cover:
             _add_cover(container, book)
-        position = 0
-        for piece in _frames(samples):
-            frame = av.AudioFrame.from_ndarray(piece[None, :], format="s16", layout="mono")
-            frame.sample_rate, frame.pts, frame.time_base = rate, position, Fraction(1, rate)
-            position += len(piece)
-            container.mux(stream.encode(frame))
-        container.mux(stream.encode(None))
+        _encode(container, stream, samples)
+
+
+def write_m4a(path: Path, rate: int, samples: Iterable[NDArray[np.int16]]) -> None:
+    """Writes the audio of one chapter; see `write_m4b`."""
+    import av
+
+    with av.open(str(path), "w", format="mp4", options={"brand": "M4A ", **_OPTIONS}) as container:
+        _encode(container, _add_voice(container, rate), samples)
+
+
+def _add_voice(container: OutputContainer, rate: int) -> AudioStream:
+    stream = container.add_stream("aac", rate=rate, layout="mono")
+    # One thread, so that the bytes do not depend on the machine.
+    stream.codec_context.thread_count = 1
+    stream.bit_rate = BITS_A_SECOND
+    return stream
+
+
+def _encode(container: OutputContainer, stream: AudioStream, samples: Iterable[NDArray[np.int16]]) -> None:
+    import av
+
+    position = 0
+    for piece in _frames(samples):
+        frame = av.AudioFrame.from_ndarray(piece[None, :], format="s16", layout="mono")
+        frame.sample_rate, frame.pts, frame.time_base = stream.rate, position, Fraction(1, stream.rate)
+        position += len(piece)
+        container.mux(stream.encode(frame))
+    container.mux(stream.encode(None))
 
 
 def _add_cover(container: OutputContainer, book: Book) -> None:

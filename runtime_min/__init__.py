@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .output.wav import encode, wav_header
     from .speech.request import SpeechOptions
     from .speech.stream import Stream
-    from .speech.subtitles import write_timings
+    from .speech.subtitles import Cue, cues, write_timings
     from .speech.timing import Audio, Timing
     from .speech.words import FLUSH, Segment, Unspoken, Word
 
@@ -37,6 +37,7 @@ __all__ = [
     "Audio",
     "Bundle",
     "BundleError",
+    "Cue",
     "InputError",
     "KokoroError",
     "LiveSpeech",
@@ -50,6 +51,7 @@ __all__ = [
     "VoiceName",
     "Word",
     "audio_file",
+    "cues",
     "encode",
     "wav_header",
     "write_timings",
@@ -64,7 +66,7 @@ _HOMES = {
     "output.wav": ("encode", "wav_header"),
     "speech.request": ("SpeechOptions",),
     "speech.stream": ("Stream",),
-    "speech.subtitles": ("write_timings",),
+    "speech.subtitles": ("Cue", "cues", "write_timings"),
     "speech.timing": ("Audio", "Timing"),
     "speech.words": ("FLUSH", "Segment", "Unspoken", "Word"),
 }

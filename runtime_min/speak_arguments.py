@@ -103,8 +103,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 def _check_book(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Refuses what does not go with a book, and chooses its voice later if none is given."""
-    if options.output.suffix.lower() != ".m4b":
-        parser.error(f"argument --book: expected --output FILE.m4b, found {options.output}")
+    if options.output.suffix.lower() not in (".m4b", ".epub"):
+        parser.error(f"argument --book: expected --output FILE.m4b or FILE.epub, found {options.output}")
     for option in ("--print-phonemes", "--ssml", "--raw", "--end-pause"):
         if getattr(options, option[2:].replace("-", "_")):
             parser.error(f"argument {option}: not allowed with argument --book")
@@ -136,7 +136,12 @@ def _parser() -> argparse.ArgumentParser:
         "--text", metavar="T", help="text to speak, English without any other package; - is standard input"
     )
     add_task("--text-file", type=Path, metavar="FILE", help="the same from a file in UTF-8")
-    add_task("--book", type=Path, metavar="FILE", help="an EPUB; -o BOOK.m4b gets chapters (extra: books)")
+    add_task(
+        "--book",
+        type=Path,
+        metavar="FILE",
+        help="an EPUB; -o BOOK.m4b gets chapters, -o READ.epub overlays (extra: books)",
+    )
     add_task("--list-voices", action="store_true", help="show the bundle's voices")
     add_task("--self-test", action="store_true", help="compare every stage with kokoro's stored values")
     add("--ssml", action="store_true", help="the text is an SSML document")
