@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from exporter.compiler.targets import WASM_FEATURES, Target
@@ -17,9 +17,9 @@ from exporter.native.build import (
     OPTIMISED,
     SOURCES,
     ZIG,
-    Source,
+    Unit,
     compile_all,
-    library_sources,
+    library_units,
     package_directory,
     run,
 )
@@ -73,7 +73,7 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
     """
     compiler = [*ZIG, "c++", "-target", target.zig_target]
     flags = (*(flag for flag in FLAGS if flag not in _ABSENT), *_SYSTEM, *OPTIMISED)
-    objects = compile_all(compiler, [*library_sources(flags, "system_lib"), *_cxx()])
+    objects = compile_all(compiler, [*library_units(flags, "system_lib"), *_cxx()])
     exported = [f"-Wl,--export={name}" for name in _EXPORTED]
     with tempfile.TemporaryDirectory(prefix="kokoro-web-") as place:
         made = Path(place, MODULE)
@@ -106,7 +106,7 @@ def scripts() -> dict[str, bytes]:
     }
 
 
-def _cxx() -> Iterable[Source]:
+def _cxx() -> Iterator[Unit]:
     """Yields the sources of the C++ library, with exceptions."""
     library = package_directory("ziglang") / "lib"
     places = [library / "libcxx" / "src", library / "libcxx" / "libc", library / "libcxxabi" / "src"]
@@ -123,9 +123,9 @@ def _cxx() -> Iterable[Source]:
     cxx = (*flags, "-std=c++23", *(f"-I{place}" for place in places))
     facts = importlib.metadata.version("ziglang")
     for name in _CXX:
-        yield Source(places[0] / f"{name}.cpp", cxx, facts)
+        yield Unit((places[0] / f"{name}.cpp",), cxx, facts)
     for name in _CXXABI:
-        yield Source(places[2] / f"{name}.cpp", cxx, facts)
+        yield Unit((places[2] / f"{name}.cpp",), cxx, facts)
     unwind = library / "libunwind"
     plain = (*flags, "-D_LIBUNWIND_HIDE_SYMBOLS", f"-I{unwind / 'include'}", "-x", "c", "-std=c11")
-    yield Source(unwind / "src" / "Unwind-wasm.c", plain, facts)
+    yield Unit((unwind / "src" / "Unwind-wasm.c",), plain, facts)

@@ -66,7 +66,7 @@ _ROUNDING = [
         *("kernels/int8_weights.py", "kernels/winograd_schemes.py"),
     )
 ]
-"""Modules that round weights; their package needs TVM."""
+"""Modules that round weights; they need torch."""
 _DAMAGED = (zipfile.BadZipFile, EOFError, KeyError, NotImplementedError, OSError, RuntimeError, ValueError)
 """Errors of zipfile and numpy for a damaged archive."""
 Arrays = dict[str, Array]

@@ -40,7 +40,7 @@ def load_model(checkpoint: Path, config: Path, stored: StoredWeights) -> Any:
     else:
         model, _ = checkpoints.load_model(checkpoint, config)
     if stored.precision != "float32":
-        # It needs TVM, which takes seconds to import.
+        # It needs torch, which a process that only asks for answers does not import.
         from exporter.compiler.precision import round_as_stored
 
         round_as_stored(model, stored.precision, stored.separate_source)

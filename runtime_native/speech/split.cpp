@@ -3,38 +3,37 @@
 #include <algorithm>
 
 #include "../base/characters.h"
+#include "../base/unicode.h"
 
 namespace kokoro {
 
 namespace {
 
-using Text = std::u32string_view;
-
 // Where FIRST_CLAUSE is too short, a stream's first piece is as many words as fit into this.
 constexpr size_t FIRST_WORDS = 20;
 // Below this a piece would be over before the next is computed.
 constexpr size_t SHORTEST_CLAUSE = 10;
-constexpr size_t NONE = Text::npos;
+constexpr size_t NONE = View::npos;
 
-constexpr Text VOWELS = U"AIOQWYaeiouyæɐɑɒɔəɛɜɚɪɨɯɵøœɤʊʌᵊᵻː→↗↓↘\u0303";
-constexpr Text STRESS = U"ˈˌ";
+constexpr View VOWELS = U"AIOQWYaeiouyæɐɑɒɔəɛɜɚɪɨɯɵøœɤʊʌᵊᵻː→↗↓↘\u0303";
+constexpr View STRESS = U"ˈˌ";
 
-constexpr Text MARKS = U".!?…‥";
-constexpr Text FULL = U"。！？｡।॥";
-constexpr Text COMMAS = U",;:";
-constexpr Text WIDE = U"、，；：､—–…‥";
-constexpr Text QUOTES = U"\"'";
-constexpr Text CLOSE = U"”’)]}」』）】》〉｣";
-constexpr Text GUILLEMETS = U"»›";
+constexpr View MARKS = U".!?…‥";
+constexpr View FULL = U"。！？｡।॥";
+constexpr View COMMAS = U",;:";
+constexpr View WIDE = U"、，；：､—–…‥";
+constexpr View QUOTES = U"\"'";
+constexpr View CLOSE = U"”’)]}」』）】》〉｣";
+constexpr View GUILLEMETS = U"»›";
 
 bool closes(char32_t character) { return is_one_of(character, CLOSE) || is_one_of(character, GUILLEMETS); }
 
-size_t skip_spaces(Text text, size_t at) {
+size_t skip_spaces(View text, size_t at) {
     while (at < text.size() && is_space(text[at])) at++;
     return at;
 }
 
-size_t skip(Text text, size_t at, Text set) {
+size_t skip(View text, size_t at, View set) {
     while (at < text.size() && is_one_of(text[at], set)) at++;
     return at;
 }
@@ -45,7 +44,7 @@ struct Closing {
     size_t before_spaced = NONE;
 };
 
-Closing skip_closing(Text text, size_t at) {
+Closing skip_closing(View text, size_t at) {
     Closing closing{at};
     while (closing.end < text.size()) {
         char32_t character = text[closing.end];
@@ -59,7 +58,7 @@ Closing skip_closing(Text text, size_t at) {
 }
 
 // Returns where a match ends that begins with a run of `set` and ends with white space or the input.
-size_t spaced_end(Text text, size_t at, Text set) {
+size_t spaced_end(View text, size_t at, View set) {
     if (at > 0 && is_one_of(text[at - 1], set)) return NONE;
     Closing closing = skip_closing(text, skip(text, at, set));
     if (closing.end == text.size() || is_space(text[closing.end])) return skip_spaces(text, closing.end);
@@ -67,22 +66,22 @@ size_t spaced_end(Text text, size_t at, Text set) {
     return closing.before_spaced == NONE ? NONE : closing.before_spaced + 1;
 }
 
-size_t wide_end(Text text, size_t at, Text set) {
+size_t wide_end(View text, size_t at, View set) {
     return skip_spaces(text, skip_closing(text, skip(text, at, set)).end);
 }
 
 // Each of these returns where a match that begins at `at` ends, or NONE.
-size_t word_end(Text text, size_t at) {
+size_t word_end(View text, size_t at) {
     if (!is_space(text[at]) || (at > 0 && is_space(text[at - 1]))) return NONE;
     size_t end = skip_spaces(text, at);
     if (end == text.size()) return end;
     char32_t next = text[end];
-    for (Text set : {MARKS, FULL, COMMAS, WIDE})
+    for (View set : {MARKS, FULL, COMMAS, WIDE})
         if (is_one_of(next, set)) return NONE;
     return closes(next) ? NONE : end;
 }
 
-size_t clause_end(Text text, size_t at) {
+size_t clause_end(View text, size_t at) {
     if (is_one_of(text[at], COMMAS)) return spaced_end(text, at, COMMAS);
     if (is_one_of(text[at], WIDE)) return wide_end(text, at, WIDE);
     if (!closes(text[at]) || (at > 0 && closes(text[at - 1]))) return NONE;
@@ -90,14 +89,14 @@ size_t clause_end(Text text, size_t at) {
     return at < text.size() && is_space(text[at]) ? skip_spaces(text, at) : NONE;
 }
 
-size_t sentence_end(Text text, size_t at) {
+size_t sentence_end(View text, size_t at) {
     if (is_one_of(text[at], MARKS)) return spaced_end(text, at, MARKS);
     return is_one_of(text[at], FULL) ? wide_end(text, at, FULL) : NONE;
 }
 
 // Calls `found` with the start and end of every match, from left to right.
 template <typename End, typename Found>
-void find_all(Text text, End end_of, Found found) {
+void find_all(View text, End end_of, Found found) {
     for (size_t at = 0; at < text.size();) {
         size_t end = end_of(text, at);
         if (end != NONE) found(at, end);
@@ -122,7 +121,7 @@ std::optional<size_t> next_break(const Breaks &breaks, size_t start, size_t long
 bool is_vowel(char32_t character) { return is_one_of(character, VOWELS); }
 
 // Returns whether a syllable begins at `at`: between a vowel and a stress mark or a consonant before a vowel.
-bool begins_syllable(Text run, size_t at) {
+bool begins_syllable(View run, size_t at) {
     if (at == 0 || at >= run.size() || !is_vowel(run[at - 1])) return false;
     if (is_one_of(run[at], STRESS)) return true;
     if (is_vowel(run[at]) || is_space(run[at])) return false;
@@ -131,8 +130,8 @@ bool begins_syllable(Text run, size_t at) {
     return vowel < run.size() && is_vowel(run[vowel]);
 }
 
-size_t syllable_end(Text phonemes, size_t start, size_t size) {
-    Text run = phonemes.substr(start, size + 3);
+size_t syllable_end(View phonemes, size_t start, size_t size) {
+    View run = phonemes.substr(start, size + 3);
     for (size_t end = size; end >= std::max<size_t>(size / 2, 1); end--)
         if (begins_syllable(run, end)) return start + end;
     return start + size;
@@ -140,7 +139,7 @@ size_t syllable_end(Text phonemes, size_t start, size_t size) {
 
 }  // namespace
 
-Breaks find_breaks(Text phonemes, const std::optional<std::vector<size_t>> &sentences) {
+Breaks find_breaks(View phonemes, const std::optional<std::vector<size_t>> &sentences) {
     Breaks breaks(phonemes.size() + 1, Break::NONE);
     breaks.back() = Break::WORD;
     find_all(phonemes, word_end, [&](size_t, size_t end) { breaks[end] = Break::WORD; });
@@ -154,7 +153,7 @@ Breaks find_breaks(Text phonemes, const std::optional<std::vector<size_t>> &sent
     return breaks;
 }
 
-std::vector<size_t> split(Text phonemes, const Breaks &breaks, size_t limit, size_t size, size_t before) {
+std::vector<size_t> split(View phonemes, const Breaks &breaks, size_t limit, size_t size, size_t before) {
     std::vector<size_t> ends;
     bool growing = 2 * before < size;
     size_t wanted = before ? grown(before, size) : std::min(size, FIRST_WORDS);

@@ -13,14 +13,14 @@ namespace {
 
 // Characters of a clause that is spoken before its sentence is complete.
 constexpr size_t SHORTEST_CLAUSE = 8, LONGEST_CLAUSE = 60;
-constexpr size_t LONGEST_RUN = 1000;  // characters of a sentence within which its end is looked for
+constexpr size_t LONGEST_SENTENCE = 1000;  // characters of a sentence within which its end is looked for
 
 struct Patterns {
     Pattern point{tables::arriving::POINT}, clause{tables::arriving::CLAUSE}, bracket{tables::arriving::BRACKET},
         closed{tables::arriving::CLOSED}, pause{tables::pauses::PAUSE};
 };
 
-const Patterns &patterns() {
+const Patterns &arriving_patterns() {
     static const Patterns all;
     return all;
 }
@@ -29,8 +29,8 @@ const Patterns &patterns() {
 
 void ArrivingText::push(View text, const Take &take) {
     // In parts, so that a long text is not copied once for each sentence.
-    for (size_t start = 0; start < text.size(); start += LONGEST_RUN) {
-        text_ += text.substr(start, LONGEST_RUN);
+    for (size_t start = 0; start < text.size(); start += LONGEST_SENTENCE) {
+        text_ += text.substr(start, LONGEST_SENTENCE);
         while (auto run = next()) take(std::move(*run));
     }
 }
@@ -46,20 +46,20 @@ void ArrivingText::end(const Take &take) {
 }
 
 std::optional<Run> ArrivingText::next() {
-    const size_t end = std::min(text_.size(), LONGEST_RUN);
+    const size_t end = std::min(text_.size(), LONGEST_SENTENCE);
     Match found;
-    while (looked_ < end && patterns().point.search(text_, looked_, end, found)) {
+    while (looked_ < end && arriving_patterns().point.search(text_, looked_, end, found)) {
         looked_ = found.end();
         if (auto run = ended(View(text_).substr(0, looked_))) return run;
     }
-    if (text_.size() < LONGEST_RUN) return {};
-    return taken(cut(View(text_).substr(0, LONGEST_RUN)));
+    if (text_.size() < LONGEST_SENTENCE) return {};
+    return taken(cut(View(text_).substr(0, LONGEST_SENTENCE)));
 }
 
 // Returns what is certain to have ended before the last word of a text.
 std::optional<Run> ArrivingText::ended(View text) {
     Match found;
-    if (patterns().pause.search(text, found)) {
+    if (arriving_patterns().pause.search(text, found)) {
         Run run = taken(found.end());
         run.is_apart = true;
         return run;
@@ -72,10 +72,10 @@ std::optional<Run> ArrivingText::ended(View text) {
         return taken(end, text.substr(end));
     }
     if (begun_ || text.size() < SHORTEST_CLAUSE ||
-        !patterns().clause.search(text, SHORTEST_CLAUSE, std::min(text.size(), 2 * LONGEST_CLAUSE), found))
+        !arriving_patterns().clause.search(text, SHORTEST_CLAUSE, std::min(text.size(), 2 * LONGEST_CLAUSE), found))
         return {};
     const size_t end = found.end();
-    if (end > LONGEST_CLAUSE || patterns().bracket.search(text, 0, end, found)) return {};
+    if (end > LONGEST_CLAUSE || arriving_patterns().bracket.search(text, 0, end, found)) return {};
     return taken(end, text.substr(end));
 }
 
@@ -96,7 +96,7 @@ size_t cut(View text) {
     const size_t opened = text.substr(0, end).rfind(U'[');
     Match found;
     const bool inside =
-        opened != View::npos && opened > 0 && !patterns().closed.search(text, opened, end, found);
+        opened != View::npos && opened > 0 && !arriving_patterns().closed.search(text, opened, end, found);
     return inside ? opened : end;
 }
 

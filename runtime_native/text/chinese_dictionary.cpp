@@ -12,16 +12,17 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr char NAME[] = "the Chinese dictionary";
+constexpr char CHINESE[] = "the Chinese dictionary";
 constexpr char32_t FIRST = 0x4E00;  // the first character with readings
-constexpr size_t HAN = 0x5200, LONGEST_RUN = 4096, MOST = 1 << 20, HEADER = 64;
+constexpr size_t HAN = 0x5200, LONGEST_CHINESE_RUN = 4096, MOST_CHINESE = 1 << 20, CHINESE_HEADER = 64;
 constexpr uint32_t ABSENT = 0xFFFF;
 // Added to what is not possible: such ways differ by how often that is so alone.
 constexpr int64_t EXCLUDED = int64_t{1} << 32;
 // A character begins, ends or continues a word, or is one.
-constexpr size_t BEGIN = 0, END = 1, MIDDLE = 2, SINGLE = 3;
+constexpr size_t WORD_BEGIN = 0, WORD_END = 1, WORD_MIDDLE = 2, WHOLE_WORD = 3;
 // States that may come before a state; the second one wins a tie.
-constexpr size_t BEFORE[][2] = {{END, SINGLE}, {BEGIN, MIDDLE}, {BEGIN, MIDDLE}, {END, SINGLE}};
+constexpr size_t PLACES_BEFORE[][2] = {
+    {WORD_END, WHOLE_WORD}, {WORD_BEGIN, WORD_MIDDLE}, {WORD_BEGIN, WORD_MIDDLE}, {WORD_END, WHOLE_WORD}};
 
 int64_t cost_of(uint32_t value) { return value == ABSENT ? EXCLUDED : value; }
 
@@ -33,11 +34,13 @@ int64_t sum(int64_t cost, int64_t other) {
 }  // namespace
 
 ChineseDictionary::ChineseDictionary(const std::string &data) {
-    if (data.size() < HEADER || data.compare(0, 4, "KZH2")) refuse_data(NAME, "its header is not as expected");
+    if (data.size() < CHINESE_HEADER || data.compare(0, 4, "KZH2")) refuse_data(CHINESE, "its header is not as expected");
     size_t words = uint32_at(data, 4), phrases = uint32_at(data, 8), spoken = uint32_at(data, 12);
     cost_ = uint32_at(data, 16);
-    size_t packed = std::min<size_t>(uint32_at(data, 20), data.size() - HEADER);
-    if (std::max({words, phrases, spoken}) > MOST || !words || !phrases) refuse_data(NAME, "its header is not as expected");
+    size_t packed = std::min<size_t>(uint32_at(data, 20), data.size() - CHINESE_HEADER);
+    if (std::max({words, phrases, spoken}) > MOST_CHINESE || !words || !phrases) {
+        refuse_data(CHINESE, "its header is not as expected");
+    }
     for (size_t place = 0; place < STATES + STATES * STATES; place++) {
         int64_t cost = cost_of(uint32_at(data.substr(24 + 2 * place, 2) + std::string(2, '\0'), 0));
         if (place < STATES) {
@@ -46,7 +49,7 @@ ChineseDictionary::ChineseDictionary(const std::string &data) {
             steps_[place / STATES - 1][place % STATES] = cost;
         }
     }
-    Planes content(NAME, std::string_view(data).substr(HEADER, packed),
+    Planes content(CHINESE, std::string_view(data).substr(CHINESE_HEADER, packed),
                    5 * (words + phrases) + 2 * spoken + 10 * HAN);
     words_ = content.keys(words);
     scores_ = content.numbers(words, 1);
@@ -60,21 +63,21 @@ ChineseDictionary::ChineseDictionary(const std::string &data) {
         std::vector<uint32_t> row = content.numbers(HAN, 2);
         for (size_t place = 0; place < HAN; place++) emissions_[place][state] = cost_of(row[place]);
     }
-    if (find_invalid_utf8(content.rest()) != std::string_view::npos) refuse_data(NAME, "its syllables are not UTF-8");
+    if (find_invalid_utf8(content.rest()) != std::string_view::npos) refuse_data(CHINESE, "its syllables are not UTF-8");
     Text syllables = decode_utf8(content.rest());
     syllables_ = {Text()};
     for (View syllable : split(View(syllables), U'\n')) syllables_.emplace_back(syllable);
     auto known = [&](uint32_t number) { return number < syllables_.size(); };
     if (ends_.back() != spoken || !std::all_of(spoken_.begin(), spoken_.end(), known) ||
         !std::all_of(single_.begin(), single_.end(), known)) {
-        refuse_data(NAME, "its parts do not fit");
+        refuse_data(CHINESE, "its parts do not fit");
     }
-    polyphones_.emplace(data.substr(HEADER + packed));
+    polyphones_.emplace(data.substr(CHINESE_HEADER + packed));
 }
 
 void ChineseDictionary::words(View text, const HandleWord &handle) const {
-    for (size_t start = 0; start < text.size(); start += LONGEST_RUN) {
-        run(text.substr(start, LONGEST_RUN), start, handle);
+    for (size_t start = 0; start < text.size(); start += LONGEST_CHINESE_RUN) {
+        run(text.substr(start, LONGEST_CHINESE_RUN), start, handle);
     }
 }
 
@@ -142,7 +145,7 @@ void ChineseDictionary::add_unknown(View text, size_t start, size_t end, const P
     }
     for (size_t state : likeliest(text.substr(start, end - start))) {
         start++;
-        if (state == END || state == SINGLE) ends.push_back(start);
+        if (state == WORD_END || state == WHOLE_WORD) ends.push_back(start);
     }
 }
 
@@ -159,14 +162,14 @@ std::vector<size_t> ChineseDictionary::likeliest(View text) const {
         for (size_t state = 0; state < STATES; state++) {
             int64_t own = emissions_[letter - FIRST][state];
             auto through = [&](size_t before) { return sum(costs[before] + steps_[before][state], own); };
-            int64_t one = through(BEFORE[state][0]), other = through(BEFORE[state][1]);
-            way[state] = BEFORE[state][other <= one];
+            int64_t one = through(PLACES_BEFORE[state][0]), other = through(PLACES_BEFORE[state][1]);
+            way[state] = PLACES_BEFORE[state][other <= one];
             following[state] = std::min(one, other);
         }
         costs = following;
         ways.push_back(way);
     }
-    std::vector<size_t> states = {costs[SINGLE] <= costs[END] ? SINGLE : END};
+    std::vector<size_t> states = {costs[WHOLE_WORD] <= costs[WORD_END] ? WHOLE_WORD : WORD_END};
     for (auto way = ways.rbegin(); way != ways.rend(); way++) states.push_back((*way)[states.back()]);
     std::reverse(states.begin(), states.end());
     return states;

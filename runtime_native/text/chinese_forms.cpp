@@ -9,7 +9,7 @@ namespace kokoro::text::chinese {
 
 namespace {
 
-namespace tables = kokoro::tables::chinese_forms;
+namespace forms = kokoro::tables::chinese_forms;
 
 constexpr View DIGITS = U"零一二三四五六七八九", PHONE_DIGITS = U"零幺二三四五六七八九";
 constexpr size_t MOST_DIGITS = 16, LONGEST_AMOUNT = 9;
@@ -72,7 +72,7 @@ Text version(View written) {
 
 // Returns how a part of a written form is said.
 Text said(char32_t kind, View written) {
-    static const Table currencies(tables::CURRENCIES), units(tables::UNITS);
+    static const Table currencies(forms::CURRENCIES), units(forms::UNITS);
     switch (kind) {
         case 'c': return Text(currencies.get(written));
         case 'd': return one_by_one(written);
@@ -91,7 +91,7 @@ Text said(char32_t kind, View written) {
 }  // namespace
 
 const SegmentedForms &forms() {
-    static const SegmentedForms known(tables::FORMS_PATTERNS, tables::FORMS, tables::BEGINNINGS, tables::SIGNS, said);
+    static const SegmentedForms known(forms::FORMS_PATTERNS, forms::FORMS, forms::BEGINNINGS, forms::SIGNS, said);
     return known;
 }
 

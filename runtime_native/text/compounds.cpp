@@ -47,9 +47,9 @@ std::pair<size_t, Phonemes> longest_word(const std::vector<Part> &parts, size_t 
     return {end - 1, std::nullopt};
 }
 
-enum Kind { NONE, LETTERS, DIGITS, OTHERS };
+enum CharacterKind { NONE, LETTERS, DIGITS, OTHERS };
 
-Kind kind_of(View text) {
+CharacterKind kind_of(View text) {
     return is_silent_text(text) ? NONE : is_alpha(text) ? LETTERS : is_digit(text) ? DIGITS : OTHERS;
 }
 
@@ -115,7 +115,7 @@ std::pair<std::vector<Phonemes>, Context> compound(const std::vector<Part> &part
 }
 
 Text joined(const std::vector<Part> &parts, const std::vector<Phonemes> &spoken) {
-    std::set<Kind> kinds;
+    std::set<CharacterKind> kinds;
     std::vector<std::pair<const Part *, View>> words;
     bool apart = false;
     for (size_t place = 0; place < parts.size(); place++) {

@@ -12,7 +12,7 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr size_t AROUND = 8, LONGEST_HEAD = 16384;
+constexpr size_t WORDS_AROUND = 8, LONGEST_HEAD = 16384;
 
 // Returns the features of a homograph's place that are the same for every word.
 std::vector<Text> local_features(View word, const std::vector<Text> &near, size_t here,
@@ -92,7 +92,7 @@ std::optional<Text> Homographs::choose(const std::vector<View> &words, const std
 
 long Homographs::score(const Text &word, const std::vector<View> &words, const std::vector<Text> &tags,
                        size_t index, bool shared) const {
-    size_t first = index > AROUND ? index - AROUND : 0, end = std::min(words.size(), index + AROUND + 1);
+    size_t first = index > WORDS_AROUND ? index - WORDS_AROUND : 0, end = std::min(words.size(), index + WORDS_AROUND + 1);
     std::vector<Text> near;
     for (size_t place = first; place < end; place++) near.push_back(lower(words[place]));
     long sum = weight(word);

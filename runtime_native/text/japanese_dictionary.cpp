@@ -12,8 +12,9 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr char NAME[] = "the Japanese dictionary";
-constexpr size_t HEADER = 40, LONGEST_RUN = 2048, LONGEST_UNKNOWN = 24, MOST = 1 << 20, MOST_CLASSES = 1024;
+constexpr char JAPANESE[] = "the Japanese dictionary";
+constexpr size_t JAPANESE_HEADER = 40, LONGEST_JAPANESE_RUN = 2048, LONGEST_UNKNOWN = 24;
+constexpr size_t MOST_JAPANESE = 1 << 20, MOST_CLASSES = 1024;
 constexpr uint32_t MOST_ENTRIES = 64;
 constexpr int64_t COST_STEP = 128, COST_BASE = 16;
 constexpr int32_t TABLE_STEP = 32, TABLE_BASE = 1024;
@@ -41,7 +42,7 @@ uint32_t greatest(const Numbers &numbers) {
 }  // namespace
 
 JapaneseDictionary::JapaneseDictionary(const std::string &data) {
-    if (data.size() < HEADER || data.compare(0, 4, "KJA1")) refuse_data(NAME, "its header is not as expected");
+    if (data.size() < JAPANESE_HEADER || data.compare(0, 4, "KJA1")) refuse_data(JAPANESE, "its header is not as expected");
     size_t words = uint32_at(data, 4), entries = uint32_at(data, 8), sounds = uint32_at(data, 12);
     size_t pairs = uint32_at(data, 16), lefts = uint32_at(data, 20), joined = uint32_at(data, 28);
     rights_ = uint32_at(data, 24);
@@ -49,12 +50,13 @@ JapaneseDictionary::JapaneseDictionary(const std::string &data) {
     after_ = uint16_at(data, 34);
     unknown_pair_ = uint16_at(data, 36);
     unknown_cost_ = uint16_at(data, 38);
-    if (std::max({words, entries, pairs, joined}) > MOST || sounds > 16 * MOST || !words || !entries || !pairs ||
+    bool small = std::max({words, entries, pairs, joined}) <= MOST_JAPANESE && sounds <= 16 * MOST_JAPANESE;
+    if (!small || !words || !entries || !pairs ||
         !joined || std::max(lefts, rights_) > MOST_CLASSES || !lefts || !rights_) {
-        refuse_data(NAME, "its header is not as expected");
+        refuse_data(JAPANESE, "its header is not as expected");
     }
     const size_t size = 5 * words + 4 * entries + sounds + 4 * pairs + 2 * lefts * rights_ + 4 * joined;
-    Planes content(NAME, std::string_view(data).substr(HEADER), size);
+    Planes content(JAPANESE, std::string_view(data).substr(JAPANESE_HEADER), size);
     words_ = content.keys(words);
     std::string_view counts = content.bytes(words);
     ends_ = sums(counts);
@@ -73,13 +75,13 @@ JapaneseDictionary::JapaneseDictionary(const std::string &data) {
     if (!content.rest().empty() || ends_.back() != entries || std::any_of(counts.begin(), counts.end(), is_wrong) ||
         sound_ends_.back() != sounds || std::max<uint32_t>(greatest(pairs_), unknown_pair_) >= pairs ||
         std::max(greatest(left_), after_) >= lefts || std::max(greatest(right_), before_) >= rights_) {
-        refuse_data(NAME, "its parts do not fit");
+        refuse_data(JAPANESE, "its parts do not fit");
     }
 }
 
 void JapaneseDictionary::words(View text, const HandleWord &handle) const {
-    for (size_t start = 0; start < text.size(); start += LONGEST_RUN) {
-        run(text.substr(start, LONGEST_RUN), start, handle);
+    for (size_t start = 0; start < text.size(); start += LONGEST_JAPANESE_RUN) {
+        run(text.substr(start, LONGEST_JAPANESE_RUN), start, handle);
     }
 }
 

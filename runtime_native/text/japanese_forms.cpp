@@ -11,12 +11,12 @@ namespace kokoro::text::japanese {
 
 namespace {
 
-namespace tables = kokoro::tables::japanese_forms;
+namespace forms = kokoro::tables::japanese_forms;
 
 constexpr size_t MOST_DIGITS = 16, PLACES = 4;
 
 Text one_by_one(View digits) {
-    static const std::vector<Text> names = list(tables::APART);
+    static const std::vector<Text> names = list(forms::APART);
     Text said;
     for (char32_t digit : digits) {
         if (digit >= '0' && digit <= '9') said += names[digit - '0'];
@@ -34,8 +34,8 @@ std::pair<bool, View> ending_of(View text, View endings) {
 
 // Returns a number and what it counts, with the changes of sounds between them.
 Text joined(Text said, View kind, View reading) {
-    static const Table kinds(tables::KINDS), geminate(tables::GEMINATE), voiced(tables::VOICED);
-    static const Table half_voiced(tables::HALF_VOICED);
+    static const Table kinds(forms::KINDS), geminate(forms::GEMINATE), voiced(forms::VOICED);
+    static const Table half_voiced(forms::HALF_VOICED);
     const Row *row = kinds.row(kind);
     if (!row) {
         for (View pair : split(kind, U',')) {
@@ -58,9 +58,9 @@ Text joined(Text said, View kind, View reading) {
 }
 
 Text cardinal(Text digits) {
-    static const std::vector<Text> ones = list(tables::DIGITS), tens = list(tables::TENS);
-    static const std::vector<Text> hundreds = list(tables::HUNDREDS), thousands = list(tables::THOUSANDS);
-    static const std::vector<Row> scales = rows(tables::SCALES);
+    static const std::vector<Text> ones = list(forms::DIGITS), tens = list(forms::TENS);
+    static const std::vector<Text> hundreds = list(forms::HUNDREDS), thousands = list(forms::THOUSANDS);
+    static const std::vector<Row> scales = rows(forms::SCALES);
     if (strip(digits, U"0").empty()) return ones[0];
     digits.insert(0, PLACES * scales.size() - digits.size(), U'0');
     std::vector<Text> parts;
@@ -77,8 +77,8 @@ Text cardinal(Text digits) {
 
 // Returns how digits, perhaps with decimals, are read with the names of their powers of ten.
 Text amount(View written, View scale) {
-    static const Table powers(tables::POWERS), names(tables::NAMES);
-    static const size_t most = PLACES * rows(tables::SCALES).size();
+    static const Table powers(forms::POWERS), names(forms::NAMES);
+    static const size_t most = PLACES * rows(forms::SCALES).size();
     Text plain = without(written, U',');
     size_t point = plain.find(U'.');
     Text whole = plain.substr(0, point), full = whole;
@@ -93,7 +93,7 @@ Text amount(View written, View scale) {
 
 // Returns a number as it is read, in words for each of its powers of 10,000.
 Text number(View written) {
-    static const Pattern part(tables::PART);
+    static const Pattern part(forms::PART);
     std::vector<Text> parts;
     Match found;
     for (size_t start = 0; part.search(written, start, written.size(), found); start = found.end()) {
@@ -104,14 +104,14 @@ Text number(View written) {
 
 // Returns a number and what follows it.
 std::pair<View, View> count(View written) {
-    static const Pattern pattern(tables::COUNT);
+    static const Pattern pattern(forms::COUNT);
     Match found;
     pattern.match(written, 0, written.size(), found);
     return {found[1], found[2]};
 }
 
 Text counted(View written) {
-    static const Table whole(tables::WHOLE), counters(tables::COUNTERS);
+    static const Table whole(forms::WHOLE), counters(forms::COUNTERS);
     auto [digits, counter] = count(written);
     if (const Text *known = whole.find(Text(strip_start(digits, U"0")) + Text(counter))) return *known;
     const Text *row = counters.find(counter);
@@ -121,7 +121,7 @@ Text counted(View written) {
 }
 
 Text measured(View written) {
-    static const Table units(tables::UNITS), kinds(tables::UNIT_KINDS);
+    static const Table units(forms::UNITS), kinds(forms::UNIT_KINDS);
     auto [digits, unit] = count(written);
     View reading = units.get(unit);
     return joined(number(digits), kinds.get(reading.substr(0, 1), U"n"), reading);
@@ -146,7 +146,7 @@ Text version(View written) {
 
 // Returns how a part of a written form is said.
 Text said(char32_t kind, View written) {
-    static const Table currencies(tables::CURRENCIES);
+    static const Table currencies(forms::CURRENCIES);
     switch (kind) {
         case 'c': return Text(currencies.get(written));
         case 'd': return strip_start(written, U"0") == U"1" ? Text(U"ツイタチ") : counted_by(written, U"日");
@@ -167,7 +167,7 @@ Text said(char32_t kind, View written) {
 }  // namespace
 
 const SegmentedForms &forms() {
-    static const SegmentedForms known(tables::FORMS_PATTERNS, tables::FORMS, tables::BEGINNINGS, tables::SIGNS, said);
+    static const SegmentedForms known(forms::FORMS_PATTERNS, forms::FORMS, forms::BEGINNINGS, forms::SIGNS, said);
     return known;
 }
 

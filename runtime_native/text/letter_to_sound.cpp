@@ -10,8 +10,8 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr size_t PIECE = 64;  // letters of a long word that are read together
-constexpr size_t MOST_WORDS = 4096, LARGEST = 1 << 26;
+constexpr size_t LETTERS_TOGETHER = 64;  // letters of a long word that are read together
+constexpr size_t MOST_SOUNDED = 4096, LARGEST_NETWORK = 1 << 26;
 
 // Returns the Latin letters in a character, or else its name.
 Text latin(char32_t character) {
@@ -41,7 +41,7 @@ Text with_one_stress(Text phonemes) {
     return phonemes;
 }
 
-[[noreturn]] void refuse(const char *reason) {
+[[noreturn]] void refuse_network(const char *reason) {
     throw Error(KOKORO_TEXT_DATA_ERROR,
                 std::string("The bundle's data for text are damaged: the weights that spell out "
                             "words ") +
@@ -62,7 +62,7 @@ Text spelling_of(View word) {
 }
 
 LetterToSound::LetterToSound(std::string data) : data_(std::move(data)) {
-    if (data_.compare(0, 4, "KLS1")) refuse("begin otherwise");
+    if (data_.compare(0, 4, "KLS1")) refuse_network("begin otherwise");
 }
 
 LetterToSound::~LetterToSound() = default;
@@ -71,7 +71,7 @@ const Text &LetterToSound::phonemes(View word, bool british) {
     auto &known = known_[british];
     auto found = known.find(Text(word));
     if (found != known.end()) return found->second;
-    if (known.size() == MOST_WORDS) known.clear();
+    if (known.size() == MOST_SOUNDED) known.clear();
     return known.emplace(Text(word), spelled_out(word, british)).first->second;
 }
 
@@ -80,13 +80,13 @@ Text LetterToSound::spelled_out(View word, bool british) {
     if (strip(spelling, U"'").empty()) return {};
     if (!network_) {
         std::string content;
-        if (!inflate_zlib(std::string_view(data_).substr(4), LARGEST, content))
-            refuse("cannot be decompressed");
+        if (!inflate_zlib(std::string_view(data_).substr(4), LARGEST_NETWORK, content))
+            refuse_network("cannot be decompressed");
         network_ = std::make_unique<Network>(content);
     }
     Text phonemes;
-    for (size_t start = 0; start < spelling.size(); start += PIECE) {
-        Text piece = spelling.substr(start, PIECE);
+    for (size_t start = 0; start < spelling.size(); start += LETTERS_TOGETHER) {
+        Text piece = spelling.substr(start, LETTERS_TOGETHER);
         phonemes += network_->phonemes(std::string(piece.begin(), piece.end()), british);
     }
     return with_one_stress(phonemes.empty() ? U"ə" : phonemes);

@@ -12,10 +12,10 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr size_t HEADER = 20, MOST_BLOCKS = 512, MOST_WORDS = 2048, LARGEST_BLOCK = 1 << 20;
+constexpr size_t LEXICON_HEADER = 20, MOST_BLOCKS = 512, MOST_FOUND = 2048, LARGEST_BLOCK = 1 << 20;
 constexpr unsigned char FIRST_CODE = 32;
 
-[[noreturn]] void refuse(const std::string &reason) {
+[[noreturn]] void refuse_lexicon(const std::string &reason) {
     throw Error(KOKORO_TEXT_DATA_ERROR, "The bundle's data for text are damaged: the lexicon (" + reason +
                                             "). Copy the bundle again, or export it again.");
 }
@@ -40,18 +40,18 @@ const Text *Entry::other(View tag) const {
 }
 
 Lexicon::Lexicon(std::string data) : data_(std::move(data)) {
-    if (data_.size() < HEADER || data_.compare(0, 4, "KLX2")) refuse("it is no such file");
-    size_t starts[5] = {HEADER};
+    if (data_.size() < LEXICON_HEADER || data_.compare(0, 4, "KLX2")) refuse_lexicon("it is no such file");
+    size_t starts[5] = {LEXICON_HEADER};
     for (size_t part = 0; part < 4; part++) starts[part + 1] = starts[part] + uint32_at(data_, 4 + 4 * part);
-    if (starts[4] != data_.size() || (starts[3] - starts[2]) % 4) refuse("its parts do not fit");
+    if (starts[4] != data_.size() || (starts[3] - starts[2]) % 4) refuse_lexicon("its parts do not fit");
     std::string_view view = data_;
     if (find_invalid_utf8(view.substr(starts[0], starts[1] - starts[0])) != std::string_view::npos) {
-        refuse("its phonemes are not UTF-8");
+        refuse_lexicon("its phonemes are not UTF-8");
     }
     phonemes_ = decode_utf8(view.substr(starts[0], starts[1] - starts[0]));
     first_words_ = lines(view.substr(starts[1], starts[2] - starts[1]));
     for (size_t place = starts[2]; place < starts[3]; place += 4) ends_.push_back(uint32_at(data_, place));
-    if (first_words_.size() != ends_.size()) refuse("its parts do not fit");
+    if (first_words_.size() != ends_.size()) refuse_lexicon("its parts do not fit");
     start_ = starts[3];
 }
 
@@ -60,7 +60,7 @@ const Entry *Lexicon::find(View word) {
     std::string key = encode_utf8(word);
     auto known = found_.find(key);
     if (known == found_.end()) {
-        if (found_.size() == MOST_WORDS) found_.clear();
+        if (found_.size() == MOST_FOUND) found_.clear();
         known = found_.emplace(key, search(key)).first;
     }
     return known->second ? &*known->second : nullptr;
@@ -83,14 +83,14 @@ const Lexicon::Block &Lexicon::block(size_t number) {
     std::string content;
     if (end < first || end > data_.size() - start_ ||
         !inflate(std::string_view(data_).substr(start_ + first, end - first), LARGEST_BLOCK, content)) {
-        refuse("a block cannot be decompressed");
+        refuse_lexicon("a block cannot be decompressed");
     }
     size_t middle = std::min(content.find("\n\n"), content.size());
     Block block{"\n" + content.substr(0, middle) + "\n",
                 content.substr(std::min(middle + 2, content.size()))};
     if (std::count(block.words.begin(), block.words.end(), '\n') !=
         std::count(block.values.begin(), block.values.end(), '\n') + 2) {
-        refuse("a block has more words than phonemes, or fewer");
+        refuse_lexicon("a block has more words than phonemes, or fewer");
     }
     if (blocks_.size() == MOST_BLOCKS) blocks_.clear();
     return blocks_.emplace(number, std::move(block)).first->second;

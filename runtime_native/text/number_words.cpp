@@ -9,7 +9,7 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr size_t MOST = 65536;
+constexpr size_t MOST_NUMBER_WORDS = 65536;
 constexpr std::pair<int64_t, View> ROMAN_VALUES[] = {
     {1000, U"m"}, {900, U"cm"}, {500, U"d"}, {400, U"cd"}, {100, U"c"}, {90, U"xc"}, {50, U"l"},
     {40, U"xl"},  {10, U"x"},   {9, U"ix"},  {5, U"v"},    {4, U"iv"},  {1, U"i"}};
@@ -26,10 +26,10 @@ Text roman(int64_t value) {
 
 Numbers::Numbers(const Node &node, size_t count) {
     std::vector<Node> parts = node.elements(4, 4, [](const Node &each) { return each; });
-    bases_ = parts[0].elements(1, MOST, [](const Node &each) { return each.integer(0, LARGEST_NUMBER); });
+    bases_ = parts[0].elements(1, MOST_NUMBER_WORDS, [](const Node &each) { return each.integer(0, LARGEST_NUMBER); });
     auto read = [&](const Node &each) { return places_in(each, 2 * count); };
-    with_rest_ = parts[1].elements(0, MOST, read);
-    without_ = parts[2].elements(0, MOST, read);
+    with_rest_ = parts[1].elements(0, MOST_NUMBER_WORDS, read);
+    without_ = parts[2].elements(0, MOST_NUMBER_WORDS, read);
     std::vector<Text> ending = parts[3].elements(2, 2, text_of);
     ending_ = ending[0];
     other_ending_ = ending[1];

@@ -12,14 +12,15 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr size_t HEADER = 24, WIDTH = 64, HIDDEN = 32, MARKERS = 3, PIECE = 64, MOST = 1 << 16, LARGEST = 1 << 24;
+constexpr size_t POLYPHONES_HEADER = 24, WIDTH = 64, HIDDEN = 32, MARKERS = 3, CHARACTERS_TOGETHER = 64;
+constexpr size_t MOST_POLYPHONES = 1 << 16, LARGEST_POLYPHONES = 1 << 24;
 // Rows of the embeddings before those of the characters.
-constexpr size_t UNKNOWN = 0, BEGIN = 1, END = 2;
+constexpr size_t UNKNOWN_CHARACTER = 0, TEXT_BEGIN = 1, TEXT_END = 2;
 // Bits of the unit of gates and cells, and those by which the gates' inputs, products of states and cells are shifted.
-constexpr int UNIT = 12, INPUT_SHIFT = 5, STATE_SHIFT = 6, CELL_SHIFT = 6;
+constexpr int UNIT_SHIFT = 12, INPUT_SHIFT = 5, STATE_SHIFT = 6, CELL_SHIFT = 6;
 constexpr int64_t CELLS = 512;
 
-[[noreturn]] void refuse(const std::string &reason) {
+[[noreturn]] void refuse_polyphones(const std::string &reason) {
     throw Error(KOKORO_TEXT_DATA_ERROR, "The bundle's data for text are damaged: the network of the Chinese dictionary (" +
                                             reason + "). Copy the bundle again, or export it again.");
 }
@@ -29,12 +30,14 @@ class Content {
 public:
     explicit Content(std::string_view packed) {
         size_t used = 0;
-        if (!inflate(packed, LARGEST, content_, &used) || used != packed.size()) refuse("its parts do not fit");
+        if (!inflate(packed, LARGEST_POLYPHONES, content_, &used) || used != packed.size()) {
+            refuse_polyphones("its parts do not fit");
+        }
     }
 
     // Returns numbers of `size` bytes each, the lowest byte first.
     std::vector<int64_t> take(size_t count, size_t size, bool is_signed) {
-        if (count * size > content_.size() - start_) refuse("its parts do not fit");
+        if (count * size > content_.size() - start_) refuse_polyphones("its parts do not fit");
         std::vector<int64_t> numbers(count);
         for (int64_t &number : numbers) {
             uint64_t value = 0;
@@ -70,26 +73,26 @@ int64_t looked_up(const std::vector<int64_t> &table, int64_t place) {
 }  // namespace
 
 Polyphones::Polyphones(const std::string &data) {
-    if (data.size() < HEADER || data.compare(0, 4, "KPY1")) refuse("its header is not as expected");
+    if (data.size() < POLYPHONES_HEADER || data.compare(0, 4, "KPY1")) refuse_polyphones("its header is not as expected");
     size_t characters = uint32_at(data, 4), readings = uint32_at(data, 8), names = uint32_at(data, 12);
     size_t half = uint32_at(data, 16);
     shift_ = uint32_at(data, 20);
-    if (std::max({characters, readings, names, half}) > MOST || !characters || !readings || !names || !half ||
+    if (std::max({characters, readings, names, half}) > MOST_POLYPHONES || !characters || !readings || !names || !half ||
         shift_ > 31) {
-        refuse("its header is not as expected");
+        refuse_polyphones("its header is not as expected");
     }
-    Content content(std::string_view(data).substr(HEADER));
+    Content content(std::string_view(data).substr(POLYPHONES_HEADER));
     std::vector<int64_t> gaps = content.take(characters, 2, false), counts = content.take(characters, 1, false);
     for (int64_t number : content.take(readings, 2, false)) own_.push_back(static_cast<uint32_t>(number));
     size_t first = 0;
     int64_t code = 0;
     for (size_t row = 0; row < characters; row++) {
-        if (!gaps[row]) refuse("its characters are not in order");
+        if (!gaps[row]) refuse_polyphones("its characters are not in order");
         size_t count = static_cast<size_t>(counts[row]);
         characters_[static_cast<char32_t>(code += gaps[row])] = {MARKERS + row, first, count};
         first += count;
     }
-    if (code >= static_cast<int64_t>(MOST)) refuse("its characters are not in order");
+    if (code >= static_cast<int64_t>(MOST_POLYPHONES)) refuse_polyphones("its characters are not in order");
     embeddings_ = content.take((MARKERS + characters) * WIDTH, 1, true);
     for (Direction &each : directions_) each.input = content.take(4 * STATES * WIDTH, 1, true);
     for (Direction &each : directions_) each.recurrent = content.take(4 * STATES * STATES, 1, true);
@@ -97,10 +100,10 @@ Polyphones::Polyphones(const std::string &data) {
     for (Direction &each : directions_) {
         each.sigmoid = content.take(2 * half, 2, true);
         each.tanh = content.take(2 * half, 2, true);
-        auto small = [](int64_t value) { return std::abs(value) <= 1 << UNIT; };
+        auto small = [](int64_t value) { return std::abs(value) <= 1 << UNIT_SHIFT; };
         if (!std::all_of(each.sigmoid.begin(), each.sigmoid.end(), small) ||
             !std::all_of(each.tanh.begin(), each.tanh.end(), small)) {
-            refuse("its parts do not fit");
+            refuse_polyphones("its parts do not fit");
         }
     }
     for (Direction &each : directions_) each.cells = content.take(2 * CELLS, 2, true);
@@ -108,12 +111,12 @@ Polyphones::Polyphones(const std::string &data) {
     hidden_bias_ = content.take(HIDDEN, 4, true);
     scores_ = content.take(readings * HIDDEN, 1, true);
     scores_bias_ = content.take(readings, 4, true);
-    if (find_invalid_utf8(content.rest()) != std::string_view::npos) refuse("its phonemes are not UTF-8");
+    if (find_invalid_utf8(content.rest()) != std::string_view::npos) refuse_polyphones("its phonemes are not UTF-8");
     Text phonemes = decode_utf8(content.rest());
     for (View name : split(View(phonemes), U'\n')) phonemes_.emplace_back(name);
     auto known = [&](uint32_t number) { return number < names; };
     if (first != readings || phonemes_.size() != names || !std::all_of(own_.begin(), own_.end(), known)) {
-        refuse("its parts do not fit");
+        refuse_polyphones("its parts do not fit");
     }
 }
 
@@ -123,8 +126,8 @@ std::map<size_t, Text> Polyphones::phonemes(View text, const std::vector<size_t>
     for (size_t place : places) {
         auto character = characters_.find(text[place]);
         if (character == characters_.end() || !character->second.readings) continue;
-        for (size_t start = forward.size(); start < text.size(); start += PIECE) {
-            add_states(text.substr(start, PIECE), forward, backward);
+        for (size_t start = forward.size(); start < text.size(); start += CHARACTERS_TOGETHER) {
+            add_states(text.substr(start, CHARACTERS_TOGETHER), forward, backward);
         }
         found[place] = phonemes_[likeliest(character->second, forward[place], backward[place])];
     }
@@ -133,12 +136,12 @@ std::map<size_t, Text> Polyphones::phonemes(View text, const std::vector<size_t>
 
 // Adds the states in both directions of each character of a piece.
 void Polyphones::add_states(View piece, std::vector<State> &forward, std::vector<State> &backward) const {
-    std::vector<size_t> rows = {BEGIN};
+    std::vector<size_t> rows = {TEXT_BEGIN};
     for (char32_t letter : piece) {
         auto character = characters_.find(letter);
-        rows.push_back(character == characters_.end() ? UNKNOWN : character->second.row);
+        rows.push_back(character == characters_.end() ? UNKNOWN_CHARACTER : character->second.row);
     }
-    rows.push_back(END);
+    rows.push_back(TEXT_END);
     State state{}, cell{};
     for (size_t place = 0; place + 1 < rows.size(); place++) {
         step(directions_[0], rows[place], state, cell);
@@ -165,8 +168,8 @@ void Polyphones::step(const Direction &direction, size_t row, State &state, Stat
         int64_t kept = looked_up(direction.sigmoid, places[STATES + unit]);
         int64_t added = looked_up(direction.tanh, places[2 * STATES + unit]);
         int64_t output = looked_up(direction.sigmoid, places[3 * STATES + unit]);
-        cell[unit] = (kept * cell[unit] + input * added) >> UNIT;
-        state[unit] = (output * looked_up(direction.cells, cell[unit] >> CELL_SHIFT)) >> UNIT;
+        cell[unit] = (kept * cell[unit] + input * added) >> UNIT_SHIFT;
+        state[unit] = (output * looked_up(direction.cells, cell[unit] >> CELL_SHIFT)) >> UNIT_SHIFT;
     }
 }
 

@@ -10,7 +10,7 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr size_t MOST_WORDS = 4096;
+constexpr size_t MOST_PRONOUNCED = 4096;
 
 struct Stem {
     Pattern pattern;
@@ -78,7 +78,7 @@ Phonemes Pronunciation::word(View word, View tag, const Context &context) {
     key += context.to ? U't' : U'f';
     auto found = known_.find(key);
     if (found != known_.end()) return found->second;
-    if (known_.size() == MOST_WORDS) known_.clear();
+    if (known_.size() == MOST_PRONOUNCED) known_.clear();
     return known_.emplace(key, find(word, tag, context)).first->second;
 }
 

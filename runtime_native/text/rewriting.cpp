@@ -10,13 +10,13 @@ namespace kokoro::text {
 namespace {
 
 constexpr char32_t FIRST_RUN = 0xF000, LAST_RUN = 0xF8FE, SAME = 0xF8FF;
-constexpr size_t LONGEST_RUN = 32, MOST = 65536;
+constexpr size_t LONGEST_RUN = 32, MOST_STEPS = 65536;
 
 [[noreturn]] void refuse(const Node &node, const std::string &expected) {
     refuse_manifest(node.path, expected, "something else");
 }
 
-std::vector<Node> elements(const Node &node, size_t at_least = 0, size_t at_most = MOST) {
+std::vector<Node> elements(const Node &node, size_t at_least = 0, size_t at_most = MOST_STEPS) {
     return node.elements(at_least, at_most, [](const Node &each) { return each; });
 }
 

@@ -10,10 +10,10 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr size_t MOST_WORDS = 4096, MOST = 65536;
+constexpr size_t MOST_SPOKEN = 4096, MOST_RULES = 65536;
 // What the stress of a word in its clause is marked with.
 constexpr View MARKS[] = {U"ˈ", U"ˌ", U""};
-enum Level { STRESSED, WEAK, UNSTRESSED };
+constexpr size_t IS_STRESSED = 0, IS_WEAK = 1, IS_UNSTRESSED = 2;  // levels of a word
 
 }  // namespace
 
@@ -22,7 +22,7 @@ Rules::Step::Step(const Node &node, const Sets &sets) {
     levels = parts[0].integer(0, 7);
     unless = sets.numbered(parts[1]);
     once = parts[2].boolean();
-    passes = parts[3].elements(0, MOST, [&](const Node &each) { return Pass(each, sets); });
+    passes = parts[3].elements(0, MOST_RULES, [&](const Node &each) { return Pass(each, sets); });
     stress = parts[4].elements(0, 1, [&](const Node &each) { return Stress(each, sets); });
 }
 
@@ -54,9 +54,9 @@ void Rules::read(const Node &node) {
         "sets", "respelling", "sounds", "clause", "endings", "words", "weak", "respelled", "written");
     Sets own(sets);
     auto read_step = [&](const Node &each) { return Step(each, own); };
-    respelling_ = respelling.elements(0, MOST, read_step);
-    sounds_ = sounds.elements(0, MOST, read_step);
-    clause_ = clause.elements(0, MOST, read_step);
+    respelling_ = respelling.elements(0, MOST_RULES, read_step);
+    sounds_ = sounds.elements(0, MOST_RULES, read_step);
+    clause_ = clause.elements(0, MOST_RULES, read_step);
     endings_ = endings.elements(0, 16, [](const Node &each) {
         std::vector<Node> parts = each.elements(3, 3, [](const Node &part) { return part; });
         return Ending{text_of(parts[0]), static_cast<size_t>(parts[1].integer(0, 255)), text_of(parts[2])};
@@ -64,7 +64,7 @@ void Rules::read(const Node &node) {
     std::vector<Texts> known = words.elements(2, 2, texts_of);
     words_ = known[0];
     stressed_words_ = known[1];
-    auto lists = weak.elements(2, 2, [](const Node &each) { return each.elements(0, MOST, text_of); });
+    auto lists = weak.elements(2, 2, [](const Node &each) { return each.elements(0, MOST_RULES, text_of); });
     weak_ = {lists[0].begin(), lists[0].end()};
     unstressed_ = {lists[1].begin(), lists[1].end()};
     read_respelled(respelled);
@@ -77,7 +77,7 @@ void Rules::read_respelled(const Node &node) {
     std::vector<Node> parts = node.elements(3, 3, [](const Node &each) { return each; });
     Text letters = text_of(parts[0]), plain = text_of(parts[1]);
     letters.resize(std::min(letters.size(), plain.size()));
-    for (const Text &list : parts[2].elements(0, MOST, text_of)) {
+    for (const Text &list : parts[2].elements(0, MOST_RULES, text_of)) {
         for (View each : split(list, U' ')) {
             size_t end = std::min(each.find(U'='), each.size());
             Text word(each.substr(0, end));
@@ -126,10 +126,10 @@ std::vector<Word> Rules::clause_words(Clause clause) {
     }
     for (Text &word : words) {
         // The last word of a clause is stressed, whatever it is.
-        word = spoken_word(word, &word == &words.back() ? STRESSED : level_of(word));
+        word = spoken_word(word, &word == &words.back() ? IS_STRESSED : level_of(word));
     }
     Text sounds = join(words, U" ");
-    for (const Step &step : clause_) step.apply(sounds, STRESSED);
+    for (const Step &step : clause_) step.apply(sounds, IS_STRESSED);
     std::vector<View> parts = split(sounds, U' ');
     std::vector<Word> found;
     size_t place = 0;
@@ -145,14 +145,14 @@ std::vector<Word> Rules::clause_words(Clause clause) {
 }
 
 size_t Rules::level_of(const Text &word) const {
-    return unstressed_.count(word) ? UNSTRESSED : weak_.count(word) ? WEAK : STRESSED;
+    return unstressed_.count(word) ? IS_UNSTRESSED : weak_.count(word) ? IS_WEAK : IS_STRESSED;
 }
 
 const Text &Rules::spoken_word(const Text &word, size_t level) {
     auto &known = spoken_[level];
     auto found = known.find(word);
     if (found != known.end()) return found->second;
-    if (known.size() == MOST_WORDS) known.clear();
+    if (known.size() == MOST_SPOKEN) known.clear();
     return known.emplace(word, spoken(word, level)).first->second;
 }
 
@@ -160,7 +160,7 @@ Text Rules::spoken(const Text &word, size_t level) const {
     auto known = words_.find(word);
     if (known != words_.end() && !known->second.empty()) return known->second;
     known = stressed_words_.find(word);
-    if (level == STRESSED && known != stressed_words_.end() && !known->second.empty()) return known->second;
+    if (level == IS_STRESSED && known != stressed_words_.end() && !known->second.empty()) return known->second;
     for (const Ending &each : endings_) {
         if (ends_with(word, each.ending) && word.size() >= each.ending.size() + each.least) {
             return sounded(word.substr(0, word.size() - each.ending.size()), level) + each.phonemes;
@@ -182,7 +182,7 @@ Text Rules::respelled(const Text &word) const {
     size_t start = written_->apostrophe.empty() ? 0 : word.rfind(written_->apostrophe) + 1;
     if (start) return word.substr(0, start) + respelled(word.substr(start));
     Text found = word;
-    for (const Step &step : respelling_) step.apply(found, STRESSED);
+    for (const Step &step : respelling_) step.apply(found, IS_STRESSED);
     return found;
 }
 

@@ -11,7 +11,7 @@ namespace kokoro::text {
 namespace {
 
 // Places of `Writing::stand_ins`, and the first of a mark that the dictionary knows.
-constexpr size_t NUMBER = 0, FOREIGN = 1, MARK = 2, FIRST_KNOWN = 3;
+constexpr size_t NUMBER_KIND = 0, FOREIGN_KIND = 1, MARK_KIND = 2, FIRST_KNOWN_KIND = 3;
 constexpr View CLOSING = U",.!?:;—…)”ʔ", OPENING = U"(“ʔ";
 
 // The words of a text, as they are found.
@@ -119,10 +119,11 @@ public:
             } else if (found.has("letters")) {
                 run_.add_letters(first, found[0]);
             } else if (found.has("english") || found.has("address")) {
-                add(FOREIGN, [this, first, start] { add_english(first, start); });
+                add(FOREIGN_KIND, [this, first, start] { add_english(first, start); });
             } else if (found.has("mark")) {
-                size_t known = writing_.stand_ins.find(plain_[first], FIRST_KNOWN);
-                add(known == Text::npos ? MARK : known, [this, first, start] { words_.add_mark(plain_, first, start); });
+                size_t known = writing_.stand_ins.find(plain_[first], FIRST_KNOWN_KIND);
+                size_t kind = known == Text::npos ? MARK_KIND : known;
+                add(kind, [this, first, start] { words_.add_mark(plain_, first, start); });
             } else {
                 flush();
                 found.has("space") ? words_.add_space(start) : words_.add(start, std::nullopt);
@@ -136,7 +137,7 @@ private:
         if (!writing_.stand_ins.empty()) {
             std::vector<Text> parts;
             for (View part : split(said)) parts.push_back(kana::phonemes(part).value_or(Text()));
-            return add(NUMBER, [this, end, spoken = join(parts, U" ")] { words_.add(end, spoken); });
+            return add(NUMBER_KIND, [this, end, spoken = join(parts, U" ")] { words_.add(end, spoken); });
         }
         // A number begins a word.
         if (is_ascii(plain_[first]) && !(first && contains(writing_.glued, plain_[first - 1]))) flush();

@@ -14,14 +14,14 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr int REACH = 6, AROUND[] = {-4, -3, -2, -1, 1, 2, 3, 4}, WORD_DIVISOR = 8, BEAM = 4;
-constexpr size_t NAME_BYTES = 16, COUNTS = 24;
+constexpr int LETTERS_AROUND = 6, AROUND[] = {-4, -3, -2, -1, 1, 2, 3, 4}, WORD_DIVISOR = 8, BEAM = 4;
+constexpr size_t HASHED_NAME = 16, COUNTS = 24;
 constexpr double COSTS_PER_NAT = 1 << 16;
 
-// The positions of a letter's values, after those of the letters from REACH before it to REACH after it.
+// The positions of a letter's values, after those of the letters from LETTERS_AROUND before it to LETTERS_AROUND after it.
 enum Place {
-    HERE = REACH,
-    TO_END = 2 * REACH + 1,
+    HERE = LETTERS_AROUND,
+    TO_END = 2 * LETTERS_AROUND + 1,
     FROM_START,
     THIRD_LAST,
     SECOND_LAST,
@@ -143,7 +143,7 @@ std::vector<Values> letter_values(const std::string &word, bool british) {
     std::vector<Values> all(count, Values{});
     for (int place = 0; place < count; place++) {
         Values &values = all[place];
-        for (int index = 0; index <= 2 * REACH; index++) values[index] = code(place + index - REACH);
+        for (int index = 0; index <= 2 * LETTERS_AROUND; index++) values[index] = code(place + index - LETTERS_AROUND);
         values[TO_END] = std::min(count - place, 8), values[FROM_START] = std::min(place, 8);
         values[THIRD_LAST] = code(count - 3), values[SECOND_LAST] = code(count - 2),
         values[LAST] = code(count - 1);
@@ -171,7 +171,7 @@ Network::Network(const std::string &data) {
     size_t inputs = (std::size(AROUND) + 2) * width_;
     if (std::max({features, uint64_t{width_}, uint64_t{hidden_}, uint64_t{count_}}) > 1 << 20 ||
         shift_ > 62 || !units_ || !count_ ||
-        COUNTS + (NAME_BYTES + 8) * count_ + 4 * features + 4 * hidden_ + (features + 1) * width_ +
+        COUNTS + (HASHED_NAME + 8) * count_ + 4 * features + 4 * hidden_ + (features + 1) * width_ +
                 (inputs + count_) * hidden_ >
             data.size()) {
         refuse();
@@ -182,8 +182,8 @@ Network::Network(const std::string &data) {
         std::memcpy(numbers.data(), data.data() + position, count * sizeof numbers[0]);
         position += count * sizeof numbers[0];
     };
-    for (size_t index = 0; index < count_; index++, position += NAME_BYTES) {
-        classes_.push_back(decode_utf8(std::string_view(data.c_str() + position).substr(0, NAME_BYTES)));
+    for (size_t index = 0; index < count_; index++, position += HASHED_NAME) {
+        classes_.push_back(decode_utf8(std::string_view(data.c_str() + position).substr(0, HASHED_NAME)));
         stressing_.push_back(contains(classes_.back(), PRIMARY));
     }
     take(known_, features);

@@ -158,7 +158,7 @@ Text spoken(const Element &element) {
 }
 
 // Collects text until a segment ends.
-class Reader {
+class MarkupReader {
 public:
     // Reads the content of an element that may contain others.
     void read(const Element &element, const Setting &setting, size_t depth) {
@@ -215,7 +215,7 @@ std::vector<Segment> read_ssml(View markup, double speed) {
     if (root.name != U"speak") refuse("The SSML begins with <" + shown(root.name) + ">: expected <speak>.");
     check_attributes(root);
     Setting setting{std::nullopt, speed};
-    Reader reader;
+    MarkupReader reader;
     reader.read(root, setting, 0);
     reader.end_segment(setting);
     return std::move(reader.segments);

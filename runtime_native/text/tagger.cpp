@@ -11,7 +11,7 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr size_t REACH = 2, EDGE = 32, CHUNK = 2000, MOST_TYPES = 4096, NAME_BYTES = 8;
+constexpr size_t REACH = 2, EDGE_LETTERS = 32, CHUNK = 2000, MOST_TYPES = 4096, NAME_BYTES = 8;
 constexpr uint8_t TAG_OUTSIDE = 255;
 // The features of a word that its neighbours see, by their distance.
 const std::vector<int> SEEN[] = {
@@ -96,8 +96,8 @@ void Tagger::add_row(uint64_t hash, std::vector<Number> &scores) const {
 }
 
 const Tagger::Type &Tagger::type_of(View word) {
-    Text key = word.size() <= 2 * EDGE ? Text(word)
-                                       : Text(word.substr(0, EDGE)).append(word.substr(word.size() - EDGE));
+    Text key(word);
+    if (key.size() > 2 * EDGE_LETTERS) key.erase(EDGE_LETTERS, key.size() - 2 * EDGE_LETTERS);
     auto known = types_.find(key);
     if (known != types_.end()) return known->second;
     std::vector<uint64_t> hashes;

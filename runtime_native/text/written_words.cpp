@@ -10,7 +10,7 @@ namespace kokoro::text {
 
 namespace {
 
-constexpr size_t MOST_DIGITS = 12, MOST_WORDS = 4096, MOST = 65536;
+constexpr size_t MOST_DIGITS = 12, MOST_WRITTEN = 4096, MOST_NODES = 65536;
 constexpr View POWERS = U"²³";  // digits above the line that are signs, and no part of a word
 enum Kind { RANGE, NUMBER, MONEY, ROMAN, DECIMAL, UNIT, WORD };
 constexpr int64_t ONE = 1;  // the numbers of a place with a sign or a unit, if it has the words for one of it
@@ -92,9 +92,9 @@ WrittenWords::WrittenWords(const Node &node) {
     }
     accented_ = text_of(accented);
     for (char32_t letter : accented_ + apostrophe) known_.insert(letter);
-    size_t count = numbers.elements(1, MOST, [](const Node &) { return 0; }).size();
-    numbers_ = numbers.elements(1, MOST, [&](const Node &each) { return Numbers(each, count); });
-    forms.elements(0, MOST, [&](const Node &each) {
+    size_t count = numbers.elements(1, MOST_NODES, [](const Node &) { return 0; }).size();
+    numbers_ = numbers.elements(1, MOST_NODES, [&](const Node &each) { return Numbers(each, count); });
+    forms.elements(0, MOST_NODES, [&](const Node &each) {
         read_form(each);
         return 0;
     });
@@ -119,7 +119,7 @@ void WrittenWords::read_form(const Node &node) {
                      parts[3].integer(0, MOST_DIGITS), parts[4].integer(0, most)};
     };
     std::vector<Node> parts = node.elements(3, 3, [](const Node &part) { return part; });
-    std::vector<Place> places = parts[1].elements(0, MOST, read_place_of);
+    std::vector<Place> places = parts[1].elements(0, MOST_NODES, read_place_of);
     Form form{places_in(parts[0], places.size()), places, places_in(parts[2], places.size())};
     if (strip(form.pattern).empty()) refuse_manifest(parts[0].path, "more than spaces", "nothing else");
     size_t words = std::count(form.pattern.begin(), form.pattern.end(), U' ') + 1;
@@ -209,7 +209,7 @@ bool WrittenWords::is_form(View written) {
     Text key(written);
     auto known = fits_.find(key);
     if (known != fits_.end()) return known->second;
-    if (fits_.size() >= MOST_WORDS) fits_.clear();
+    if (fits_.size() >= MOST_WRITTEN) fits_.clear();
     Text text = normal(written), words;
     const std::vector<Form> &forms = beginning(text);
     bool fits = std::any_of(forms.begin(), forms.end(), [&](const Form &form) {
@@ -222,7 +222,7 @@ const std::vector<Text> &WrittenWords::words(View written) {
     Text key(written);
     auto known = read_.find(key);
     if (known != read_.end()) return known->second;
-    if (read_.size() >= MOST_WORDS) read_.clear();
+    if (read_.size() >= MOST_WRITTEN) read_.clear();
     std::vector<Text> found;
     Text text = normal(written);
     auto is_digit_at = [&](size_t place) { return place < text.size() && is_decimal(text[place]); };

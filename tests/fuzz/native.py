@@ -130,8 +130,9 @@ def executed(report: str) -> int:
 def compiled(clang: Clang, sanitisers: str) -> list[Path]:
     """Returns the object files of the library's own sources, from the user's cache if they did not change."""
     wanted = [
-        for_another_compiler(each._replace(flags=(*each.flags, "-fsanitize=fuzzer-no-link")))
-        for each in build.library_sources(flags(sanitisers))
-        if each.path.is_relative_to(build.SOURCES) and each.path != _LEFT_OUT
+        for_another_compiler(each._replace(flags=(*each.flags, "-fsanitize=fuzzer-no-link")), path)
+        for each in build.library_units(flags(sanitisers))
+        for path in each.paths
+        if path.is_relative_to(build.SOURCES) and path != _LEFT_OUT
     ]
     return build.compile_all(clang.command, wanted)

@@ -1,5 +1,4 @@
-"""Hand-blocked CPU kernels: TVMScript functions with symbolic lengths, each made by a factory."""
+"""Hand-blocked CPU kernels: TVMScript functions with symbolic lengths, each made by a factory.
 
-from exporter.compiler.kernels import adain, conv1d, embedding, layer_norm, lstm, phases, spectrum
-
-__all__ = ["adain", "conv1d", "embedding", "layer_norm", "lstm", "phases", "spectrum"]
+Nothing is imported here, because rounding and layouts of weights need no TVM, which takes a second to import.
+"""

@@ -11,11 +11,6 @@ from tests.support.native.sanitised import compiled, flags, link
 from tests.support.paths import ROOT
 
 SOURCES = ROOT / "tests" / "runtime_native"
-_PARTS = (
-    *("base", "speech", "text", "output", "model/blend.cpp", "model/noise.cpp", "engine/machine.cpp"),
-    *("engine/native.cpp", "format/file_content.cpp", "model/loudness.cpp"),
-    *("format/schema.cpp", "format/msgpack.cpp", "format/printable.cpp"),
-)
 
 
 class Probe:
@@ -24,12 +19,10 @@ class Probe:
     def __init__(self, name: str, directory: Path) -> None:
         """Builds the program in `directory`; unchanged parts come from the user's cache."""
         self._program = directory / name
-        parts = tuple(str(build.SOURCES / part) for part in _PARTS)
-        objects = [each for each in build.library_sources(flags()) if str(each.path).startswith(parts)]
-        own = build.Source(
-            SOURCES / f"{name}.cpp", (*objects[0].flags, f"-I{build.SOURCES}"), objects[0].facts
-        )
-        link([*map(str, compiled([own, *objects]))], self._program)
+        units = [each for each in build.library_units(flags()) if each.paths[0].is_relative_to(build.SOURCES)]
+        own = build.Unit((SOURCES / f"{name}.cpp",), (*units[0].flags, f"-I{build.SOURCES}"), units[0].facts)
+        # What calls TVM is in no program, and is left out.
+        link(["-Wl,--gc-sections", *map(str, compiled([own, *units]))], self._program)
 
     def ask(
         self, questions: Sequence[str], arguments: Sequence[str] = (), timeout: float | None = None

@@ -16,11 +16,8 @@ from exporter.compiler.targets import find_target
 from exporter.native import build
 
 SANITISERS = os.environ.get("KOKORO_EXPORT_SANITISERS", "")
-_LIFETIMES = (
-    *("kokoro.cpp", "kokoro_live.cpp", "interface.cpp", "live.cpp", "handles.cpp", "bundle.cpp"),
-    *("base/threads.cpp", "speech/stream.cpp"),
-    *("engine/vm.cpp", "engine/stage_runner.cpp"),
-)
+_LIFETIMES = {build.SOURCES / name for name in (".", "base", "engine", "speech")}
+"""Folders of the sources that decide how long a bundle lives."""
 PARTLY = "detect_container_overflow=0"
 """Option of the address sanitiser: parts without it leave the marks of containers as they are."""
 _COPIES_APART = ("-mllvm", "-tsan-instrument-memintrinsics=0")
@@ -40,28 +37,31 @@ def compiler(sanitisers: str = SANITISERS) -> list[str]:
     return ["g++"] if sanitisers else [*build.ZIG, "c++", "-target", find_target("host").zig_target]
 
 
-def compiled(objects: Iterable[build.Source], sanitisers: str = SANITISERS) -> list[Path]:
+def compiled(units: Iterable[build.Unit], sanitisers: str = SANITISERS) -> list[Path]:
     """Returns object files; unchanged ones come from the user's cache."""
     if sanitisers:
-        objects = map(for_another_compiler, objects)
-    return build.compile_all(compiler(sanitisers), objects)
+        units = (for_another_compiler(unit, path) for unit in units for path in unit.paths)
+    return build.compile_all(compiler(sanitisers), units)
 
 
-def for_another_compiler(wanted: build.Source) -> build.Source:
-    """Returns an object without ``#embed``, which zig's clang alone understands, and with more warnings."""
-    flags = tuple(flag for flag in wanted.flags if flag != "-Werror")
-    folder, text = wanted.path.parent, wanted.path.read_text("utf-8")
+def for_another_compiler(unit: build.Unit, path: Path) -> build.Unit:
+    """Returns one source, which shows a missing include, with more warnings.
+
+    It has no ``#embed``, which zig's clang alone understands.
+    """
+    flags = tuple(flag for flag in unit.flags if flag != "-Werror")
+    folder, text = path.parent, path.read_text("utf-8")
     embedded = _EMBEDDED.sub(lambda name: ",".join(map(str, (folder / name[1]).read_bytes())), text)
     if embedded == text:
-        return wanted._replace(flags=flags)
-    source = build._cache() / wanted.path.name
+        return unit._replace(paths=(path,), flags=flags)
+    source = build._cache() / path.name
     directories.store(source, embedded.encode())
-    return wanted._replace(path=source, flags=(*flags, f"-iquote{folder}"))
+    return unit._replace(paths=(source,), flags=(*flags, f"-iquote{folder}"))
 
 
 def build_sanitised(output: Path, sanitisers: str = SANITISERS) -> None:
     """Builds the library."""
-    objects = compiled(build.library_sources(flags(sanitisers)), sanitisers)
+    objects = compiled(build.library_units(flags(sanitisers)), sanitisers)
     link(["-shared", *map(str, objects), *build._LINKED["linux"]], output, sanitisers)
 
 
@@ -72,13 +72,11 @@ def build_partly(output: Path, sanitiser: str) -> None:
     """
     # g++ 12's runtime has no functions of its own for copies.
     flag = {"address": ("-fsanitize=address",), "thread": ("-fsanitize=thread", *_COPIES_APART)}[sanitiser]
-    parts = {build.SOURCES / name for name in _LIFETIMES}
-    objects = [
-        each._replace(flags=(*each.flags, *flag, "-g")) if each.path in parts else each
-        for each in build.library_sources(flags(""))
+    units = [
+        each._replace(flags=(*each.flags, *flag, "-g")) if each.paths[0].parent in _LIFETIMES else each
+        for each in build.library_units(flags(""))
     ]
-    assert parts <= {each.path for each in objects}
-    linked = ["-shared", *map(str, compiled(objects, "")), *build._LINKED["linux"], "-Wl,-z,undefs"]
+    linked = ["-shared", *map(str, compiled(units, "")), *build._LINKED["linux"], "-Wl,-z,undefs"]
     link(linked, output, "")
 
 
