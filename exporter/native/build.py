@@ -155,10 +155,7 @@ def compile_all(compiler: list[str], wanted: Iterable[Unit]) -> list[Path]:
     directories.make_private(_cache())
     # The largest come first, so that no core waits for one of them at the end.
     units = sorted(wanted, key=lambda unit: -sum(path.stat().st_size for path in unit.paths))
-    # Two processes that build the same at once would compile everything twice.
-    kinds = json.dumps([compiler[-1], *sorted({" ".join(each.flags) for each in units})])
-    lock = _cache() / f"{hashlib.sha256(kinds.encode()).hexdigest()}.lock"
-    with FileLock(lock), ThreadPoolExecutor(len(usable_cores())) as pool:
+    with ThreadPoolExecutor(len(usable_cores())) as pool:
         return list(pool.map(lambda each: _compile(compiler, each), units))
 
 
@@ -213,11 +210,14 @@ def _compile(compiler: list[str], unit: Unit) -> Path:
     ]
     key = json.dumps([compiler[-1], flags, unit.facts, contents])
     stored = _cache() / f"{hashlib.sha256(key.encode()).hexdigest()}.o"
-    if directories.read_stored(stored) is None:
-        with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
-            made = Path(place, "made.o")
-            run([*compiler, *unit.flags, *mapped, "-c", str(_written(unit, Path(place))), "-o", str(made)])
-            directories.store(stored, made.read_bytes())
+    # Two processes that build the same at once would compile everything twice.
+    with FileLock(stored.with_suffix(".lock")):
+        if directories.read_stored(stored) is None:
+            with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
+                made = Path(place, "made.o")
+                source = _written(unit, Path(place))
+                run([*compiler, *unit.flags, *mapped, "-c", str(source), "-o", str(made)])
+                directories.store(stored, made.read_bytes())
     return stored
 
 
