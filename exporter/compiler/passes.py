@@ -127,7 +127,7 @@ def _exact_constants(module: IRModule, _: tvm.transform.PassContext) -> IRModule
     return exact
 
 
-_ROUNDED_ONCE = ("harmonic_source", "source_spectrum")
+_ROUNDED_ONCE = ("adaptive_layer_norm", "harmonic_source", "layer_norm", "source_spectrum")
 """Kernels whose fused multiply-adds must not round twice."""
 
 

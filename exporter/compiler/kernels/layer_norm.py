@@ -9,6 +9,7 @@ from typing import Any
 
 from tvm.script import tirx as T
 from tvm.tirx import Expr, PrimFunc
+from tvm.tirx.op import fma
 
 from exporter.compiler.kernels import vector_math
 from exporter.compiler.kernels.function import kernel_function, length
@@ -18,8 +19,12 @@ TIME_BLOCK = 16
 
 PARTS = 4
 """Independent sums of a column, which hide the latency of an addition; the channels are a multiple of it."""
+SHORT = 8
+"""Terms of a part that are summed before they are added to the others."""
 
 
+MultiplyAdd = Callable[[Expr, Expr, Expr], Expr]
+"""Returns the first times the second plus the third, rounded once where the device can."""
 Normalise = Callable[[Any, Any, Expr, Callable[[Expr, Expr], Expr]], None]
 """Emits y = finish(normalised x, channel) for all time steps; called with x, y, n and finish."""
 
@@ -70,67 +75,70 @@ def _store(tile: Any, y: Any, channels: Any, first: Any, n: Any) -> None:
                 y[0, channel, time] = tile[channel, time]
 
 
+def _value(tile: Any, mean: Any, channel: Expr, lane: Expr) -> Expr:
+    return tile[channel, lane]
+
+
+def _squared_deviation(tile: Any, mean: Any, channel: Expr, lane: Expr) -> Expr:
+    return (tile[channel, lane] - mean[lane]) * (tile[channel, lane] - mean[lane])
+
+
 @T.inline
-def _subtract_mean(tile: Any, channels: Any) -> None:
-    """Subtracts each column's mean from the column."""
-    sums = T.alloc_buffer((PARTS, TIME_BLOCK), "float32", scope="local")
-    mean = T.alloc_buffer((TIME_BLOCK,), "float32", scope="local")
+def _average(tile: Any, channels: Any, mean: Any, value: Any, average: Any) -> None:
+    """Sets the average of a value over each column, from short sums, which round less than one long sum."""
+    parts = T.alloc_buffer((PARTS, TIME_BLOCK), "float32", scope="local")
+    short = T.alloc_buffer((PARTS, TIME_BLOCK), "float32", scope="local")
     for part in T.unroll(PARTS):
         for lane in T.vectorized(TIME_BLOCK):
-            sums[part, lane] = T.float32(0)
-    for group in T.serial(channels // PARTS):
+            parts[part, lane] = T.float32(0)
+    for first in T.serial(-(-(channels // PARTS) // SHORT)):
         for part in T.unroll(PARTS):
             for lane in T.vectorized(TIME_BLOCK):
-                sums[part, lane] += tile[group * PARTS + part, lane]
+                short[part, lane] = T.float32(0)
+        for group in T.serial(T.min(T.int64(SHORT), channels // PARTS - first * SHORT)):
+            for part in T.unroll(PARTS):
+                for lane in T.vectorized(TIME_BLOCK):
+                    short[part, lane] += value(tile, mean, (first * SHORT + group) * PARTS + part, lane)
+        for part in T.unroll(PARTS):
+            for lane in T.vectorized(TIME_BLOCK):
+                parts[part, lane] += short[part, lane]
     for lane in T.vectorized(TIME_BLOCK):
-        mean[lane] = _sum_of_parts(sums, lane) / T.float32(channels)
+        average[lane] = _sum_of_parts(parts, lane) / T.float32(channels)
+
+
+@T.inline
+def _statistics(tile: Any, channels: Any, epsilon: Any, shift: Any, scale: Any) -> None:
+    """Subtracts each column's mean; tile * scale + shift then has a mean of zero and a variance of one.
+
+    The mean is taken twice: the second time it is the first one's rounding error, so that a mean much larger
+    than the deviation costs no digits (corrected two-pass algorithm of Chan, Golub and LeVeque, 1983). It is
+    taken off within the multiply-add, because bert amplifies each rounding a hundredfold.
+    """
+    mean = T.alloc_buffer((TIME_BLOCK,), "float32", scope="local")
+    _average(tile, channels, mean, _value, mean)
     for channel in T.serial(channels):
         for lane in T.vectorized(TIME_BLOCK):
             tile[channel, lane] -= mean[lane]
-
-
-@T.inline
-def _divide_by_deviation(tile: Any, channels: Any, epsilon: Any) -> None:
-    """Divides each column, whose mean is zero, by sqrt(variance + epsilon)."""
-    squares = T.alloc_buffer((PARTS, TIME_BLOCK), "float32", scope="local")
-    scale = T.alloc_buffer((TIME_BLOCK,), "float32", scope="local")
-    for part in T.unroll(PARTS):
-        for lane in T.vectorized(TIME_BLOCK):
-            squares[part, lane] = T.float32(0)
-    for group in T.serial(channels // PARTS):
-        for part in T.unroll(PARTS):
-            for lane in T.vectorized(TIME_BLOCK):
-                squares[part, lane] += tile[group * PARTS + part, lane] * tile[group * PARTS + part, lane]
+    _average(tile, channels, mean, _value, mean)
+    _average(tile, channels, mean, _squared_deviation, scale)
     for lane in T.vectorized(TIME_BLOCK):
-        scale[lane] = T.float32(1) / T.sqrt(
-            _sum_of_parts(squares, lane) / T.float32(channels) + T.float32(epsilon)
-        )
-    for channel in T.serial(channels):
-        for lane in T.vectorized(TIME_BLOCK):
-            tile[channel, lane] *= scale[lane]
-
-
-@T.inline
-def _standardise(tile: Any, channels: Any, epsilon: Any) -> None:
-    """Gives each column of the tile a mean of zero and a variance of one.
-
-    The mean is taken off twice: the second time removes the first one's rounding error, so that a mean much
-    larger than the deviation costs no digits (corrected two-pass algorithm of Chan, Golub and LeVeque, 1983).
-    """
-    _subtract_mean(tile, channels)
-    _subtract_mean(tile, channels)
-    _divide_by_deviation(tile, channels, epsilon)
+        scale[lane] = T.float32(1) / T.sqrt(scale[lane] + T.float32(epsilon))
+        shift[lane] = -mean[lane] * scale[lane]
 
 
 def layer_norm_function(
-    channels: int, normalise: Normalise, leaky_relu: Callable[[Expr, float], Expr], slope: float | None
+    channels: int,
+    normalise: Normalise,
+    multiply_add: MultiplyAdd,
+    leaky_relu: Callable[[Expr, float], Expr],
+    slope: float | None,
 ) -> PrimFunc:
     """Returns a kernel of `layer_norm` that normalises by `normalise`; `slope` None is no activation."""
     n = length()
 
     def emit(x: Any, weight: Any, bias: Any, y: Any) -> None:
         def finish(value: Expr, channel: Expr) -> Expr:
-            value = value * weight[channel] + bias[channel]
+            value = multiply_add(value, weight[channel], bias[channel])
             return value if slope is None else leaky_relu(value, slope)
 
         normalise(x, y, n, finish)
@@ -139,13 +147,13 @@ def layer_norm_function(
     return kernel_function(emit, {"x": shape, "weight": (channels,), "bias": (channels,), "y": shape})
 
 
-def adaptive_layer_norm_function(channels: int, normalise: Normalise) -> PrimFunc:
+def adaptive_layer_norm_function(channels: int, normalise: Normalise, multiply_add: MultiplyAdd) -> PrimFunc:
     """Returns a kernel of `adaptive_layer_norm` that normalises by `normalise`."""
     n = length()
 
     def emit(x: Any, style: Any, y: Any) -> None:
         def finish(value: Expr, channel: Expr) -> Expr:
-            return (T.float32(1) + style[0, channel]) * value + style[0, channels + channel]
+            return multiply_add(T.float32(1) + style[0, channel], value, style[0, channels + channel])
 
         normalise(x, y, n, finish)
 
@@ -163,10 +171,12 @@ def _normalise(channels: int, epsilon: float) -> Any:
             first: T.let = _first_time(block, n)
             tile = T.alloc_buffer((channels, TIME_BLOCK), "float32")
             _load(x, tile, channels, first, n)
-            _standardise(tile, channels, epsilon)
+            shift = T.alloc_buffer((TIME_BLOCK,), "float32", scope="local")
+            scale = T.alloc_buffer((TIME_BLOCK,), "float32", scope="local")
+            _statistics(tile, channels, epsilon, shift, scale)
             for channel in T.serial(channels):
                 for lane in T.vectorized(TIME_BLOCK):
-                    tile[channel, lane] = finish(tile[channel, lane], channel)
+                    tile[channel, lane] = finish(fma(tile[channel, lane], scale[lane], shift[lane]), channel)
             _store(tile, y, channels, first, n)
 
     return normalise
@@ -186,7 +196,7 @@ def layer_norm(channels: int, epsilon: float, leaky_slope: float | None = None) 
         ValueError: `channels` is not a multiple of 4.
     """
     normalise = _normalise(channels, epsilon)
-    return layer_norm_function(channels, normalise, vector_math.leaky_relu, leaky_slope)
+    return layer_norm_function(channels, normalise, fma, vector_math.leaky_relu, leaky_slope)
 
 
 def adaptive_layer_norm(channels: int, epsilon: float) -> PrimFunc:
@@ -202,4 +212,4 @@ def adaptive_layer_norm(channels: int, epsilon: float) -> PrimFunc:
     Raises:
         ValueError: `channels` is not a multiple of 4.
     """
-    return adaptive_layer_norm_function(channels, _normalise(channels, epsilon))
+    return adaptive_layer_norm_function(channels, _normalise(channels, epsilon), fma)

@@ -13,7 +13,7 @@ from tvm.tirx import Expr
 
 from exporter.compiler.kernels.vector_math import EXP_SERIES, SINE_FIT, TANH_FIT, leaky_relu, two_floats
 
-__all__ = ["cos", "exp", "gelu_new", "leaky_relu", "sigmoid", "sin", "snake", "tanh"]
+__all__ = ["cos", "exp", "gelu_new", "leaky_relu", "multiply_add", "sigmoid", "sin", "snake", "tanh"]
 
 _PI, _LN2 = two_floats(math.pi), two_floats(math.log(2.0))
 _LARGEST = 88.0
@@ -92,3 +92,8 @@ def _alternate(value: Expr, turns: Expr) -> Expr:
     """The negative value after an odd number of half turns."""
     odd = turns - T.float32(2) * T.floor(turns * T.float32(0.5))
     return T.Select(odd > T.float32(0.5), -value, value)
+
+
+def multiply_add(x: Expr, factor: Expr, addend: Expr) -> Expr:
+    """Returns x * factor + addend; the device's compiler decides whether that is rounded once."""
+    return x * factor + addend

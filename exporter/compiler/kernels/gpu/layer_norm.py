@@ -9,7 +9,7 @@ from typing import Any
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
 
-from exporter.compiler.kernels.gpu.device_math import leaky_relu
+from exporter.compiler.kernels.gpu.device_math import leaky_relu, multiply_add
 from exporter.compiler.kernels.gpu.rows import LANES, ROWS, THREADS, sum_rows
 from exporter.compiler.kernels.layer_norm import (
     adaptive_layer_norm_function,
@@ -74,9 +74,9 @@ def _normalise(channels: int, epsilon: float) -> Any:
 
 def layer_norm(channels: int, epsilon: float, leaky_slope: float | None = None) -> PrimFunc:
     """Layer normalisation with a learned affine: activation(normalised * weight + bias)."""
-    return layer_norm_function(channels, _normalise(channels, epsilon), leaky_relu, leaky_slope)
+    return layer_norm_function(channels, _normalise(channels, epsilon), multiply_add, leaky_relu, leaky_slope)
 
 
 def adaptive_layer_norm(channels: int, epsilon: float) -> PrimFunc:
     """StyleTTS 2's AdaLayerNorm, an affine from the style: (1 + gamma) * normalised + beta."""
-    return adaptive_layer_norm_function(channels, _normalise(channels, epsilon))
+    return adaptive_layer_norm_function(channels, _normalise(channels, epsilon), multiply_add)
