@@ -14,6 +14,10 @@ EXPORTER := $(VENV)/.exporter
 INSTALLED := $(VENV)/.installed
 # Three processes for two cores, because tests wait for others; the files are begun in their order.
 WORKERS ?= 3
+# Python keeps the modules that it compiles, whatever the caller's environment says: tests start hundreds of processes,
+# and each that imports torch would compile it again for four seconds.
+export PYTHONDONTWRITEBYTECODE :=
+
 # Tests that compile nothing and start few processes.
 UNITS := $(addprefix tests/runtime_min/,bundle_command format model output speech text) \
 	$(addprefix tests/exporter/,cli export parity text) tests/test_imports.py tests/test_documents.py
@@ -75,7 +79,7 @@ $(EXPORTER): pyproject.toml exporter/pyproject.toml constraints.txt
 	touch $@
 
 $(INSTALLED): $(EXPORTER)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[test]'
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable . --editable './exporter[test]'
 	touch $@
 
 clean:
