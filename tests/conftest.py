@@ -89,7 +89,7 @@ def reading_bundle(
 
 @pytest.fixture(scope="session")
 def web_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same bundle for the web; compiling the C library takes minutes the first time."""
+    """The same bundle for the web; compiling the C library takes a minute the first time."""
     place = tmp_path_factory.mktemp("web")
     return write_bundle(place / "bundle", reading(web_contents(place)))
 
