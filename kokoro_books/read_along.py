@@ -7,6 +7,7 @@ while it is heard.
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -59,6 +60,8 @@ _MODIFIED = "2000-01-01T00:00:00Z"
 """EPUB asks for a date; that of the writing would make each file another one."""
 _DATE = (1980, 1, 1, 0, 0, 0)
 _UNKNOWN_LANGUAGE = "und"
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+"""Characters that no XML document may have."""
 
 
 class Spoken(NamedTuple):
@@ -92,7 +95,7 @@ def write_read_along(path: Path, book: Book, chapters: Sequence[Spoken]) -> None
         OSError: it cannot be written.
     """
     names = [f"chapter-{number:04}" for number in range(1, len(chapters) + 1)]
-    language = escape(book.language) or _UNKNOWN_LANGUAGE
+    language = _escaped(book.language) or _UNKNOWN_LANGUAGE
     with zipfile.ZipFile(path, "w") as archive:
         # Readers know an EPUB by its first file, which is not compressed.
         _add(archive, "mimetype", "application/epub+zip", zipfile.ZIP_STORED)
@@ -110,6 +113,10 @@ def write_read_along(path: Path, book: Book, chapters: Sequence[Spoken]) -> None
             information.file_size = chapter.audio.stat().st_size
             with chapter.audio.open("rb") as audio, archive.open(information, "w") as file:
                 shutil.copyfileobj(audio, file)
+
+
+def _escaped(text: str) -> str:
+    return escape(_FORBIDDEN.sub("", text))
 
 
 def _add(
@@ -137,13 +144,13 @@ def _page(title: str, language: str, paragraphs: Sequence[Sequence[_Line]]) -> s
     for paragraph in paragraphs:
         inside = []
         for line in paragraph:
-            text = escape(line.text, quote=False)
+            text = _escaped(line.text)
             if line.cue is not None:
                 number += 1
                 text = f'<span id="l{number}">{text}</span>'
             inside.append(text)
         body.append(f"<p>{''.join(inside)}</p>")
-    return _PAGE.format(language=language, title=escape(title), body="\n".join(body))
+    return _PAGE.format(language=language, title=_escaped(title), body="\n".join(body))
 
 
 def _overlay(name: str, paragraphs: Iterable[Iterable[_Line]]) -> str:
@@ -158,17 +165,17 @@ def _overlay(name: str, paragraphs: Iterable[Iterable[_Line]]) -> str:
 
 def _contents(book: Book, language: str, names: Sequence[str], chapters: Sequence[Spoken]) -> str:
     entries = "\n".join(
-        f'<li><a href="{name}.xhtml">{escape(chapter.title)}</a></li>'
+        f'<li><a href="{name}.xhtml">{_escaped(chapter.title)}</a></li>'
         for name, chapter in zip(names, chapters, strict=True)
     )
     body = f'<nav epub:type="toc"><ol>\n{entries}\n</ol></nav>'
-    return _PAGE.format(language=language, title=escape(book.title), body=body)
+    return _PAGE.format(language=language, title=_escaped(book.title), body=body)
 
 
 def _package(book: Book, language: str, names: Sequence[str], chapters: Sequence[Spoken]) -> str:
     digest = hashlib.sha256(repr((book.title, book.chapters)).encode("utf-8", "surrogatepass"))
     durations = [(f"{name}-smil", each.seconds) for name, each in zip(names, chapters, strict=True)]
-    metadata = [f"<dc:creator>{escape(author)}</dc:creator>" for author in book.authors]
+    metadata = [f"<dc:creator>{_escaped(author)}</dc:creator>" for author in book.authors]
     metadata.append(f'<meta property="dcterms:modified">{_MODIFIED}</meta>')
     metadata.append('<meta property="media:active-class">-epub-media-overlay-active</meta>')
     metadata.append(f'<meta property="media:duration">{sum(each.seconds for each in chapters):.3f}s</meta>')
@@ -188,7 +195,7 @@ def _package(book: Book, language: str, names: Sequence[str], chapters: Sequence
         items.append(_item(f"{name}-audio", f"{name}.m4a", "audio/mp4"))
     return _PACKAGE.format(
         identifier=digest.hexdigest(),
-        title=escape(book.title),
+        title=_escaped(book.title),
         language=language,
         metadata="\n".join(metadata),
         items="\n".join(items),

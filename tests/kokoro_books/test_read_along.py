@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kokoro_books import Book, make_audiobook, read_book
-from kokoro_books.read_along import _lines
+from kokoro_books.read_along import _lines, _page
 from runtime_min import Bundle, Cue
 from tests.support import books
 
@@ -98,7 +98,9 @@ def test_the_same_book_gives_the_same_bytes(
     assert (tmp_path / "other.epub").read_bytes() == made.read_bytes()
 
 
-words = st.lists(st.sampled_from(["a", "b.", "<i>", "&", "ß", "“c”"]), max_size=6).map("  ".join)
+words = st.lists(st.sampled_from(["a", "b.", "<i>", "&", "ß", "“c”", "\x01", "\ud800"]), max_size=6).map(
+    "  ".join
+)
 
 
 @given(st.lists(words, max_size=4), st.lists(words.filter(bool), max_size=8))
@@ -110,3 +112,5 @@ def test_whatever_the_lines_are_the_text_is_whole(paragraphs: list[str], lines: 
     ]
     shown = [line.cue for each in found for line in each if line.cue is not None]
     assert shown == cues[: len(shown)]
+    page = ElementTree.fromstring(_page('a "title"\x00', "en", found).encode())
+    assert len(page.findall(".//html:span", SPACE)) == len(shown)
