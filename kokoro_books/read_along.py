@@ -130,7 +130,7 @@ def _lines(paragraphs: Iterable[str], cues: Sequence[Cue]) -> Iterator[list[_Lin
     position = 0
     for paragraph in paragraphs:
         rest, lines = " ".join(paragraph.split()), list[_Line]()
-        # A line that is in no paragraph would stand in the way of all that follow.
+        # The lines come in the order of the text, so the next one is in this paragraph or in a later one.
         while position < len(cues) and (found := rest.find(cues[position].text)) >= 0:
             cue = cues[position]
             lines += [_Line(rest[:found], None), _Line(cue.text, cue)]

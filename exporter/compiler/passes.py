@@ -128,7 +128,7 @@ def _exact_constants(module: IRModule, _: tvm.transform.PassContext) -> IRModule
 
 
 _ROUNDED_ONCE = ("adaptive_layer_norm", "harmonic_source", "layer_norm", "source_spectrum")
-"""Kernels whose fused multiply-adds must not round twice."""
+"""Kernels whose fused multiply-adds must not round twice: phases and bert amplify what they round."""
 
 
 @tvm.transform.module_pass(opt_level=0, name="for_wasm")  # type: ignore[untyped-decorator]

@@ -89,7 +89,7 @@ _LINKED = {
 
 
 class Unit(NamedTuple):
-    """Sources that are compiled together, as one file that includes them.
+    """Sources that are compiled together: the compiler reads one file, which includes all of them.
 
     Their headers, and the code that templates become, are compiled once: that takes a third of the time that
     the same sources take one by one. So a name that is private to a source is unique in its folder.

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "../base/errors.h"
 #include "../base/utf8.h"
 #include "../base/hashing.h"
 #include "../base/inflate.h"
 #include "../base/strings.h"
+#include "planes.h"
 
 namespace kokoro::text {
 
@@ -14,11 +14,7 @@ namespace {
 
 constexpr size_t LEXICON_HEADER = 20, MOST_BLOCKS = 512, MOST_FOUND = 2048, LARGEST_BLOCK = 1 << 20;
 constexpr unsigned char FIRST_CODE = 32;
-
-[[noreturn]] void refuse_lexicon(const std::string &reason) {
-    throw Error(KOKORO_TEXT_DATA_ERROR, "The bundle's data for text are damaged: the lexicon (" + reason +
-                                            "). Copy the bundle again, or export it again.");
-}
+constexpr char LEXICON[] = "the lexicon";
 
 std::vector<std::string_view> lines(std::string_view text) {
     std::vector<std::string_view> found;
@@ -40,18 +36,18 @@ const Text *Entry::other(View tag) const {
 }
 
 Lexicon::Lexicon(std::string data) : data_(std::move(data)) {
-    if (data_.size() < LEXICON_HEADER || data_.compare(0, 4, "KLX2")) refuse_lexicon("it is no such file");
+    if (data_.size() < LEXICON_HEADER || data_.compare(0, 4, "KLX2")) refuse_data(LEXICON, "it is no such file");
     size_t starts[5] = {LEXICON_HEADER};
     for (size_t part = 0; part < 4; part++) starts[part + 1] = starts[part] + uint32_at(data_, 4 + 4 * part);
-    if (starts[4] != data_.size() || (starts[3] - starts[2]) % 4) refuse_lexicon("its parts do not fit");
+    if (starts[4] != data_.size() || (starts[3] - starts[2]) % 4) refuse_data(LEXICON, "its parts do not fit");
     std::string_view view = data_;
     if (find_invalid_utf8(view.substr(starts[0], starts[1] - starts[0])) != std::string_view::npos) {
-        refuse_lexicon("its phonemes are not UTF-8");
+        refuse_data(LEXICON, "its phonemes are not UTF-8");
     }
     phonemes_ = decode_utf8(view.substr(starts[0], starts[1] - starts[0]));
     first_words_ = lines(view.substr(starts[1], starts[2] - starts[1]));
     for (size_t place = starts[2]; place < starts[3]; place += 4) ends_.push_back(uint32_at(data_, place));
-    if (first_words_.size() != ends_.size()) refuse_lexicon("its parts do not fit");
+    if (first_words_.size() != ends_.size()) refuse_data(LEXICON, "its parts do not fit");
     start_ = starts[3];
 }
 
@@ -83,14 +79,14 @@ const Lexicon::Block &Lexicon::block(size_t number) {
     std::string content;
     if (end < first || end > data_.size() - start_ ||
         !inflate(std::string_view(data_).substr(start_ + first, end - first), LARGEST_BLOCK, content)) {
-        refuse_lexicon("a block cannot be decompressed");
+        refuse_data(LEXICON, "a block cannot be decompressed");
     }
     size_t middle = std::min(content.find("\n\n"), content.size());
     Block block{"\n" + content.substr(0, middle) + "\n",
                 content.substr(std::min(middle + 2, content.size()))};
     if (std::count(block.words.begin(), block.words.end(), '\n') !=
         std::count(block.values.begin(), block.values.end(), '\n') + 2) {
-        refuse_lexicon("a block has more words than phonemes, or fewer");
+        refuse_data(LEXICON, "a block has more words than phonemes, or fewer");
     }
     if (blocks_.size() == MOST_BLOCKS) blocks_.clear();
     return blocks_.emplace(number, std::move(block)).first->second;

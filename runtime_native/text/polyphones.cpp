@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "../base/errors.h"
 #include "../base/hashing.h"
 #include "../base/inflate.h"
 #include "../base/strings.h"
 #include "../base/utf8.h"
+#include "planes.h"
 
 namespace kokoro::text {
 
@@ -19,11 +19,7 @@ constexpr size_t UNKNOWN_CHARACTER = 0, TEXT_BEGIN = 1, TEXT_END = 2;
 // Bits of the unit of gates and cells, and those by which the gates' inputs, products of states and cells are shifted.
 constexpr int UNIT_SHIFT = 12, INPUT_SHIFT = 5, STATE_SHIFT = 6, CELL_SHIFT = 6;
 constexpr int64_t CELLS = 512;
-
-[[noreturn]] void refuse_polyphones(const std::string &reason) {
-    throw Error(KOKORO_TEXT_DATA_ERROR, "The bundle's data for text are damaged: the network of the Chinese dictionary (" +
-                                            reason + "). Copy the bundle again, or export it again.");
-}
+constexpr char NETWORK[] = "the network of the Chinese dictionary";
 
 // The parts of a file, one after the other.
 class Content {
@@ -31,13 +27,13 @@ public:
     explicit Content(std::string_view packed) {
         size_t used = 0;
         if (!inflate(packed, LARGEST_POLYPHONES, content_, &used) || used != packed.size()) {
-            refuse_polyphones("its parts do not fit");
+            refuse_data(NETWORK, "its parts do not fit");
         }
     }
 
     // Returns numbers of `size` bytes each, the lowest byte first.
     std::vector<int64_t> take(size_t count, size_t size, bool is_signed) {
-        if (count * size > content_.size() - start_) refuse_polyphones("its parts do not fit");
+        if (count * size > content_.size() - start_) refuse_data(NETWORK, "its parts do not fit");
         std::vector<int64_t> numbers(count);
         for (int64_t &number : numbers) {
             uint64_t value = 0;
@@ -73,13 +69,15 @@ int64_t looked_up(const std::vector<int64_t> &table, int64_t place) {
 }  // namespace
 
 Polyphones::Polyphones(const std::string &data) {
-    if (data.size() < POLYPHONES_HEADER || data.compare(0, 4, "KPY1")) refuse_polyphones("its header is not as expected");
+    if (data.size() < POLYPHONES_HEADER || data.compare(0, 4, "KPY1")) {
+        refuse_data(NETWORK, "its header is not as expected");
+    }
     size_t characters = uint32_at(data, 4), readings = uint32_at(data, 8), names = uint32_at(data, 12);
     size_t half = uint32_at(data, 16);
     shift_ = uint32_at(data, 20);
-    if (std::max({characters, readings, names, half}) > MOST_POLYPHONES || !characters || !readings || !names || !half ||
-        shift_ > 31) {
-        refuse_polyphones("its header is not as expected");
+    if (std::max({characters, readings, names, half}) > MOST_POLYPHONES || !characters || !readings || !names ||
+        !half || shift_ > 31) {
+        refuse_data(NETWORK, "its header is not as expected");
     }
     Content content(std::string_view(data).substr(POLYPHONES_HEADER));
     std::vector<int64_t> gaps = content.take(characters, 2, false), counts = content.take(characters, 1, false);
@@ -87,12 +85,12 @@ Polyphones::Polyphones(const std::string &data) {
     size_t first = 0;
     int64_t code = 0;
     for (size_t row = 0; row < characters; row++) {
-        if (!gaps[row]) refuse_polyphones("its characters are not in order");
+        if (!gaps[row]) refuse_data(NETWORK, "its characters are not in order");
         size_t count = static_cast<size_t>(counts[row]);
         characters_[static_cast<char32_t>(code += gaps[row])] = {MARKERS + row, first, count};
         first += count;
     }
-    if (code >= static_cast<int64_t>(MOST_POLYPHONES)) refuse_polyphones("its characters are not in order");
+    if (code >= static_cast<int64_t>(MOST_POLYPHONES)) refuse_data(NETWORK, "its characters are not in order");
     embeddings_ = content.take((MARKERS + characters) * WIDTH, 1, true);
     for (Direction &each : directions_) each.input = content.take(4 * STATES * WIDTH, 1, true);
     for (Direction &each : directions_) each.recurrent = content.take(4 * STATES * STATES, 1, true);
@@ -103,7 +101,7 @@ Polyphones::Polyphones(const std::string &data) {
         auto small = [](int64_t value) { return std::abs(value) <= 1 << UNIT_SHIFT; };
         if (!std::all_of(each.sigmoid.begin(), each.sigmoid.end(), small) ||
             !std::all_of(each.tanh.begin(), each.tanh.end(), small)) {
-            refuse_polyphones("its parts do not fit");
+            refuse_data(NETWORK, "its parts do not fit");
         }
     }
     for (Direction &each : directions_) each.cells = content.take(2 * CELLS, 2, true);
@@ -111,12 +109,12 @@ Polyphones::Polyphones(const std::string &data) {
     hidden_bias_ = content.take(HIDDEN, 4, true);
     scores_ = content.take(readings * HIDDEN, 1, true);
     scores_bias_ = content.take(readings, 4, true);
-    if (find_invalid_utf8(content.rest()) != std::string_view::npos) refuse_polyphones("its phonemes are not UTF-8");
+    if (find_invalid_utf8(content.rest()) != std::string_view::npos) refuse_data(NETWORK, "its phonemes are not UTF-8");
     Text phonemes = decode_utf8(content.rest());
     for (View name : split(View(phonemes), U'\n')) phonemes_.emplace_back(name);
     auto known = [&](uint32_t number) { return number < names; };
     if (first != readings || phonemes_.size() != names || !std::all_of(own_.begin(), own_.end(), known)) {
-        refuse_polyphones("its parts do not fit");
+        refuse_data(NETWORK, "its parts do not fit");
     }
 }
 

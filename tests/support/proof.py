@@ -54,7 +54,7 @@ _SHORT = {
     "chain, log-mel over another seed's": "log-mel",
 }
 _FOUND: dict[str, list[Any]] = {"comparisons": [], "roundings": [], "equal bits": []}
-"""By table, what this process has found: for each row what it is ordered by, and its cells."""
+"""The rows that this process has found, by table: what orders a row, the names of its columns, its cells."""
 
 
 def assert_speaks_as_kokoro(
