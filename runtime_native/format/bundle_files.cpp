@@ -18,16 +18,9 @@ namespace kokoro {
 namespace {
 
 constexpr char ADVICE[] = "copy or export the bundle again.";
+constexpr int MOST_PARTS = 99;
 constexpr int FILE_FLAGS = O_RDONLY | O_NONBLOCK;  // opening a pipe must not wait for its writer
 constexpr int64_t MANIFEST_BYTES = (8 << 20) + 1;  // one byte more than there may be
-
-int64_t change_time(const struct stat &status) {
-#if defined(__APPLE__)
-    return status.st_mtimespec.tv_sec * int64_t{1000000000} + status.st_mtimespec.tv_nsec;
-#else
-    return status.st_mtim.tv_sec * int64_t{1000000000} + status.st_mtim.tv_nsec;
-#endif
-}
 
 // Errors of the system of which the file is not the cause.
 bool is_shortage(int number) {
@@ -44,6 +37,11 @@ void check_regular(const struct stat &status, const std::string &place) {
 }
 
 }  // namespace
+
+struct BundleFiles::Found {
+    std::string path;
+    struct stat status;
+};
 
 // Calls a function, and turns errors of the system into what they mean for the file.
 template <class Function>
@@ -72,7 +70,7 @@ std::string BundleFiles::read_manifest() const {
     Opened opened = open_regular(MANIFEST_NAME);
     return typed(MANIFEST_NAME, [&] {
         std::string data;
-        read_pieces(opened.descriptor, 0, MANIFEST_BYTES, [&](std::string_view piece) { data += piece; });
+        read_pieces(opened.content, 0, MANIFEST_BYTES, [&](std::string_view piece) { data += piece; });
         return data;
     });
 }
@@ -130,7 +128,7 @@ std::string BundleFiles::content(const std::string &path) const {
     std::string bytes;
     typed(path, [&] {
         // One byte more than there should be shows that the file grew.
-        read_pieces(opened.descriptor, 0, entry.bytes + 1, [&](std::string_view piece) { bytes += piece; });
+        read_pieces(opened.content, 0, entry.bytes + 1, [&](std::string_view piece) { bytes += piece; });
     });
     compare(path, entry.sha256, sha256_of(bytes));
     return bytes;
@@ -138,18 +136,18 @@ std::string BundleFiles::content(const std::string &path) const {
 
 std::unique_ptr<Mapping> BundleFiles::map(const std::string &path) {
     const FileEntry &entry = entries_.at(path);
-    if (!opened_.descriptor) opened_ = open_regular(path);
+    if (!opened_.content) opened_ = open_regular(path);
     return typed(path, [&] {
-        check_size(entry, state_of(Descriptor(), path).size);
-        return std::make_unique<Mapping>(opened_.descriptor, entry.bytes);
+        check_size(entry, opened_.content.state().size);
+        return std::make_unique<Mapping>(opened_.content, entry.bytes);
     });
 }
 
 void BundleFiles::check_unchanged() {
-    if (!opened_.descriptor) return;
+    if (!opened_.content) return;
     // Before the content: what is written while that is read is noticed next time.
-    Opened state = state_of(Descriptor(), mapped_);
-    if (state.size == opened_.size && state.changed == opened_.changed) return;
+    Content::State state = typed(mapped_, [&] { return opened_.content.state(); });
+    if (state.size == opened_.state.size && state.changed == opened_.state.changed) return;
     const FileEntry &entry = entries_.at(mapped_);
     try {
         check_size(entry, state.size);
@@ -158,7 +156,7 @@ void BundleFiles::check_unchanged() {
         if (failure.code == KOKORO_DAMAGED_FILE_ERROR) changed(mapped_);
         throw;
     }
-    opened_.changed = state.changed;
+    opened_.state = state;
 }
 
 bool BundleFiles::replaced() const {
@@ -174,39 +172,63 @@ void BundleFiles::release_directory() {
 
 void BundleFiles::check_contents() const {
     std::string missing;
-    std::vector<std::pair<const FileEntry *, struct stat>> found;
+    std::vector<std::pair<const FileEntry *, std::vector<Found>>> present;
     for (const auto &[path, entry] : entries_) {
-        struct stat status;
-        if (!fstatat(directory(), path_in_directory(path).c_str(), &status, 0)) {
-            found.emplace_back(&entry, status);
-        } else if (is_absent(errno)) {
-            missing += (missing.empty() ? "" : ", ") + path;
-        } else {
-            fail(path, {errno});
-        }
+        std::vector<Found> found = find(path);
+        if (found.empty()) missing += (missing.empty() ? "" : ", ") + path;
+        present.emplace_back(&entry, std::move(found));
     }
     if (!missing.empty()) {
         throw Error(KOKORO_MISSING_FILE_ERROR, "The bundle " + directory_ + " lacks " + missing + ": " + ADVICE);
     }
-    for (const auto &[entry, status] : found) {
-        check_regular(status, place(entry->path));
-        check_size(*entry, status.st_size);
+    for (const auto &[entry, found] : present) {
+        int64_t size = 0;
+        for (const Found &each : found) {
+            check_regular(each.status, place(each.path));
+            size += each.status.st_size;
+        }
+        check_size(*entry, size);
     }
 }
 
-BundleFiles::Opened BundleFiles::open_regular(const std::string &path) const {
-    struct stat status;
-    // Opening a device may have effects; a pipe may have come since.
-    if (!fstatat(directory(), path_in_directory(path).c_str(), &status, 0)) check_regular(status, place(path));
-    return state_of(typed(path, [&] { return Descriptor(directory(), path_in_directory(path), FILE_FLAGS); }), path);
+// Returns the status of a file, or of each of its parts; nothing if there are none.
+std::vector<BundleFiles::Found> BundleFiles::find(const std::string &path) const {
+    std::vector<Found> found;
+    auto look = [&](const std::string &name) {
+        Found each{name, {}};
+        bool is_there = !fstatat(directory(), path_in_directory(name).c_str(), &each.status, 0);
+        if (is_there) found.push_back(each);
+        else if (!is_absent(errno)) fail(name, {errno});
+        return is_there;
+    };
+    if (look(path)) return found;
+    for (int number = 1; number <= MOST_PARTS && look(path + ".part" + std::to_string(number)); number++) {
+    }
+    return found;
 }
 
-// Returns the state of a file that was just opened, or without one of that which stays open.
-BundleFiles::Opened BundleFiles::state_of(Descriptor descriptor, const std::string &path) const {
-    struct stat status;
-    if (fstat((descriptor ? descriptor : opened_.descriptor).number(), &status)) fail(path, {errno});
-    check_regular(status, place(path));
-    return {std::move(descriptor), status.st_size, change_time(status)};
+BundleFiles::Opened BundleFiles::open_regular(const std::string &path) const {
+    std::vector<Found> found = find(path);
+    // Opening a device may have effects; a pipe may have come since.
+    for (const Found &each : found) check_regular(each.status, place(each.path));
+    std::vector<Descriptor> files;
+    for (const Found &each : found) files.push_back(open_file(each.path));
+    if (files.empty()) files.push_back(open_file(path));
+    return typed(path, [&] {
+        Content content(std::move(files));
+        Content::State state = content.state();
+        return Opened{std::move(content), state};
+    });
+}
+
+Descriptor BundleFiles::open_file(const std::string &path) const {
+    return typed(path, [&] {
+        Descriptor file(directory(), path_in_directory(path), FILE_FLAGS);
+        struct stat status;
+        if (fstat(file.number(), &status)) throw SystemError{errno};
+        check_regular(status, place(path));
+        return file;
+    });
 }
 
 int BundleFiles::directory() const { return root_ ? root_.number() : AT_FDCWD; }
@@ -225,7 +247,7 @@ void BundleFiles::check_size(const FileEntry &entry, int64_t found) const {
 void BundleFiles::compare_block(const FileEntry &entry, const Block &block, const Opened &opened) const {
     // One byte more than there should be shows that the file grew.
     int64_t most = block.bytes + (block.number == block.last);
-    std::string found = typed(entry.path, [&] { return sha256_of_file(opened.descriptor, block.start, most); });
+    std::string found = typed(entry.path, [&] { return sha256_of_file(opened.content, block.start, most); });
     std::string part;
     if (block.last > 1) part = ", block " + std::to_string(block.number) + " of " + std::to_string(block.last) + ",";
     compare(entry.path + part, block.sha256, found);

@@ -1,4 +1,5 @@
-// A bundle's directory and files: a file is used only if its content has the digest that the manifest lists.
+// A bundle's directory and files: a file is used only if its content has the digest that the manifest lists. A file
+// that is too large for a registry lies in parts, which are read as one.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "blocks.h"
 #include "file_content.h"
@@ -51,18 +53,19 @@ public:
 
 private:
     struct Opened {
-        Descriptor descriptor;
-        int64_t size;
-        int64_t changed;  // time in nanoseconds
+        Content content;
+        Content::State state{};  // when its content was compared
     };
+    struct Found;  // the status of a file or of one of its parts
 
     template <class Function>
     auto typed(const std::string &path, Function function) const;
     [[noreturn]] void fail(const std::string &path, const SystemError &failure) const;
     [[noreturn]] void changed(const std::string &path) const;
 
+    std::vector<Found> find(const std::string &path) const;
     Opened open_regular(const std::string &path) const;
-    Opened state_of(Descriptor descriptor, const std::string &path) const;
+    Descriptor open_file(const std::string &path) const;
     std::string content(const std::string &path) const;
     void check_contents() const;
     void check_size(const FileEntry &entry, int64_t found) const;

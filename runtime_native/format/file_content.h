@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kokoro {
 
@@ -32,11 +33,41 @@ private:
     int number_ = -1;
 };
 
-// The memory of a whole file, mapped copy-on-write.
+// An open file that may lie in several, one after another.
+class Content {
+public:
+    struct State {
+        int64_t size;
+        int64_t changed;  // time in nanoseconds
+    };
+
+    Content() = default;
+    // Takes open files in their order. Throws SystemError.
+    explicit Content(std::vector<Descriptor> files);
+
+    const std::vector<Descriptor> &files() const { return files_; }
+    explicit operator bool() const { return !files_.empty(); }
+
+    // Returns the size of all, and the time of their last change. Throws SystemError.
+    State state() const;
+
+    // Returns where the bytes at an offset lie: the number of a file, its first byte's offset, and its end's.
+    struct Place {
+        size_t file;
+        int64_t start, end;
+    };
+    Place find(int64_t position) const;
+
+private:
+    std::vector<Descriptor> files_;
+    std::vector<int64_t> ends_;
+};
+
+// The memory of a whole file, mapped copy-on-write. Where a part of it does not begin with a page, that is a copy.
 class Mapping {
 public:
     // Throws SystemError.
-    Mapping(const Descriptor &file, size_t size);
+    Mapping(const Content &file, size_t size);
     ~Mapping();
     Mapping(const Mapping &) = delete;
     Mapping &operator=(const Mapping &) = delete;
@@ -48,10 +79,10 @@ private:
     [[maybe_unused]] size_t size_;
 };
 
-// Calls `take` with the file's bytes from `start` on, at most `most`, in pieces. Throws SystemError.
-void read_pieces(const Descriptor &file, int64_t start, int64_t most, std::function<void(std::string_view)> take);
+// Calls `take` with a file's bytes from `start` on, at most `most`, in pieces. Throws SystemError.
+void read_pieces(const Content &file, int64_t start, int64_t most, std::function<void(std::string_view)> take);
 
 // Returns the SHA-256 of at most `most` bytes from `start` on, in hexadecimal. Throws SystemError.
-std::string sha256_of_file(const Descriptor &file, int64_t start, int64_t most);
+std::string sha256_of_file(const Content &file, int64_t start, int64_t most);
 
 }  // namespace kokoro

@@ -14,7 +14,15 @@ import pytest
 
 from runtime_min import Bundle, KokoroError
 from tests.support.files import bytes_of
-from tests.support.fuzzing.bundles import MANIFEST, Files, consistent_bundle, damaged_bundle, write
+from tests.support.fuzzing.bundles import (
+    MANIFEST,
+    Files,
+    bundle_in_parts,
+    consistent,
+    consistent_bundle,
+    damaged_bundle,
+    write,
+)
 from tests.support.native.library import NativeError, NativeLibrary, native_library
 
 PHONEMES = ("a", "abc abc")
@@ -54,12 +62,12 @@ def of_another_tvm(found: str, damaged: Files, sound: Files) -> bool:
     return found == "TvmVersionError" and version(damaged) != version(sound)
 
 
-@pytest.mark.parametrize("damage", [damaged_bundle, consistent_bundle])
+@pytest.mark.parametrize("damage", [damaged_bundle, consistent_bundle, bundle_in_parts])
 @pytest.mark.parametrize("count", [60, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_every_damaged_bundle(
     speaking_bundle: Path, tmp_path: Path, damage: Callable[[Random, Files], Files], count: int
 ) -> None:
-    """The digests of a damaged bundle are wrong, those of a consistent one are right."""
+    """Digests of a damaged bundle are wrong, those of a consistent one are right; parts have either."""
     library = native_library()
     bundle = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
     sound = bytes_of(bundle)
@@ -76,3 +84,39 @@ def test_every_damaged_bundle(
     print(f"\n{damage.__name__}: {dict(outcomes)}")
     assert different == []
     assert outcomes["ManifestError"] or outcomes["DamagedFileError"]
+
+
+@pytest.mark.parametrize("size", [1 << 16, 49_999], ids=["pages", "copies"])
+def test_parts_are_mapped_as_one_and_noticed_when_they_change(
+    speaking_bundle: Path, tmp_path: Path, size: int
+) -> None:
+    library = native_library()
+    bundle = Path(shutil.copytree(speaking_bundle, tmp_path / "bundle"))
+    # A tensor that no stage takes makes the file large enough.
+    sound = bytes_of(bundle)
+    document = msgpack.unpackb(sound[MANIFEST])
+    stored = sound.pop("parameters.bin")
+    offset = -(-len(stored) // 64) * 64
+    parameters = stored.ljust(offset, b"\0") + bytes(150_000)
+    document["parameters"]["tensors"].append(
+        {
+            **document["parameters"]["tensors"][-1],
+            "name": "more",
+            "shape": [37_500],
+            "offset": offset,
+            "bytes": 150_000,
+        }
+    )
+    sound[MANIFEST] = consistent({**sound, "parameters.bin": parameters}, document)
+    (bundle / "parameters.bin").unlink()
+    for number, start in enumerate(range(0, len(parameters), size), 1):
+        sound[f"parameters.bin.part{number}"] = parameters[start : start + size]
+    write(bundle, {}, sound)
+    with library.loaded(speaking_bundle) as whole, library.loaded(bundle) as loaded:
+        expected = library.synthesize(whole, "abc abc").samples
+        assert library.synthesize(loaded, "abc abc").samples.tobytes() == expected.tobytes()
+        with (bundle / "parameters.bin.part2").open("r+b") as file:
+            file.truncate(5)
+        with pytest.raises(NativeError) as refused:
+            library.synthesize(loaded, "abc abc")
+        assert refused.value.name == "ChangedFileError"

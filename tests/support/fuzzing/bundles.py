@@ -203,6 +203,32 @@ def consistent_bundle(random: Random, files: Files) -> Files:
     return changed
 
 
+def bundle_in_parts(random: Random, files: Files) -> Files:
+    """A bundle with a file in parts: whole, damaged, without one, in another order, or beside a whole file.
+
+    Often a part begins with a page of memory, and at times it is empty.
+    """
+    changed = dict(files)
+    path = random.choice(("parameters.bin", random.choice(sorted(files.keys() - {MANIFEST}))))
+    content = changed.pop(path)
+    unit = random.choice((1, 4096, 1 << 16))
+    cuts = sorted(random.randrange(len(content) + 1) // unit * unit for _ in range(random.randrange(4)))
+    names = [f"{path}.part{number}" for number in range(1, len(cuts) + 2)]
+    for name, start, end in zip(names, [0, *cuts], [*cuts, len(content)], strict=True):
+        changed[name] = content[start:end]
+    damage = random.choice(("none", "none", "bytes", "remove", "swap", "whole too"))
+    one, other = random.choice(names), random.choice(names)
+    if damage == "bytes":
+        changed[one] = damaged_bytes(random, changed[one])
+    elif damage == "remove":
+        del changed[one]
+    elif damage == "swap":
+        changed[one], changed[other] = changed[other], changed[one]
+    elif damage == "whole too":
+        changed[path] = random.choice((content, content[1:]))
+    return changed
+
+
 def write(directory: Path, before: Files, after: Files) -> None:
     """Makes a directory with the files `before` one with the files `after`."""
     for name in before.keys() - after.keys():
