@@ -22,12 +22,14 @@ from tests.support.paths import ROOT
 PROGRAMS = Path(__file__).parent / "programs"
 CONFIGURATION = ROOT / "examples" / "speech-dispatcher" / "kokoro.conf"
 PACKAGES = {
-    "livekit": ("livekit-agents==1.8.9",),
-    "pipecat": ("pipecat-ai==1.14.0",),
-    "ovos": ("ovos-plugin-manager==2.2.0",),
+    "livekit": ["livekit-agents==1.8.9"],
+    "pipecat": ["pipecat-ai==1.14.0"],
+    "pipecat_own": ["pipecat-ai==1.14.0 requests onnxruntime", "--no-deps kokoro-onnx==0.6.1"],
+    "ovos": ["ovos-plugin-manager==2.2.0"],
     # What it needs beside is for its player, which needs a sound card.
-    "realtime_tts": ("--no-deps", "realtimetts==0.8.10"),
+    "realtime_tts": ["--no-deps realtimetts==0.8.10"],
 }
+"""Arguments of each run of pip, by the name of the program."""
 
 
 @pytest.mark.machines
@@ -37,7 +39,8 @@ def test_an_adapter_speaks_through_its_framework(reading_bundle: Path, tmp_path:
     python = tmp_path / "env" / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*install, ROOT], check=True)
-    subprocess.run([*install, *PACKAGES[name]], check=True)
+    for packages in PACKAGES[name]:
+        subprocess.run([*install, *packages.split()], check=True)
     command = [python, PROGRAMS / f"speak_{name}.py", reading_bundle, tmp_path]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     environment |= {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
