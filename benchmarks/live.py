@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +19,8 @@ from benchmarks.listening.streams import PARAGRAPHS
 from exporter.measure.figure_table import FigureTable
 from runtime_min import Bundle
 from runtime_min.engine.machine import processor_name
+from runtime_min.speech.split import Break, find_breaks
+from runtime_min.speech.timing import Timing
 
 REPORT = Path("docs/measured/live.md")
 CHARACTERS = 4
@@ -53,16 +55,22 @@ class Writer:
             yield piece
 
 
+def clause_end(text: str, words: Sequence[Timing]) -> int:
+    """Returns where the clause ends whose first words are heard first: a piece may be a part of it."""
+    end = 0
+    for word in words:
+        end = text.index(word.text.strip(), end) + len(word.text.strip())
+    marked = (at for at, kind in sorted(find_breaks(text).items()) if kind > Break.WORD and at >= end)
+    return len(text[: next(marked, len(text))].rstrip())
+
+
 def first_audio(bundle: Bundle, text: str, voice: str) -> FirstAudio:
     """Speaks a text that arrives bit by bit up to its first piece, and that piece again at once."""
     writer = Writer(text)
     with bundle.stream(writer, voice) as stream:
         piece = next(iter(stream))
         heard = time.perf_counter()
-    # The last word of the piece is the end of the clause.
-    end = 0
-    for word in piece.words:
-        end = text.index(word.text.strip(), end) + len(word.text.strip())
+    end = clause_end(text, piece.words)
     begun = time.perf_counter()
     bundle.synthesize(phonemes=piece.phonemes, voice=voice, trim=True)
     return FirstAudio(heard - writer.times[end - 1], time.perf_counter() - begun)
