@@ -35,7 +35,9 @@ class Handler(SimpleHTTPRequestHandler):
             self.directory = page
 
     def end_headers(self) -> None:
-        """Adds the headers of a page that trusts itself alone."""
+        """Adds the headers of a page that trusts itself alone, which may use several threads."""
+        self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+        self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
         self.send_header("Content-Security-Policy", POLICY)
         self.send_header("Cross-Origin-Resource-Policy", "same-origin")
         super().end_headers()

@@ -127,7 +127,7 @@ class Target:
         return (self.system, self.machine) == (machine.system, machine.machine)
 
 
-WASM_FEATURES = ("simd128", "bulk-memory", "sign-ext", "nontrapping-fptoint", "mutable-globals")
+WASM_FEATURES = ("simd128", "bulk-memory", "sign-ext", "nontrapping-fptoint", "mutable-globals", "atomics")
 """Instructions of a WebAssembly module, in LLVM's words."""
 LSTM_STAGES = ("duration", "text_encoder")
 """Stages with the encoders' LSTMs; ``--lstm-device`` names their device."""

@@ -61,8 +61,14 @@ _EXPORTED = (
     *("kokoro_live_push", "kokoro_live_flush", "kokoro_live_end", "kokoro_live_free"),
 )
 """Functions of kokoro.h that JavaScript calls; `runtime_native/web/module.cpp` exports its own."""
+_WRAPPED = ("TVMBackendParallelLaunch", "TVMBackendAllocWorkspace", "TVMBackendFreeWorkspace")
+"""Functions of TVM in whose place `runtime_native/web/pool.cpp` has others."""
+_FOR_HELPERS = ("__stack_pointer", "__wasm_init_tls", "__tls_size", "__tls_align")
+"""What the linker makes, and JavaScript sets for each thread that helps."""
 _STACK = 1 << 20
 """Bytes; tests on the longest texts have used a tenth."""
+_INITIAL_MEMORY, _MOST_MEMORY = 1 << 24, 1 << 31
+"""Bytes of the memory, which JavaScript makes (`runtime_native/web/module.mjs` has them as pages)."""
 
 
 def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None:
@@ -74,7 +80,9 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
     compiler = [*ZIG, "c++", "-target", target.zig_target]
     flags = (*(flag for flag in FLAGS if flag not in _ABSENT), *_SYSTEM, *OPTIMISED)
     objects = compile_all(compiler, [*library_units(flags, "system_lib"), *_cxx()])
-    exported = [f"-Wl,--export={name}" for name in _EXPORTED]
+    exported = [f"-Wl,--export={name}" for name in (*_EXPORTED, *_FOR_HELPERS)]
+    wrapped = [f"-Wl,--wrap={name}" for name in _WRAPPED]
+    memory = (f"-Wl,--initial-memory={_INITIAL_MEMORY}", f"-Wl,--max-memory={_MOST_MEMORY}")
     with tempfile.TemporaryDirectory(prefix="kokoro-web-") as place:
         made = Path(place, MODULE)
         # A library registers itself before anything calls it, so the linker would leave out an archive.
@@ -84,7 +92,8 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
         run(
             [
                 *(*compiler, _CPU, "-nostdlib++", "-mexec-model=reactor", "-s", "-fno-sanitize=all"),
-                *("-Wl,--gc-sections", f"-Wl,-z,stack-size={_STACK}", *exported),
+                *("-Wl,--gc-sections", f"-Wl,-z,stack-size={_STACK}", *exported, *wrapped),
+                *("-Wl,--shared-memory", "-Wl,--import-memory", *memory),
                 *("-o", str(made), *map(str, objects)),
             ]
         )

@@ -63,6 +63,8 @@ export interface LoadOptions {
   manifestSha256?: string;
   /** False keeps nothing in the browser's cache. */
   cache?: boolean;
+  /** From 1 to 64; by default one for each core, at most 8. A page without shared memory has one. */
+  threads?: number;
   signal?: AbortSignal;
 }
 
@@ -74,6 +76,8 @@ export declare class Bundle {
   /** True if the weights are random and the bundle babbles. */
   readonly synthetic: boolean;
   readonly maxPhonemes: number;
+  /** Number of threads that compute. */
+  readonly threads: number;
   synthesize(text: string | null | undefined, options?: SpeechOptions): Promise<Audio>;
   stream(
     text: string | null | undefined | Iterable<string | typeof FLUSH> | AsyncIterable<string | typeof FLUSH>,

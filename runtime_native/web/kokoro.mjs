@@ -15,6 +15,7 @@ const TYPES = {
   onePass: "boolean", phonemes: "string",
 };
 const MOST_SEED = (1n << 64n) - 1n;
+const MOST_THREADS = 64;
 
 /** Among the parts of a text that arrives bit by bit: speak what is there. */
 export const FLUSH = Symbol("flush");
@@ -117,16 +118,19 @@ export class Bundle {
    * Loads a bundle in a Worker: compares its files, and compiles its module.
    *
    * @param source address of the bundle's directory; in Node also a path
-   * @param options `onProgress({loaded, total})`, `manifestSha256`, `cache`, `signal`
+   * @param options `onProgress({loaded, total})`, `manifestSha256`, `cache`, `threads`, `signal`
    */
-  static async load(source, { onProgress, manifestSha256, cache = true, signal } = {}) {
+  static async load(source, { onProgress, manifestSha256, cache = true, threads, signal } = {}) {
     signal?.throwIfAborted();
+    if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= MOST_THREADS)) {
+      throw new KokoroError("ThreadsError", `The number of threads must be an integer from 1 to ${MOST_THREADS}, found ${String(threads)}.`);
+    }
     const bundle = new Bundle(await startWorker());
     bundle.onProgress = onProgress;
     try {
       const isNode = typeof process !== "undefined" && process.versions?.node;
       const address = isNode ? String(source) : new URL(source, globalThis.location?.href).href;
-      Object.assign(bundle, await bundle.#call("load", { source: address, manifestSha256, cache }, signal));
+      Object.assign(bundle, await bundle.#call("load", { source: address, manifestSha256, cache, threads }, signal));
     } catch (error) {
       bundle.close();
       throw error;

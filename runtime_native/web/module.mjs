@@ -8,6 +8,21 @@ const TEXTS = { text: 4, phonemes: 8, voice: 12, language: 48 };
 const NUMBERS = { speed: 16, sentencePause: 56, clausePause: 64, endPause: 72, loudness: 80 };
 const FLAGS = { ssml: 32, skipEmoji: 36, onePass: 92 };
 const SEED = 24, TRIM = 40, NO_STRETCH = 88;
+// Pages of the memory, as exporter/native/web_module.py links the module; a small system may lack addresses for the most.
+const PAGES = 256, MOST_PAGES = [32768, 24576, 16384];
+const HELPER_STACK = 1 << 18;
+
+/** Returns memory that several threads may share. A page without special headers may make it, and not send it. */
+function makeMemory() {
+  for (const maximum of MOST_PAGES) {
+    try {
+      return new WebAssembly.Memory({ initial: PAGES, maximum, shared: true });
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+    }
+  }
+  throw new KokoroError("ResourceError", "There is no memory for the module: close other pages.");
+}
 
 /** A compiled module with the files of its bundle, which `System` describes. */
 export class Module {
@@ -16,10 +31,10 @@ export class Module {
    * @param system the files of the bundle
    */
   constructor(compiled, system) {
-    const instance = new WebAssembly.Instance(compiled, system.imports());
+    this.compiled = compiled;
     this.system = system;
-    this.exports = instance.exports;
-    system.memory = this.exports.memory;
+    this.memory = system.memory = makeMemory();
+    this.exports = new WebAssembly.Instance(compiled, { ...system.imports(), env: { memory: this.memory } }).exports;
     this.exports._initialize();
     this.bundle = 0;
   }
@@ -36,14 +51,15 @@ export class Module {
   }
 
   bytes(address, length) {
-    return new Uint8Array(this.exports.memory.buffer, address, length);
+    return new Uint8Array(this.memory.buffer, address, length);
   }
 
   /** Returns a text of the module's, or null. */
   text(address) {
     if (!address) return null;
-    const memory = new Uint8Array(this.exports.memory.buffer);
-    return new TextDecoder().decode(memory.subarray(address, memory.indexOf(0, address)));
+    const memory = new Uint8Array(this.memory.buffer);
+    // A copy: browsers decode no shared memory.
+    return new TextDecoder().decode(memory.slice(address, memory.indexOf(0, address)));
   }
 
   /** Calls a function with memory for `size` bytes of zeros, and with texts that live as long. */
@@ -68,7 +84,7 @@ export class Module {
   }
 
   get view() {
-    return new DataView(this.exports.memory.buffer);
+    return new DataView(this.memory.buffer);
   }
 
   /** Throws the error of a code of kokoro.h. */
@@ -86,6 +102,14 @@ export class Module {
       this.check(this.exports.kokoro_load(write("/bundle"), options, found));
       this.bundle = this.view.getUint32(found, true);
     });
+  }
+
+  /** Returns what a thread needs that computes parts of kernels from then on: see `help`. */
+  forHelper() {
+    const { __tls_size, __tls_align } = this.exports;
+    const stack = this.allocate(HELPER_STACK);
+    const own = this.allocate(__tls_size.value + __tls_align.value);
+    return { compiled: this.compiled, memory: this.memory, stack: stack + HELPER_STACK, own };
   }
 
   free() {
@@ -179,13 +203,13 @@ export class Module {
     const [durations, tokens] = pair(44);
     const found = {
       lead: view.getFloat64(audio + 56, true),
-      samples: new Float32Array(this.exports.memory.buffer, samples, count).slice(),
+      samples: new Float32Array(this.memory.buffer, samples, count).slice(),
       sampleRate: view.getInt32(audio + 8, true),
       start: view.getFloat64(audio + 16, true),
       phonemes: this.text(view.getUint32(audio + 24, true)),
       tokens: timings(28),
       words: timings(36),
-      durations: Array.from(new BigInt64Array(this.exports.memory.buffer, durations, tokens), Number),
+      durations: Array.from(new BigInt64Array(this.memory.buffer, durations, tokens), Number),
     };
     this.exports.kokoro_audio_free(audio);
     return found;
@@ -213,6 +237,16 @@ export class Module {
       });
     });
   }
+}
+
+/** Computes parts of the kernels of another thread's module; never returns. */
+export function help({ compiled, memory, stack, own }) {
+  const none = new Proxy({}, { get: (_, name) => () => { throw new ModuleEnd(`A helper has no ${name}.`); } });
+  const imports = { env: { memory }, wasi_snapshot_preview1: none, kokoro: none };
+  const { exports } = new WebAssembly.Instance(compiled, imports);
+  exports.__stack_pointer.value = stack;
+  exports.__wasm_init_tls(own);
+  exports.kokoro_web_help();
 }
 
 export { ModuleEnd };

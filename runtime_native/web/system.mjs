@@ -36,7 +36,8 @@ export class System {
   }
 
   text(address, length) {
-    return new TextDecoder().decode(this.bytes(address, length));
+    // A copy: browsers decode no shared memory.
+    return new TextDecoder().decode(this.bytes(address, length).slice());
   }
 
   /** Returns the path of a file in the bundle. */
@@ -93,7 +94,8 @@ export class System {
       },
       random_get: (address, length) => {
         for (let at = 0; at < length; at += 65536) {
-          crypto.getRandomValues(this.bytes(address + at, Math.min(65536, length - at)));
+          const bytes = new Uint8Array(Math.min(65536, length - at));
+          this.bytes(address + at, bytes.length).set(crypto.getRandomValues(bytes));
         }
         return OK;
       },

@@ -3,12 +3,30 @@ import { KokoroError } from "./errors.mjs";
 import { Speaker } from "./speaker.mjs";
 
 const isNode = typeof process !== "undefined" && Boolean(process.versions?.node);
-const port = isNode ? (await import("node:worker_threads")).parentPort : globalThis;
+const nodeThreads = isNode ? await import("node:worker_threads") : null;
+const port = nodeThreads?.parentPort ?? globalThis;
+const MOST_THREADS = 8;
 const speeches = new Map();
 let speaker = null;
 
 /** Lets messages arrive, such as that which ends a speech. */
 const breath = () => new Promise((resolve) => setTimeout(resolve));
+
+/** Returns the number of threads that compute: without shared memory this one is alone. */
+async function chooseThreads(wanted) {
+  if (!isNode && !globalThis.crossOriginIsolated) return 1;
+  const cores = isNode ? (await import("node:os")).availableParallelism() : navigator.hardwareConcurrency;
+  return wanted ?? Math.min(cores ?? 1, MOST_THREADS);
+}
+
+/** Starts a thread that helps this one, which ends with it. */
+function startHelper(module) {
+  const address = new URL("./helper.mjs", import.meta.url);
+  // Options of this process, such as that a script comes from its input, are not for the thread.
+  const helper = isNode ? new nodeThreads.Worker(address, { execArgv: [] }) : new Worker(address, { type: "module" });
+  helper.unref?.();
+  helper.postMessage(module.forHelper());
+}
 
 function find(speech) {
   const found = speeches.get(speech);
@@ -17,11 +35,13 @@ function find(speech) {
 }
 
 const calls = {
-  async load({ source, manifestSha256, cache }) {
+  async load({ source, manifestSha256, cache, threads: wanted }) {
     const onProgress = (progress) => port.postMessage({ progress });
     const { Store } = await import(isNode ? "./directory.mjs" : "./store.mjs");
     speaker = await Speaker.load(new Store(source, { cache, onProgress }), { manifestSha256 });
-    return speaker.facts();
+    const threads = await chooseThreads(wanted);
+    for (let each = 1; each < threads; each++) startHelper(speaker.module);
+    return { ...speaker.facts(), threads };
   },
   open({ speech, request }) {
     speeches.set(speech, speaker.pieces(request));

@@ -68,9 +68,17 @@ def run(page: Page, script: str, **values: object) -> Any:
     return page.run(f"(async () => {{ {given}{load}{script} }})()")
 
 
-def test_samples_have_the_bits_of_node(page: Page, bundle: Path) -> None:
-    loaded = "const bundle = await kokoro.Bundle.load('/bundle');\n"
-    found = run(page, f"{loaded}{SPEAK} return [await digest(samples), words];", text=TEXT)
+@pytest.mark.parametrize("threads", [1, 3])
+def test_samples_have_the_bits_of_node(
+    page: Page, server: tuple[str, Faults], bundle: Path, threads: int
+) -> None:
+    server[1].isolated = threads > 1
+    page.open(f"{server[0]}/index.html")
+    loaded = "const bundle = await kokoro.Bundle.load('/bundle', { threads: 3 });\n"
+    *found, used = run(
+        page, f"{loaded}{SPEAK} return [await digest(samples), words, bundle.threads];", text=TEXT
+    )
+    assert used == threads
     node = "const kokoro = await import(`${process.argv[2]}/web/kokoro.mjs`);\n"
     node += "const bundle = await kokoro.Bundle.load(process.argv[2]);\n"
     shown = "console.log(JSON.stringify([await digest(samples), words]));"

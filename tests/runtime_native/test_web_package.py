@@ -82,6 +82,23 @@ def test_a_stream_in_one_pass_has_the_samples_of_the_whole(web_bundle: Path) -> 
     assert found["facts"] == [[voice.name for voice in manifest.voices], 20, True]
 
 
+def test_threads_change_no_bit(web_bundle: Path) -> None:
+    script = """
+    const found = [];
+    for (const threads of [1, 2, 3, 7, undefined]) {
+      const bundle = await Bundle.load(process.argv[2], { threads });
+      // Threads join whenever they have started.
+      for (let each = 0; each < 5; each++) found.push(String((await bundle.synthesize(text)).samples));
+      if (bundle.threads !== (threads ?? Math.min(availableParallelism(), 8))) found.push(bundle.threads);
+      bundle.close();
+    }
+    const refuse = (threads) => Bundle.load(process.argv[2], { threads }).catch((error) => error.name);
+    show([found.length, new Set(found).size, await Promise.all([0, 65, 1.5, "2"].map(refuse))]);
+    """
+    start = 'import { availableParallelism } from "node:os";\n' + START
+    assert run_node(start + script, web_bundle, text=TEXT) == [25, 1, ["ThreadsError"] * 4]
+
+
 def test_an_abort_rejects_at_once_and_leaves_the_bundle_usable(web_bundle: Path) -> None:
     script = """
     const bundle = await Bundle.load(process.argv[2]);

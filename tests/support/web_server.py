@@ -29,6 +29,8 @@ class Faults:
         self.down = False
         self.absent: tuple[str, ...] = ()
         """Beginnings of paths that are not found."""
+        self.isolated = False
+        """Send the headers that let a page share memory between threads."""
         self.requests: list[str] = []
 
 
@@ -58,6 +60,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", _TYPES.get(file.suffix, "application/octet-stream"))
         self.send_header("Content-Length", str(len(content)))
         self.send_header("Content-Security-Policy", POLICY)
+        if self.faults.isolated:
+            self.send_header("Cross-Origin-Opener-Policy", "same-origin")
+            self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
         self.end_headers()
         if self.faults.drops and len(content) > self.faults.drop_after:
             self.faults.drops -= 1

@@ -1,0 +1,117 @@
+// Threads of the module: other Workers have instances of it on the same memory, and wait here for parts of kernels.
+//
+// The linker sends calls of three of TVM's functions to those that begin with __wrap_. The library itself runs on one
+// thread, so nothing but a kernel's parts runs at once, and of the C library those need malloc alone.
+#if defined(__wasm__)
+
+#include <tvm/ffi/c_api.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+
+namespace {
+
+// Of TVM's c_backend_api.h.
+struct Environment {
+    void *barrier;  // of tasks that wait for each other, of which there are none
+    int32_t tasks;
+};
+using Part = int (*)(int task, Environment *environment, void *data);
+
+constexpr int MOST_TASKS = 64, TASK_BITS = 8;
+constexpr int SPINS = 4000;  // about as long as the library is busy between two kernels
+
+struct Job {
+    Part function;
+    void *data;
+    Environment environment;
+};
+
+Job job;
+std::atomic<int32_t> helpers{0};
+// The number of the job, and in its last bits that of its tasks: a helper without a task reads nothing else.
+std::atomic<int32_t> current{0};
+std::atomic<int32_t> running{0};  // tasks of helpers that have not ended
+std::atomic<bool> failed{false};
+std::atomic<bool> allocating{false};
+thread_local bool is_helper = false;
+
+int32_t *address(std::atomic<int32_t> &value) { return reinterpret_cast<int32_t *>(&value); }
+
+// Returns a value that is no longer `old`.
+int32_t wait_for_change(std::atomic<int32_t> &value, int32_t old) {
+    for (int spin = 0; spin < SPINS; spin++) {
+        if (int32_t found = value.load(); found != old) return found;
+    }
+    while (value.load() == old) __builtin_wasm_memory_atomic_wait32(address(value), old, -1);
+    return value.load();
+}
+
+class AllocationLock {
+public:
+    AllocationLock() {
+        while (allocating.exchange(true)) {
+        }
+    }
+    ~AllocationLock() { allocating = false; }
+};
+
+void run_task(int number) {
+    if (job.function(number, &job.environment, job.data) != 0) failed = true;
+}
+
+}  // namespace
+
+extern "C" {
+
+void *__real_TVMBackendAllocWorkspace(int, int, uint64_t, int, int);
+int __real_TVMBackendFreeWorkspace(int, int, void *);
+
+// Runs a helper's part of each kernel from now on, and never returns.
+__attribute__((export_name("kokoro_web_help"))) void kokoro_web_help() {
+    is_helper = true;
+    int32_t seen = current.load();  // before anybody counts on this helper
+    int number = ++helpers;
+    for (;;) {
+        seen = wait_for_change(current, seen);
+        if (number >= seen % (1 << TASK_BITS)) continue;
+        run_task(number);
+        if (--running == 0) __builtin_wasm_memory_atomic_notify(address(running), 1);
+    }
+}
+
+int __wrap_TVMBackendParallelLaunch(Part function, void *data, int) {
+    int tasks = std::min(1 + helpers.load(), MOST_TASKS);
+    job = {function, data, {nullptr, tasks}};
+    failed = false;
+    running = tasks - 1;
+    if (tasks > 1) {
+        uint32_t next = (static_cast<uint32_t>(current.load()) >> TASK_BITS) + 1;
+        current = static_cast<int32_t>(next % (1 << 22) << TASK_BITS | tasks);
+        __builtin_wasm_memory_atomic_notify(address(current), tasks - 1);
+    }
+    run_task(0);
+    for (int32_t left = running.load(); left != 0;) left = wait_for_change(running, left);
+    if (!failed) return 0;
+    TVMFFIErrorSetRaisedFromCStr("RuntimeError", "a part of a kernel failed");
+    return -1;
+}
+
+void *__wrap_TVMBackendAllocWorkspace(int device_type, int device, uint64_t bytes, int code, int bits) {
+    AllocationLock lock;
+    if (is_helper) return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    return __real_TVMBackendAllocWorkspace(device_type, device, bytes, code, bits);
+}
+
+int __wrap_TVMBackendFreeWorkspace(int device_type, int device, void *memory) {
+    AllocationLock lock;
+    if (!is_helper) return __real_TVMBackendFreeWorkspace(device_type, device, memory);
+    std::free(memory);
+    return 0;
+}
+
+}  // extern "C"
+
+#endif
