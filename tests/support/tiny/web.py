@@ -72,19 +72,22 @@ def web_contents(place: Path) -> BundleContents:
     return with_entries(made, target=system, stages=stages, runtime_library="")
 
 
-def run_node(script: str, *arguments: object, **values: object) -> Any:
+def run_node(script: str, *arguments: object, directory: Path | None = None, **values: object) -> Any:
     """Runs a module of JavaScript in Node, and returns the value that it prints as JSON.
 
     Args:
         script: its text.
         arguments: what it gets as ``process.argv`` from 2 on.
+        directory: where it runs, and finds its packages.
         values: constants that it finds by their names.
     """
     program = find_node()
     assert program is not None
     given = "".join(f"const {name} = {json.dumps(value)};\n" for name, value in values.items())
     command = [program, "--input-type=module", "-", *map(str, arguments)]
-    done = subprocess.run(command, input=given + script, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        command, input=given + script, cwd=directory, capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
