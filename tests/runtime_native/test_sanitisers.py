@@ -21,7 +21,7 @@ from tests.support.tiny.bundle import VOCABULARY, contents, with_entries
 HERE = Path(__file__).parent
 ALL_BUT = (
     *("test_sanitisers.py", "test_examples.py", "test_in_bundle.py", "test_lifetimes.py"),
-    *("test_fuzz.py", "test_web.py", "test_web_package.py"),
+    *("test_fuzz.py", "test_web.py", "test_web_package.py", "test_node_package.py", "test_rust_crate.py"),
 )
 """Files of tests that build a library of their own."""
 TEXTS = (
