@@ -10,7 +10,7 @@ import pytest
 from exporter.cli.demo import BUNDLE
 from tests.support.paths import ROOT
 
-OTHERS = [ROOT / "bundles" / "FORMAT.md", ROOT / "tests" / "README.md"]
+OTHERS = [ROOT / "bundles" / "FORMAT.md", ROOT / "tests" / "README.md", *ROOT.glob("bindings/*/README.md")]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *OTHERS])
 
 
