@@ -210,6 +210,8 @@ def files() -> dict[Path, str]:
         # Both packages of JavaScript round samples alike.
         NODE / "wav.mjs": (SOURCES / "web" / "wav.mjs").read_text(encoding="utf-8"),
         RUST / "src" / "header.rs": rust_module(header),
+        # A registry shows each package by itself.
+        **{place / "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8") for place in (NODE, RUST)},
     }
 
 

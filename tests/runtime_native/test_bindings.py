@@ -19,7 +19,7 @@ from tests.support.tiny.web import run_node
 HEADER = bindings.HEADER.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", bindings.files(), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", bindings.files(), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_the_packages_have_what_the_header_declares(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == bindings.files()[path], (
         "run python -m exporter.native.bindings"
