@@ -73,8 +73,9 @@ function makeRequest(text, options, lexiconAllowed = true) {
     if (lexicon && request.ssml) throw new KokoroError("UsageError", "The option lexicon is for plain text: use <phoneme> in SSML.");
     request.text = lexicon && lexiconAllowed ? withLexicon(text, lexicon) : text;
   }
-  // The default of kokoro.h is a zero, which a pause of 0 would be too.
+  // The default of kokoro.h is a zero, which a pause of 0 would be too; other zeros are refused as what they are.
   if (request.endPause === 0) request.endPause = -1;
+  for (const name of ["speed", "loudness"]) if (request[name] === 0) request[name] = Number.MIN_VALUE;
   return request;
 }
 
@@ -170,15 +171,23 @@ export class Bundle {
     const speech = ++this.#number;
     const iterator = parts[Symbol.asyncIterator]?.() ?? parts[Symbol.iterator]();
     let ended = false;
+    // The first half of a character whose second half is in the next part.
+    let half = "";
+    const push = (part) => {
+      const whole = half + part;
+      half = /[\uD800-\uDBFF]$/.test(whole) ? whole.at(-1) : "";
+      return this.#call("push", { speech, text: whole.slice(0, whole.length - half.length) }, signal);
+    };
     const step = async () => {
       for (;;) {
         const piece = await this.#call("nextLive", { speech }, signal);
         if (piece || ended) return piece;
         const { done, value } = await unlessAborted(iterator.next(), signal);
         ended = done;
+        if (done && half) await this.#call("push", { speech, text: half }, signal);
         if (done) await this.#call("end", { speech }, signal);
         else if (value === FLUSH) await this.#call("flush", { speech }, signal);
-        else if (typeof value === "string") await this.#call("push", { speech, text: value }, signal);
+        else if (typeof value === "string") await push(value);
         else throw new KokoroError("ArgumentTypeError", `Each part of a text must be a string, found ${typeof value}.`);
       }
     };

@@ -105,6 +105,7 @@ def test_damaged_files_are_refused(copy: Path, path: str, damage: str) -> None:
     [
         ({"phonemes": "abc", "voice": "nobody"}, "UnknownVoiceError"),
         ({"phonemes": "abc", "speed": 9}, "SpeedError"),
+        ({"phonemes": "abc", "speed": 0}, "SpeedError"),
         ({"phonemes": ""}, "EmptyInputError"),
         ({"text": "<speak>", "ssml": True}, "MarkupError"),
         ({}, "UsageError"),

@@ -141,6 +141,9 @@ def test_text_that_arrives_bit_by_bit_is_spoken(web_bundle: Path, reading_bundle
     }
     const samples = [];
     for await (const piece of bundle.stream(tokens())) samples.push(...piece.samples);
+    const halves = [];
+    // Halves of characters too: an emoji has two.
+    for await (const piece of bundle.stream(smiling.split(""))) halves.push(...piece.samples);
     const controller = new AbortController();
     async function* endless() {
       yield "Wait for more";
@@ -154,12 +157,16 @@ def test_text_that_arrives_bit_by_bit_is_spoken(web_bundle: Path, reading_bundle
       error = thrown.name;
     }
     const wrong = bundle.stream([3]).next().catch((thrown) => thrown.name);
-    show({ samples, error, wrong: await wrong, later: (await bundle.synthesize("Later.")).samples.length });
+    const later = (await bundle.synthesize("Later.")).samples.length;
+    show({ samples, halves, error, wrong: await wrong, later });
     """
-    found = run_node(START + script, web_bundle, text=TEXT)
-    with Bundle.load(reading_bundle) as here, here.stream(iter([TEXT])) as stream:
-        expected = np.concatenate([piece.samples for piece in stream])
-    np.testing.assert_array_equal(np.array(found["samples"], np.float32), expected)
+    smiling = "Fine 🙂 it is. Good. 🙂"
+    found = run_node(START + script, web_bundle, text=TEXT, smiling=smiling)
+    with Bundle.load(reading_bundle) as here:
+        for name, text in (("samples", TEXT), ("halves", smiling)):
+            with here.stream(iter([text])) as stream:
+                expected = np.concatenate([piece.samples for piece in stream])
+            np.testing.assert_array_equal(np.array(found[name], np.float32), expected)
     assert (found["error"], found["wrong"]) == ("AbortError", "ArgumentTypeError")
     assert found["later"] > 0
 
