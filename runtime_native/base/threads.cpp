@@ -51,6 +51,14 @@ private:
 
 }  // namespace
 
+#if defined(__wasm__)
+Speeches speeches;
+
+bool is_stopped() { return speeches.computed != 0 && speeches.computed == speeches.stopped; }
+#else
+bool is_stopped() { return false; }
+#endif
+
 std::vector<int> usable_cores() {
     std::vector<int> cores;
 #if defined(__linux__)

@@ -1,6 +1,8 @@
 // The number of threads, work that several of them share, and the process that has them.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -13,6 +15,17 @@ constexpr bool THREADED = false;
 #else
 constexpr bool THREADED = true;
 #endif
+
+#if defined(__wasm__)
+// The speech that is computed, and the last one that a page has stopped, which it writes into the module's memory.
+struct Speeches {
+    std::atomic<int32_t> computed{0}, stopped{0};
+};
+extern Speeches speeches;
+#endif
+
+// Returns true once nobody wants what is computed now: kernels then do nothing, and what they leave has no meaning.
+bool is_stopped();
 
 // Returns the numbers of the cores on which this process may run.
 std::vector<int> usable_cores();

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "../base/errors.h"
+#include "../base/threads.h"
 
 namespace kokoro {
 
@@ -36,9 +37,10 @@ std::vector<Floats> StageRunner::run(int64_t length, const std::vector<Input> &i
         try {
             outputs = call(functions_[index], length, inputs);
         } catch (const TvmError &failure) {
-            fail(failure.what());
+            if (!is_stopped()) fail(failure.what());
         }
     });
+    if (is_stopped()) throw Error(KOKORO_CANCELLED, "The speech was stopped before its end: open another one.");
     return outputs;
 }
 

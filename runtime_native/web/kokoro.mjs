@@ -105,6 +105,8 @@ export class Bundle {
   #waiting = new Map();
   #number = 0;
   #closed = null;
+  /** Of `Module.speeches`, if the memory is shared. */
+  #speeches = null;
 
   constructor(worker) {
     this.#worker = worker;
@@ -131,7 +133,10 @@ export class Bundle {
     try {
       const isNode = typeof process !== "undefined" && process.versions?.node;
       const address = isNode ? String(source) : new URL(source, globalThis.location?.href).href;
-      Object.assign(bundle, await bundle.#call("load", { source: address, manifestSha256, cache, threads }, signal));
+      const given = { source: address, manifestSha256, cache, threads };
+      const { facts, speeches } = await bundle.#call("load", given, signal);
+      Object.assign(bundle, facts);
+      bundle.#speeches = speeches;
     } catch (error) {
       bundle.close();
       throw error;
@@ -201,7 +206,7 @@ export class Bundle {
         yield piece;
       }
     } finally {
-      this.#call("close", { speech }).catch(() => {});
+      this.#leave(speech);
       Promise.resolve(iterator.return?.()).catch(() => {});
     }
   }
@@ -221,8 +226,14 @@ export class Bundle {
         yield piece;
       }
     } finally {
-      this.#call("close", { speech }).catch(() => {});
+      this.#leave(speech);
     }
+  }
+
+  /** Ends a speech, in the midst of a piece if that is computed. */
+  #leave(speech) {
+    if (this.#speeches) Atomics.store(this.#speeches, 1, speech);
+    this.#call("close", { speech }).catch(() => {});
   }
 
   #call(call, given, signal) {

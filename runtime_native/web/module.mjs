@@ -37,6 +37,8 @@ export class Module {
     this.exports = new WebAssembly.Instance(compiled, { ...system.imports(), env: { memory: this.memory } }).exports;
     this.exports._initialize();
     this.bundle = 0;
+    /** The speech that is computed, and the last one that was stopped, by their numbers; 0 is none. */
+    this.speeches = new Int32Array(this.memory.buffer, this.exports.kokoro_web_speeches(), 2);
   }
 
   /** Compiles and starts a module. */
@@ -144,13 +146,19 @@ export class Module {
   synthesize(options) {
     return this.request(options, (request, take) => {
       const found = take(4);
+      Atomics.store(this.speeches, 0, 0);
       this.check(this.exports.kokoro_synthesize(this.bundle, request, found));
       return this.take(this.view.getUint32(found, true));
     });
   }
 
-  /** Opens a speech: `next()` returns a piece, computed then, or null after the last; `close()` frees it. */
-  open(options) {
+  /**
+   * Opens a speech: `next()` returns a piece, computed then, or null after the last; `close()` frees it.
+   *
+   * @param options of the speech
+   * @param number by which `speeches` stops it
+   */
+  open(options, number = 0) {
     const { exports } = this;
     const speech = this.request(options, (request, take) => {
       const found = take(4);
@@ -159,6 +167,7 @@ export class Module {
     });
     const next = () =>
       this.with(4, (found) => {
+        Atomics.store(this.speeches, 0, number);
         this.check(exports.kokoro_pieces_next(speech, found));
         return this.take(this.view.getUint32(found, true));
       });
@@ -166,7 +175,7 @@ export class Module {
   }
 
   /** Opens a speech whose text is pushed; `next()` returns a piece that is certain to be complete, or null. */
-  live(options) {
+  live(options, number = 0) {
     const { exports } = this;
     const speech = this.request(options, (request, take) => {
       const found = take(4);
@@ -179,6 +188,7 @@ export class Module {
       end: () => this.check(exports.kokoro_live_end(speech)),
       next: () =>
         this.with(4, (found) => {
+          Atomics.store(this.speeches, 0, number);
           this.check(exports.kokoro_web_live_next(speech, found));
           return this.take(this.view.getUint32(found, true));
         }),

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "../base/threads.h"
+
 namespace {
 
 // Of TVM's c_backend_api.h.
@@ -82,7 +84,11 @@ __attribute__((export_name("kokoro_web_help"))) void kokoro_web_help() {
     }
 }
 
+// Returns the address of two numbers of 32 bits: the speech that is computed, and the last one that was stopped.
+__attribute__((export_name("kokoro_web_speeches"))) void *kokoro_web_speeches() { return &kokoro::speeches; }
+
 int __wrap_TVMBackendParallelLaunch(Part function, void *data, int) {
+    if (kokoro::is_stopped()) return 0;
     int tasks = std::min(1 + helpers.load(), MOST_TASKS);
     job = {function, data, {nullptr, tasks}};
     failed = false;

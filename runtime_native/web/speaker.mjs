@@ -71,17 +71,17 @@ export class Speaker {
   }
 
   /** Opens a speech whose text is pushed. */
-  async live(request) {
+  async live(request, number) {
     await this.prepare(request);
-    return this.with((module) => module.live(request));
+    return this.with((module) => module.live(request, number));
   }
 
   /** Yields the pieces of a speech; each is computed when it is taken. */
-  async *pieces(request) {
+  async *pieces(request, number) {
     await this.prepare(request);
     let given = 0;
     for (;;) {
-      const speech = await this.with((module) => module.open(request));
+      const speech = await this.with((module) => module.open(request, number));
       const { wanted } = this.module.system;
       wanted.clear();
       try {

@@ -12,9 +12,12 @@ let speaker = null;
 /** Lets messages arrive, such as that which ends a speech. */
 const breath = () => new Promise((resolve) => setTimeout(resolve));
 
+/** The page may send shared memory. */
+const shares = () => isNode || Boolean(globalThis.crossOriginIsolated);
+
 /** Returns the number of threads that compute: without shared memory this one is alone. */
 async function chooseThreads(wanted) {
-  if (!isNode && !globalThis.crossOriginIsolated) return 1;
+  if (!shares()) return 1;
   const cores = isNode ? (await import("node:os")).availableParallelism() : navigator.hardwareConcurrency;
   return wanted ?? Math.min(cores ?? 1, MOST_THREADS);
 }
@@ -41,13 +44,13 @@ const calls = {
     speaker = await Speaker.load(new Store(source, { cache, onProgress }), { manifestSha256 });
     const threads = await chooseThreads(wanted);
     for (let each = 1; each < threads; each++) startHelper(speaker.module);
-    return { ...speaker.facts(), threads };
+    return { facts: { ...speaker.facts(), threads }, speeches: shares() ? speaker.module.speeches : null };
   },
   open({ speech, request }) {
-    speeches.set(speech, speaker.pieces(request));
+    speeches.set(speech, speaker.pieces(request, speech));
   },
   async openLive({ speech, request }) {
-    speeches.set(speech, await speaker.live(request));
+    speeches.set(speech, await speaker.live(request, speech));
   },
   push({ speech, text }) {
     find(speech).push(text);

@@ -124,6 +124,31 @@ def test_an_abort_rejects_at_once_and_leaves_the_bundle_usable(web_bundle: Path)
     assert found["closed"] == "ClosedBundleError"
 
 
+def test_a_speech_that_is_stopped_ends_within_a_stage_and_no_other_does(web_bundle: Path) -> None:
+    script = """
+    const part = (name) => import(`${process.argv[2]}/web/${name}`);
+    const [{ Store }, { Speaker }] = [await part("directory.mjs"), await part("speaker.mjs")];
+    const speaker = await Speaker.load(new Store(process.argv[2]));
+    const { module } = speaker;
+    const request = { phonemes: "abc abc" };
+    const whole = String((await speaker.synthesize(request)).samples);
+    // As a page writes it while this thread computes.
+    Atomics.store(module.speeches, 1, 7);
+    const found = [];
+    for (const number of [7, 8, 0]) {
+      const speech = module.open({ ...request, onePass: true, trim: false }, number);
+      try {
+        found.push(String(speech.next().samples) === whole);
+      } catch (error) {
+        found.push(error.name);
+      }
+      speech.close();
+    }
+    show(found);
+    """
+    assert run_node(START + script, web_bundle) == ["CancelledError", True, True]
+
+
 def test_a_stream_that_is_left_early_ends(web_bundle: Path) -> None:
     script = """
     const bundle = await Bundle.load(process.argv[2]);
