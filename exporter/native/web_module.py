@@ -36,6 +36,8 @@ _SYSTEM = (
     # tvm-ffi does not know the system.
     "-DTVM_FFI_CMAKE_LITTLE_ENDIAN=1",
 )
+_REPLACED = ("ParallelLaunch", "AllocWorkspace", "FreeWorkspace")
+"""Functions of TVM under whose names kernels find others, those of `runtime_native/web/pool.cpp`."""
 _ABSENT = ("-fPIC", "-pthread")
 """Flags of other systems' libraries."""
 _CXX = (
@@ -61,8 +63,6 @@ _EXPORTED = (
     *("kokoro_live_push", "kokoro_live_flush", "kokoro_live_end", "kokoro_live_free"),
 )
 """Functions of kokoro.h that JavaScript calls; `runtime_native/web/module.cpp` exports its own."""
-_WRAPPED = ("TVMBackendParallelLaunch", "TVMBackendAllocWorkspace", "TVMBackendFreeWorkspace")
-"""Functions of TVM in whose place `runtime_native/web/pool.cpp` has others."""
 _FOR_HELPERS = ("__stack_pointer", "__wasm_init_tls", "__tls_size", "__tls_align")
 """What the linker makes, and JavaScript sets for each thread that helps."""
 _STACK = 1 << 20
@@ -78,10 +78,10 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
         LinkError: the compiler or the linker failed.
     """
     compiler = [*ZIG, "c++", "-target", target.zig_target]
-    flags = (*(flag for flag in FLAGS if flag not in _ABSENT), *_SYSTEM, *OPTIMISED)
+    renamed = [f"-DTVMBackend{name}=KokoroTVM{name}" for name in _REPLACED]
+    flags = (*(flag for flag in FLAGS if flag not in _ABSENT), *_SYSTEM, *renamed, *OPTIMISED)
     objects = compile_all(compiler, [*library_units(flags, "system_lib"), *_cxx()])
     exported = [f"-Wl,--export={name}" for name in (*_EXPORTED, *_FOR_HELPERS)]
-    wrapped = [f"-Wl,--wrap={name}" for name in _WRAPPED]
     memory = (f"-Wl,--initial-memory={_INITIAL_MEMORY}", f"-Wl,--max-memory={_MOST_MEMORY}")
     with tempfile.TemporaryDirectory(prefix="kokoro-web-") as place:
         made = Path(place, MODULE)
@@ -92,7 +92,7 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
         run(
             [
                 *(*compiler, _CPU, "-nostdlib++", "-mexec-model=reactor", "-s", "-fno-sanitize=all"),
-                *("-Wl,--gc-sections", f"-Wl,-z,stack-size={_STACK}", *exported, *wrapped),
+                *("-Wl,--gc-sections", f"-Wl,-z,stack-size={_STACK}", *exported),
                 *("-Wl,--shared-memory", "-Wl,--import-memory", *memory),
                 *("-o", str(made), *map(str, objects)),
             ]

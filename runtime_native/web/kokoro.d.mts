@@ -50,7 +50,7 @@ export interface SpeechOptions {
   stretch?: boolean;
   /** Divide a stream no further than `synthesize` does. */
   onePass?: boolean;
-  /** Rejects at once with the signal's reason; the thread stops after the piece that it computes. */
+  /** Rejects at once with the signal's reason. The thread stops at the next kernel, without shared memory after the piece. */
   signal?: AbortSignal;
 }
 

@@ -1,7 +1,8 @@
 // Threads of the module: other Workers have instances of it on the same memory, and wait here for parts of kernels.
 //
-// The linker sends calls of three of TVM's functions to those that begin with __wrap_. The library itself runs on one
-// thread, so nothing but a kernel's parts runs at once, and of the C library those need malloc alone.
+// Three functions here have the names by which kernels call TVM's, which are renamed (`exporter/native/web_module.py`).
+// The library itself runs on one thread, so nothing but a kernel's parts runs at once, and of the C library those need
+// malloc alone.
 #if defined(__wasm__)
 
 #include <tvm/ffi/c_api.h>
@@ -12,6 +13,10 @@
 #include <cstdlib>
 
 #include "../base/threads.h"
+
+#undef TVMBackendParallelLaunch
+#undef TVMBackendAllocWorkspace
+#undef TVMBackendFreeWorkspace
 
 namespace {
 
@@ -38,6 +43,7 @@ std::atomic<int32_t> current{0};
 std::atomic<int32_t> running{0};  // tasks of helpers that have not ended
 std::atomic<bool> failed{false};
 std::atomic<bool> allocating{false};
+std::atomic<int32_t> helped{0};  // parts that helpers have computed
 thread_local bool is_helper = false;
 
 int32_t *address(std::atomic<int32_t> &value) { return reinterpret_cast<int32_t *>(&value); }
@@ -68,8 +74,8 @@ void run_task(int number) {
 
 extern "C" {
 
-void *__real_TVMBackendAllocWorkspace(int, int, uint64_t, int, int);
-int __real_TVMBackendFreeWorkspace(int, int, void *);
+void *KokoroTVMAllocWorkspace(int, int, uint64_t, int, int);
+int KokoroTVMFreeWorkspace(int, int, void *);
 
 // Runs a helper's part of each kernel from now on, and never returns.
 __attribute__((export_name("kokoro_web_help"))) void kokoro_web_help() {
@@ -80,14 +86,18 @@ __attribute__((export_name("kokoro_web_help"))) void kokoro_web_help() {
         seen = wait_for_change(current, seen);
         if (number >= seen % (1 << TASK_BITS)) continue;
         run_task(number);
+        helped++;
         if (--running == 0) __builtin_wasm_memory_atomic_notify(address(running), 1);
     }
 }
 
+// Returns how many parts other threads have computed.
+__attribute__((export_name("kokoro_web_helped"))) int32_t kokoro_web_helped() { return helped; }
+
 // Returns the address of two numbers of 32 bits: the speech that is computed, and the last one that was stopped.
 __attribute__((export_name("kokoro_web_speeches"))) void *kokoro_web_speeches() { return &kokoro::speeches; }
 
-int __wrap_TVMBackendParallelLaunch(Part function, void *data, int) {
+int TVMBackendParallelLaunch(Part function, void *data, int) {
     if (kokoro::is_stopped()) return 0;
     int tasks = std::min(1 + helpers.load(), MOST_TASKS);
     job = {function, data, {nullptr, tasks}};
@@ -105,15 +115,15 @@ int __wrap_TVMBackendParallelLaunch(Part function, void *data, int) {
     return -1;
 }
 
-void *__wrap_TVMBackendAllocWorkspace(int device_type, int device, uint64_t bytes, int code, int bits) {
+void *TVMBackendAllocWorkspace(int device_type, int device, uint64_t bytes, int code, int bits) {
     AllocationLock lock;
     if (is_helper) return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-    return __real_TVMBackendAllocWorkspace(device_type, device, bytes, code, bits);
+    return KokoroTVMAllocWorkspace(device_type, device, bytes, code, bits);
 }
 
-int __wrap_TVMBackendFreeWorkspace(int device_type, int device, void *memory) {
+int TVMBackendFreeWorkspace(int device_type, int device, void *memory) {
     AllocationLock lock;
-    if (!is_helper) return __real_TVMBackendFreeWorkspace(device_type, device, memory);
+    if (!is_helper) return KokoroTVMFreeWorkspace(device_type, device, memory);
     std::free(memory);
     return 0;
 }

@@ -99,6 +99,31 @@ def test_threads_change_no_bit(web_bundle: Path) -> None:
     assert run_node(start + script, web_bundle, text=TEXT) == [25, 1, ["ThreadsError"] * 4]
 
 
+def test_a_helper_computes_parts_of_kernels(web_bundle: Path) -> None:
+    script = """
+    const part = (name) => `${process.argv[2]}/web/${name}`;
+    const [{ Store }, { Speaker }] = [await import(part("directory.mjs")), await import(part("speaker.mjs"))];
+    const speaker = await Speaker.load(new Store(process.argv[2]));
+    const speak = async () => String((await speaker.synthesize({ phonemes: "abc abc" })).samples);
+    const alone = await speak();
+    const helper = new Worker(part("helper.mjs"), { execArgv: [] });
+    helper.postMessage(speaker.module.forHelper());
+    const { kokoro_web_helped } = speaker.module.exports;
+    const parts = [kokoro_web_helped()];
+    const found = new Set([alone]);
+    // It has to start first.
+    for (let each = 0; each < 1000 && kokoro_web_helped() < 50; each++) {
+      found.add(await speak());
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    parts.push(kokoro_web_helped() >= 50);
+    await helper.terminate();
+    show([parts, found.size]);
+    """
+    start = 'import { Worker } from "node:worker_threads";\n' + START
+    assert run_node(start + script, web_bundle) == [[0, True], 1]
+
+
 def test_an_abort_rejects_at_once_and_leaves_the_bundle_usable(web_bundle: Path) -> None:
     script = """
     const bundle = await Bundle.load(process.argv[2]);
