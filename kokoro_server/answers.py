@@ -46,6 +46,7 @@ class SpeechAnswer:
 
         Raises:
             RequestError: nothing was sent, because the speech could not be made or must wait.
+            KokoroError, TimeoutError: the answer was broken off, and the connection is another server's.
         """
         answer = asyncio.ensure_future(self._send_and_close(send))
         gone = asyncio.ensure_future(_disconnected(receive))
@@ -59,7 +60,8 @@ class SpeechAnswer:
             # It is too late for another status. A cancelled answer met the end of the server.
             _log.warning("An answer was broken off: %s", str(error) or type(error).__name__)
             metrics.REQUESTS.labels("broken off").inc()
-            break_off(scope)
+            if not break_off(scope):
+                raise
         finally:
             answer.cancel()
             gone.cancel()

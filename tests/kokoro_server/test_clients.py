@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import http.client
 import json
@@ -163,6 +164,27 @@ def test_a_client_that_does_not_read_is_dropped_and_delays_nobody() -> None:
         # The end of a whole answer is missing.
         assert content and not content.endswith(b"0\r\n\r\n")
         silent.close()
+
+
+def test_another_server_ends_the_connection_of_an_answer_that_is_broken_off() -> None:
+    received = [{"type": "http.request", "body": b'{"input": "Hi.", "response_format": "pcm"}'}]
+    sent: list[Any] = []
+
+    async def receive() -> dict[str, Any]:
+        if not received:
+            await asyncio.Event().wait()
+        return received.pop()
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    scope = {"type": "http", "method": "POST", "path": "/v1/audio/speech", "headers": [], "query_string": b""}
+    application = app.create_app(FakeBundle, Options(send_seconds=0.1))  # type: ignore[arg-type]
+    with pytest.raises(TimeoutError):
+        asyncio.run(application(scope, receive, send))
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
 
 
 def test_a_client_that_leaves_without_reading_stops_its_speech() -> None:
