@@ -37,7 +37,9 @@ def frames(path: Path) -> int:
 
 def test_there_is_a_test_for_every_example() -> None:
     names = {path.name for path in EXAMPLES.glob("*.py")}
-    assert names == {"hello.py", "play.py", "dialogue.py", "audiobook.py", "batch_ray.py"}
+    # tests/kokoro_server/test_ray_serve.py runs these.
+    served = {"serve_ray.py", "ask_again.py"}
+    assert names == {"hello.py", "play.py", "dialogue.py", "audiobook.py", "batch_ray.py", *served}
     assert len((EXAMPLES / "hello.py").read_text(encoding="utf-8").splitlines()) <= 12
 
 
