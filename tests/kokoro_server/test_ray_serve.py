@@ -26,6 +26,9 @@ import pytest
 from runtime_min import Bundle, encode
 from tests.support.paths import ROOT
 
+# Ray's processes take 40 seconds of a core.
+pytestmark = pytest.mark.machines
+
 EXAMPLES = ROOT / "examples"
 LONG = "One sentence, and another one. "
 # The first takes a second, if nothing else is computed.
