@@ -16,6 +16,8 @@ const TYPES = {
 };
 const MOST_SEED = (1n << 64n) - 1n;
 const MOST_THREADS = 64;
+/** The number of a speech that nobody hears, with which `worker.mjs` begins. */
+const WARM = -1;
 
 /** Among the parts of a text that arrives bit by bit: speak what is there. */
 export const FLUSH = Symbol("flush");
@@ -107,6 +109,7 @@ export class Bundle {
   #closed = null;
   /** Of `Module.speeches`, if the memory is shared. */
   #speeches = null;
+  #isWarming = true;
 
   constructor(worker) {
     this.#worker = worker;
@@ -121,9 +124,10 @@ export class Bundle {
    * Loads a bundle in a Worker: compares its files, and compiles its module.
    *
    * @param source address of the bundle's directory; in Node also a path
-   * @param options `onProgress({loaded, total})`, `manifestSha256`, `cache`, `threads`, `signal`
+   * @param options `onProgress({loaded, total})`, `manifestSha256`, `cache`, `threads`, `warmUp`, `signal`
    */
-  static async load(source, { onProgress, manifestSha256, cache = true, threads, signal } = {}) {
+  static async load(source, options = {}) {
+    const { onProgress, manifestSha256, cache = true, threads, warmUp = true, signal } = options;
     signal?.throwIfAborted();
     if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= MOST_THREADS)) {
       throw new KokoroError("ThreadsError", `The number of threads must be an integer from 1 to ${MOST_THREADS}, found ${String(threads)}.`);
@@ -133,7 +137,7 @@ export class Bundle {
     try {
       const isNode = typeof process !== "undefined" && process.versions?.node;
       const address = isNode ? String(source) : new URL(source, globalThis.location?.href).href;
-      const given = { source: address, manifestSha256, cache, threads };
+      const given = { source: address, manifestSha256, cache, threads, warmUp };
       const { facts, speeches } = await bundle.#call("load", given, signal);
       Object.assign(bundle, facts);
       bundle.#speeches = speeches;
@@ -173,7 +177,7 @@ export class Bundle {
     const { signal } = options;
     if (options.lexicon) throw new KokoroError("UsageError", "The option lexicon needs a whole text: leave it out.");
     const request = makeRequest(undefined, options);
-    const speech = ++this.#number;
+    const speech = this.#begin();
     const iterator = parts[Symbol.asyncIterator]?.() ?? parts[Symbol.iterator]();
     let ended = false;
     // The first half of a character whose second half is in the next part.
@@ -213,7 +217,7 @@ export class Bundle {
 
   async *#pieces(request, signal) {
     signal?.throwIfAborted();
-    const speech = ++this.#number;
+    const speech = this.#begin();
     await this.#call("open", { speech, request }, signal);
     try {
       let ahead = this.#call("next", { speech }, signal);
@@ -228,6 +232,13 @@ export class Bundle {
     } finally {
       this.#leave(speech);
     }
+  }
+
+  /** Returns the number of a new speech. */
+  #begin() {
+    if (this.#speeches && this.#isWarming) Atomics.store(this.#speeches, 1, WARM);
+    this.#isWarming = false;
+    return ++this.#number;
   }
 
   /** Ends a speech, in the midst of a piece if that is computed. */
