@@ -26,6 +26,7 @@ class Tiles:
         vectors: vectors of a register tile.
         steps: time steps of a register tile with vectors along channels, an even number.
         widened_steps: the same for one vector of widened weights; None where `steps` serve them too.
+        winograd: rows and vectors of a register tile of Winograd's method, if others than `channels` and `vectors`.
         table: sizes of single kernels; they change no bit of a result.
     """
 
@@ -34,6 +35,7 @@ class Tiles:
     vectors: int
     steps: int
     widened_steps: int | None = None
+    winograd: tuple[int, int] | None = None
     table: Mapping[str, Sizes] = field(default_factory=dict, hash=False)
 
     @property
@@ -59,8 +61,8 @@ class Tiles:
 AVX512 = Tiles(lanes=16, channels=8, vectors=2, steps=12, widened_steps=16)
 AVX2 = Tiles(lanes=8, channels=4, vectors=2, steps=6)
 NEON = Tiles(lanes=4, channels=4, vectors=4, steps=6)
-# Engines on x86-64 have 16 vector registers.
-WASM = Tiles(lanes=4, channels=4, vectors=2, steps=6)
+# Engines on x86-64 have 15 vector registers to give, and widen a weight by four instructions.
+WASM = Tiles(lanes=4, channels=4, vectors=2, steps=6, winograd=(8, 1))
 _BY_LANES = {tiles.lanes: tiles for tiles in (AVX512, AVX2, NEON)}
 
 

@@ -72,12 +72,11 @@ def _widened(cast: tirx.Cast) -> Any:
     """Returns the number by bits, if it is finite: a longer mantissa, and another bias of the exponent."""
     if (_type(cast.value), _type(cast)) != ("float16", "float32"):
         return cast
-    bits = T.cast(T.reinterpret("uint16", cast.value), "int32")
-    magnitude = T.reinterpret("float32", T.shift_left(T.bitwise_and(bits, T.int32(0x7FFF)), T.int32(13)))
+    # The sign comes to its place with three more, which the mask takes away.
+    bits = T.shift_left(T.cast(T.reinterpret("int16", cast.value), "int32"), T.int32(13))
+    kept = T.reinterpret("float32", T.bitwise_and(bits, T.int32(~0x70000000)))
     # Subnormal numbers become normal ones.
-    scaled = T.reinterpret("int32", magnitude * T.float32(2.0**112))
-    sign = T.shift_left(T.bitwise_and(bits, T.int32(0x8000)), T.int32(16))
-    return T.reinterpret("float32", T.bitwise_or(scaled, sign))
+    return kept * T.float32(2.0**112)
 
 
 def _type(value: Any) -> str:

@@ -58,7 +58,8 @@ def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
     AVX-512 multiplies and adds with a sample that it broadcasts from memory. A tile of one vector leaves the
     broadcasts to these instructions, so that widening float16 weights takes no time beside them.
     """
-    return tiles.sizes(table_row(spec), columns=COLUMNS, rows=tiles.channels, vectors=tiles.vectors)
+    rows, vectors = tiles.winograd or (tiles.channels, tiles.vectors)
+    return tiles.sizes(table_row(spec), columns=COLUMNS, rows=rows, vectors=vectors)
 
 
 def _whole_tiles(spec: Convolution, chosen: Sizes) -> int:
