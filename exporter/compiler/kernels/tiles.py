@@ -26,7 +26,7 @@ class Tiles:
         vectors: vectors of a register tile.
         steps: time steps of a register tile with vectors along channels, an even number.
         widened_steps: the same for one vector of widened weights; None where `steps` serve them too.
-        winograd: rows and vectors of a register tile of Winograd's method, in place of `channels` and `vectors`.
+        winograd: rows and vectors of a tile of Winograd's method, in place of `channels` and `vectors`.
         table: sizes of single kernels; they change no bit of a result.
     """
 
