@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from exporter.errors import ExportError
 from exporter.native.build import HEADER, ROOT, SOURCES
 
 NODE = ROOT / "bindings" / "node"
@@ -22,8 +23,10 @@ _RUST_TYPES = {
 }
 
 
-class HeaderError(Exception):
+class HeaderError(ExportError):
     """A declaration of kokoro.h is of a kind that this script does not know."""
+
+    exit_code = 7
 
 
 class Declaration(NamedTuple):

@@ -256,7 +256,12 @@ export function help({ compiled, memory, stack, own }) {
   const { exports } = new WebAssembly.Instance(compiled, imports);
   exports.__stack_pointer.value = stack;
   exports.__wasm_init_tls(own);
-  exports.kokoro_web_help();
+  try {
+    exports.kokoro_web_help();
+  } catch (error) {
+    exports.kokoro_web_lose();
+    throw error;
+  }
 }
 
 export { ModuleEnd };

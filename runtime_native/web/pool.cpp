@@ -42,6 +42,7 @@ std::atomic<int32_t> helpers{0};
 std::atomic<int32_t> current{0};
 std::atomic<int32_t> running{0};  // tasks of helpers that have not ended
 std::atomic<bool> failed{false};
+std::atomic<bool> lost{false};  // a helper has ended, and with it the way in which parts are numbered
 std::atomic<bool> allocating{false};
 std::atomic<int32_t> helped{0};  // parts that helpers have computed
 thread_local bool is_helper = false;
@@ -70,6 +71,10 @@ void run_task(int number) {
     if (job.function(number, &job.environment, job.data) != 0) failed = true;
 }
 
+void end_task() {
+    if (--running == 0) __builtin_wasm_memory_atomic_notify(address(running), 1);
+}
+
 }  // namespace
 
 extern "C" {
@@ -87,8 +92,14 @@ __attribute__((export_name("kokoro_web_help"))) void kokoro_web_help() {
         if (number >= seen % (1 << TASK_BITS)) continue;
         run_task(number);
         helped++;
-        if (--running == 0) __builtin_wasm_memory_atomic_notify(address(running), 1);
+        end_task();
     }
+}
+
+// Tells that a part of a kernel has ended a helper: the kernel fails, and from now on one thread computes alone.
+__attribute__((export_name("kokoro_web_lose"))) void kokoro_web_lose() {
+    lost = failed = true;
+    end_task();
 }
 
 // Returns how many parts other threads have computed.
@@ -99,7 +110,7 @@ __attribute__((export_name("kokoro_web_speeches"))) void *kokoro_web_speeches() 
 
 int TVMBackendParallelLaunch(Part function, void *data, int) {
     if (kokoro::is_stopped()) return 0;
-    int tasks = std::min(1 + helpers.load(), MOST_TASKS);
+    int tasks = lost ? 1 : std::min(1 + helpers.load(), MOST_TASKS);
     job = {function, data, {nullptr, tasks}};
     failed = false;
     running = tasks - 1;

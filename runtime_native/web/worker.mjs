@@ -30,6 +30,9 @@ function startHelper(module) {
   // Options of this process, such as that a script comes from its input, are not for the thread.
   const helper = isNode ? new nodeThreads.Worker(address, { execArgv: [] }) : new Worker(address, { type: "module" });
   helper.unref?.();
+  // One that does not start is missed by nobody.
+  if (isNode) helper.on("error", () => {});
+  else helper.onerror = (event) => event.preventDefault();
   helper.postMessage(module.forHelper());
 }
 
@@ -41,7 +44,7 @@ async function speakUnheard() {
   const { vocabulary, voices } = speaker.manifest.entries;
   const letters = Object.keys(vocabulary).filter((phoneme) => /^\p{Ll}$/u.test(phoneme));
   const phonemes = letters.slice(0, WARM_PHONEMES).join("");
-  const pieces = speaker.pieces({ phonemes, voice: voices[0].name, onePass: true }, WARM);
+  const pieces = speaker.pieces({ phonemes, voice: voices[0]?.name, onePass: true }, WARM);
   // Whatever fails here fails in the first speech too, which tells it.
   await pieces.next().catch(() => {});
   await pieces.return();
