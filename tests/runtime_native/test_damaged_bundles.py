@@ -63,7 +63,7 @@ def of_another_tvm(found: str, damaged: Files, sound: Files) -> bool:
 
 
 @pytest.mark.parametrize("damage", [damaged_bundle, consistent_bundle, bundle_in_parts])
-@pytest.mark.parametrize("count", [60, pytest.param(5_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [40, pytest.param(5_000, marks=pytest.mark.slow)])
 def test_every_damaged_bundle(
     speaking_bundle: Path, tmp_path: Path, damage: Callable[[Random, Files], Files], count: int
 ) -> None:
