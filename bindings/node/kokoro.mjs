@@ -5,6 +5,7 @@ import { libraryOf, openLibrary } from "./library.mjs";
 import { Reading, isIterable } from "./reading.mjs";
 import { checkedText, makeOptions, makeRequest } from "./request.mjs";
 import { Run, stopAll } from "./run.mjs";
+import { join } from "./shared.mjs";
 
 export { KokoroError } from "./errors.mjs";
 export { FLUSH } from "./reading.mjs";
@@ -67,7 +68,7 @@ export class Bundle {
     const whole = { ...request, one_pass: 1, steady: 0, trim: options.trim ? 1 : -1 };
     const pieces = [];
     for await (const piece of this.#pieces(whole, options.signal, true)) pieces.push(piece);
-    return join(pieces);
+    return { ...join(pieces), lead: 0 };
   }
 
   /**
@@ -133,25 +134,4 @@ export class Bundle {
     run.result.catch(() => {}).finally(() => this.#runs.delete(run));
     return run;
   }
-}
-
-/** Joins the pieces of a speech. */
-function join(pieces) {
-  const samples = new Float32Array(pieces.reduce((total, piece) => total + piece.samples.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    samples.set(piece.samples, at);
-    at += piece.samples.length;
-  }
-  const all = (name) => pieces.flatMap((piece) => piece[name]);
-  return {
-    samples,
-    sampleRate: pieces[0].sampleRate,
-    start: 0,
-    phonemes: pieces.map((piece) => piece.phonemes).join(""),
-    tokens: all("tokens"),
-    words: all("words"),
-    durations: all("durations"),
-    lead: 0,
-  };
 }

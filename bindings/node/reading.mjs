@@ -2,6 +2,7 @@
 import { setImmediate as othersRun } from "node:timers/promises";
 import { check } from "./library.mjs";
 import { checkedText } from "./request.mjs";
+import { wholeCharacters } from "./shared.mjs";
 
 /** Among the parts of a text that arrives bit by bit: speak what is there. */
 export const FLUSH = Symbol("flush");
@@ -41,9 +42,9 @@ export class Reading {
       }
       if (value === FLUSH) this.#tell(functions.kokoro_live_flush(this.#live));
       else {
-        const text = half + checkedText(value);
-        half = /[\uD800-\uDBFF]$/.test(text) ? text.at(-1) : "";
-        this.#tell(functions.kokoro_live_push(this.#live, text.slice(0, text.length - half.length)));
+        const [text, rest] = wholeCharacters(half + checkedText(value));
+        half = rest;
+        this.#tell(functions.kokoro_live_push(this.#live, text));
       }
       // An iterable that has all its parts must not keep timers and sockets from their turn.
       await othersRun();

@@ -2,6 +2,7 @@
 import koffi from "koffi";
 import { KokoroError } from "./errors.mjs";
 import "./header.mjs";
+import { checkedSeed, notZero } from "./shared.mjs";
 
 const SPEECH = {
   phonemes: "string", voice: "string", speed: "number", seed: "seed", ssml: "boolean", skipEmoji: "boolean",
@@ -9,7 +10,6 @@ const SPEECH = {
   endPause: "number", loudness: "number", stretch: "boolean", onePass: "boolean", signal: "object",
 };
 const LOAD = { library: "string", threads: "number", verify: "boolean", level: "string", manifestSha256: "string" };
-const MOST_SEED = (1n << 64n) - 1n;
 
 /** Returns the options that are given, each of its type. */
 function checked(options, types) {
@@ -33,16 +33,6 @@ function requireType(what, value, type) {
     throw new KokoroError("ArgumentTypeError", `${what} must not contain the character U+0000: take it out.`);
   }
 }
-
-function checkedSeed(seed) {
-  if (!/^\d+$/.test(String(seed)) || BigInt(seed) > MOST_SEED) {
-    throw new KokoroError("UsageError", `The seed must be an integer from 0 to 2**64 - 1, found ${String(seed)}.`);
-  }
-  return BigInt(seed);
-}
-
-/** Returns a number for a field whose zero means its default: a zero that is given is refused as what it is. */
-const notZero = (number) => (number === 0 ? Number.MIN_VALUE : number);
 
 /** Returns a checked part of a text. */
 export function checkedText(text) {

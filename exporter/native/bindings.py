@@ -41,7 +41,7 @@ class Declaration(NamedTuple):
 
     @property
     def c(self) -> str:
-        """The declaration, as C writes it; the type alone where there is no name."""
+        """The declaration in C. Without a name it is the type alone."""
         return f"{'const ' * self.constant}{self.type} {self.stars}{self.name}".rstrip()
 
 
@@ -210,8 +210,11 @@ def files() -> dict[Path, str]:
     header = read_header(HEADER.read_text(encoding="utf-8"))
     return {
         NODE / "header.mjs": node_module(header),
-        # Both packages of JavaScript round samples alike.
-        NODE / "wav.mjs": (SOURCES / "web" / "wav.mjs").read_text(encoding="utf-8"),
+        # Both packages of JavaScript do these alike.
+        **{
+            NODE / name: (SOURCES / "web" / name).read_text(encoding="utf-8")
+            for name in ("shared.mjs", "wav.mjs")
+        },
         RUST / "src" / "header.rs": rust_module(header),
         # A registry shows each package by itself.
         **{place / "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8") for place in (NODE, RUST)},

@@ -51,11 +51,12 @@ public:
     // Returns the size of all, and the time of their last change. Throws SystemError.
     State state() const;
 
-    // Returns where the bytes at an offset lie: the number of a file, its first byte's offset, and its end's.
+    // The number of a file, its first byte's offset, and its end's.
     struct Place {
         size_t file;
         int64_t start, end;
     };
+    // Returns where the byte at an offset lies.
     Place find(int64_t position) const;
 
 private:

@@ -1,5 +1,6 @@
 // Speech from a kokoro-bundle in a browser or in Node: the package's interface. `kokoro.d.mts` has its types.
 import { KokoroError } from "./errors.mjs";
+import { checkedSeed, join, notZero, wholeCharacters } from "./shared.mjs";
 
 export { KokoroError } from "./errors.mjs";
 export { Player } from "./player.mjs";
@@ -14,10 +15,7 @@ const TYPES = {
   sentencePause: "number", clausePause: "number", endPause: "number", loudness: "number", stretch: "boolean",
   onePass: "boolean", phonemes: "string",
 };
-const MOST_SEED = (1n << 64n) - 1n;
 const MOST_THREADS = 64;
-/** The number of a speech that nobody hears, with which `worker.mjs` begins. */
-const WARM = -1;
 
 /** Among the parts of a text that arrives bit by bit: speak what is there. */
 export const FLUSH = Symbol("flush");
@@ -66,10 +64,7 @@ function makeRequest(text, options, lexiconAllowed = true) {
     }
   }
   const { signal, lexicon, seed = 0, ...request } = options;
-  if (!/^\d+$/.test(String(seed)) || BigInt(seed) > MOST_SEED) {
-    throw new KokoroError("UsageError", `The seed must be an integer from 0 to 2**64 - 1, found ${String(seed)}.`);
-  }
-  request.seed = String(seed);
+  request.seed = String(checkedSeed(seed));
   if (text !== undefined && text !== null) {
     if (typeof text !== "string") throw new KokoroError("ArgumentTypeError", `The text must be a string, found ${typeof text}.`);
     if (lexicon && request.ssml) throw new KokoroError("UsageError", "The option lexicon is for plain text: use <phoneme> in SSML.");
@@ -77,28 +72,8 @@ function makeRequest(text, options, lexiconAllowed = true) {
   }
   // The default of kokoro.h is a zero, which a pause of 0 would be too; other zeros are refused as what they are.
   if (request.endPause === 0) request.endPause = -1;
-  for (const name of ["speed", "loudness"]) if (request[name] === 0) request[name] = Number.MIN_VALUE;
+  for (const name of ["speed", "loudness"]) if (name in request) request[name] = notZero(request[name]);
   return request;
-}
-
-/** Joins the pieces of a speech. */
-function join(pieces) {
-  const samples = new Float32Array(pieces.reduce((total, piece) => total + piece.samples.length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    samples.set(piece.samples, at);
-    at += piece.samples.length;
-  }
-  const all = (name) => pieces.flatMap((piece) => piece[name]);
-  return {
-    samples,
-    sampleRate: 24000,
-    start: 0,
-    phonemes: pieces.map((piece) => piece.phonemes).join(""),
-    tokens: all("tokens"),
-    words: all("words"),
-    durations: all("durations"),
-  };
 }
 
 /** A bundle that speaks. Make one with `Bundle.load`. */
@@ -109,7 +84,8 @@ export class Bundle {
   #closed = null;
   /** Of `Module.speeches`, if the memory is shared. */
   #speeches = null;
-  #isWarming = true;
+  /** The number of a speech that nobody hears, with which the thread begins; 0 once there is none. */
+  #unheard = 0;
 
   constructor(worker) {
     this.#worker = worker;
@@ -137,7 +113,8 @@ export class Bundle {
     try {
       const isNode = typeof process !== "undefined" && process.versions?.node;
       const address = isNode ? String(source) : new URL(source, globalThis.location?.href).href;
-      const given = { source: address, manifestSha256, cache, threads, warmUp };
+      if (warmUp) bundle.#unheard = ++bundle.#number;
+      const given = { source: address, manifestSha256, cache, threads, unheard: bundle.#unheard };
       const { facts, speeches } = await bundle.#call("load", given, signal);
       Object.assign(bundle, facts);
       bundle.#speeches = speeches;
@@ -183,9 +160,9 @@ export class Bundle {
     // The first half of a character whose second half is in the next part.
     let half = "";
     const push = (part) => {
-      const whole = half + part;
-      half = /[\uD800-\uDBFF]$/.test(whole) ? whole.at(-1) : "";
-      return this.#call("push", { speech, text: whole.slice(0, whole.length - half.length) }, signal);
+      const [text, rest] = wholeCharacters(half + part);
+      half = rest;
+      return this.#call("push", { speech, text }, signal);
     };
     const step = async () => {
       for (;;) {
@@ -236,14 +213,18 @@ export class Bundle {
 
   /** Returns the number of a new speech. */
   #begin() {
-    if (this.#speeches && this.#isWarming) Atomics.store(this.#speeches, 1, WARM);
-    this.#isWarming = false;
+    if (this.#unheard) this.#stop(this.#unheard);
+    this.#unheard = 0;
     return ++this.#number;
   }
 
-  /** Ends a speech, in the midst of a piece if that is computed. */
-  #leave(speech) {
+  /** Stops a speech in the midst of a piece, if the memory is shared. */
+  #stop(speech) {
     if (this.#speeches) Atomics.store(this.#speeches, 1, speech);
+  }
+
+  #leave(speech) {
+    this.#stop(speech);
     this.#call("close", { speech }).catch(() => {});
   }
 

@@ -6,8 +6,7 @@ const isNode = typeof process !== "undefined" && Boolean(process.versions?.node)
 const nodeThreads = isNode ? await import("node:worker_threads") : null;
 const port = nodeThreads?.parentPort ?? globalThis;
 const MOST_THREADS = 8;
-/** The number of the speech of `speakUnheard`, which `kokoro.mjs` stops. */
-const WARM = -1, WARM_PHONEMES = 10;
+const UNHEARD_PHONEMES = 10;
 const speeches = new Map();
 let speaker = null;
 
@@ -40,11 +39,11 @@ function startHelper(module) {
  * Speaks what nobody hears: engines compile a kernel well after its first call alone. The page stops it as soon as it
  * asks for speech.
  */
-async function speakUnheard() {
+async function speakUnheard(number) {
   const { vocabulary, voices } = speaker.manifest.entries;
   const letters = Object.keys(vocabulary).filter((phoneme) => /^\p{Ll}$/u.test(phoneme));
-  const phonemes = letters.slice(0, WARM_PHONEMES).join("");
-  const pieces = speaker.pieces({ phonemes, voice: voices[0]?.name, onePass: true }, WARM);
+  const phonemes = letters.slice(0, UNHEARD_PHONEMES).join("");
+  const pieces = speaker.pieces({ phonemes, voice: voices[0]?.name, onePass: true }, number);
   // Whatever fails here fails in the first speech too, which tells it.
   await pieces.next().catch(() => {});
   await pieces.return();
@@ -57,15 +56,14 @@ function find(speech) {
 }
 
 const calls = {
-  async load({ source, manifestSha256, cache, threads: wanted, warmUp }) {
+  async load({ source, manifestSha256, cache, threads: wanted, unheard }) {
     const onProgress = (progress) => port.postMessage({ progress });
     const { Store } = await import(isNode ? "./directory.mjs" : "./store.mjs");
     speaker = await Speaker.load(new Store(source, { cache, onProgress }), { manifestSha256 });
     const threads = await chooseThreads(wanted);
     for (let each = 1; each < threads; each++) startHelper(speaker.module);
-    if (!shares()) return { facts: { ...speaker.facts(), threads }, speeches: null };
-    if (warmUp) setTimeout(speakUnheard);
-    return { facts: { ...speaker.facts(), threads }, speeches: speaker.module.speeches };
+    if (shares() && unheard) setTimeout(speakUnheard, 0, unheard);
+    return { facts: { ...speaker.facts(), threads }, speeches: shares() ? speaker.module.speeches : null };
   },
   open({ speech, request }) {
     speeches.set(speech, speaker.pieces(request, speech));
