@@ -21,6 +21,7 @@ from .errors import (
     UsageError,
     check_type,
 )
+from .format.arithmetic import arithmetic_of
 from .format.bundle_files import BundleFiles
 from .format.manifest import CpuLevel, Manifest
 from .format.signatures import stage_names
@@ -86,6 +87,7 @@ class Bundle:
         *,
         threads: int | None = None,
         level: str | None = None,
+        arithmetic: str | None = None,
         verify: bool = True,
         manifest_sha256: str | None = None,
         key: bytes | None = None,
@@ -97,6 +99,9 @@ class Bundle:
             path: the bundle: its directory, or the name of one that pip installed, such as ``kokoro-heart``.
             threads: number of threads that compute; by default `TVM_NUM_THREADS`, or else all cores.
             level: name of the CPU level to use; by default the best that this processor has.
+            arithmetic: in place of `level`: arithmetic of the decoder's convolutions, such as ``bfloat16``,
+                if the bundle was exported with it; float32 takes its place where the processor lacks it. By
+                default float32.
             verify: compare every listed file's size and SHA-256 first. Without it, libraries
                 and voices are compared when they are read, and damaged parameters are used as they are.
             manifest_sha256: digest that the manifest must have: pins this very bundle.
@@ -115,6 +120,7 @@ class Bundle:
             path,
             threads=threads,
             level=level,
+            arithmetic=arithmetic,
             verify=verify,
             manifest_sha256=manifest_sha256,
             key=key,
@@ -130,6 +136,11 @@ class Bundle:
     def voices(self) -> tuple[VoiceName, ...]:
         """Names of the voices; a name in kokoro's style has a language and a sex."""
         return tuple(map(VoiceName, self.voice_tables))
+
+    @property
+    def arithmetic(self) -> str:
+        """Arithmetic of the decoder's convolutions: ``float32``, or another that `load` was asked for."""
+        return arithmetic_of(self.manifest)[self.level.name]
 
     @property
     def threads(self) -> int:
@@ -378,7 +389,7 @@ class Bundle:
         from .model.self_test import run_self_test
 
         stages = self._require(stage_names(self.manifest.separate_source))
-        return run_self_test(self.manifest, self._files, stages)
+        return run_self_test(self.manifest, self._files, stages, self.arithmetic)
 
     def close(self) -> None:
         """Releases the bundle's thread, memory and files; afterwards it cannot speak any more."""

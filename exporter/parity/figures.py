@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from exporter.parity import thresholds
 from exporter.parity.answers import Kokoro
+from exporter.parity.decoder import Decoded, allowance, decoded
 from exporter.parity.expected import (
     Distances,
     Expected,
     Spread,
     distances,
 )
+from exporter.parity.thresholds import Allowance
 from exporter.reference.traces import Array, ModelInput
 from exporter.reference.utterances import Utterance, make_request
 from runtime_min import Bundle
@@ -100,13 +102,16 @@ def compare(
         # A half was rounded the other way, as it may be: only with equal durations can the rest be judged.
         audio = bundle.trace(*said, durations=expected.frames).audio
     figures.insert(0, finite_figure(found.audio))
-    decoded = None
+    decoder = None
     if stages:
         figures += [*_text_figures(bundle, found, expected), *_f0n_figures(bundle, expected)]
-        decoded = snr(_decode(bundle, expected.decoder_inputs), expected.audio)
+        decoder = decoded(bundle, kokoro, expected, _decode(bundle, expected.decoder_inputs))
     comparable = audio.shape == expected.audio.shape and bool(np.isfinite(audio).all())
     chain = distances(audio, expected.audio) if comparable else None
-    judged, changes = judge(kokoro.spreads(expected), lambda spread: spread_figures(decoded, chain, spread))
+    allowed = allowance(bundle)
+    judged, changes = judge(
+        kokoro.spreads(expected), lambda spread: spread_figures(decoder, chain, spread, allowed)
+    )
     frames = expected.audio.size // SAMPLES_PER_FRAME
     return Comparison(utterance, frames, (*figures, *judged), changes)
 
@@ -201,30 +206,33 @@ def f0n_figure(name: str, values: Array, reference: Array, exact: Array) -> Figu
     return Figure(f"{name}, distance from float64 over PyTorch's", distance, thresholds.F0N_UNITS)
 
 
-def decoder_figure(decibels: float, spread: Spread) -> Figure:
-    """Judges the decoder's audio on kokoro's inputs by its signal-to-noise ratio."""
-    return Figure("decoder, dB", decibels, thresholds.decoder_limit(spread), at_least=True)
-
-
-def chain_figures(chain: Distances, spread: Spread) -> tuple[Figure, ...]:
-    """Judges the audio of the whole chain against kokoro's own spread."""
+def chain_figures(
+    chain: Distances, spread: Spread, allowed: Allowance = thresholds.EXACT
+) -> tuple[Figure, ...]:
+    """Judges the audio of the whole chain against kokoro's own spread, and what an arithmetic may add."""
     nothing = chain.rms == 0 or spread.rms == 0
     spreads = (0.0 if chain.rms == 0 else np.inf) if nothing else chain.rms / spread.rms
     log_mel = chain.mel / spread.other_seed
+    most = thresholds.CHAIN_SPREADS + (allowed.rms / spread.rms if allowed.rms and spread.rms else 0.0)
     return (
-        Figure("chain, dB", chain.decibels, thresholds.chain_limit(spread), at_least=True),
-        Figure("chain, distance over own spread", spreads, thresholds.CHAIN_SPREADS),
-        Figure("chain, log-mel over another seed's", log_mel, thresholds.mel_limit(spread)),
-        Figure("level, dB off", chain.level, thresholds.level_limit(spread)),
+        Figure("chain, dB", chain.decibels, thresholds.chain_limit(spread, allowed), at_least=True),
+        Figure("chain, distance over own spread", spreads, most),
+        Figure("chain, log-mel over another seed's", log_mel, thresholds.mel_limit(spread, allowed)),
+        Figure("level, dB off", chain.level, thresholds.level_limit(spread, allowed)),
     )
 
 
-def spread_figures(decoder: float | None, chain: Distances | None, spread: Spread) -> Iterator[Figure]:
-    """Judges the decoder's decibels and the chain, where there are any, by kokoro's spread."""
+def spread_figures(
+    decoder: Decoded | None,
+    chain: Distances | None,
+    spread: Spread,
+    allowed: Allowance = thresholds.EXACT,
+) -> Iterator[Figure]:
+    """Judges the decoder's audio and the chain, where there are any, by kokoro's spread."""
     if decoder is not None:
-        yield decoder_figure(decoder, spread)
+        yield decoder.figure(spread)
     if chain is not None:
-        yield from chain_figures(chain, spread)
+        yield from chain_figures(chain, spread, allowed)
 
 
 def _text_figures(bundle: Bundle, found: Trace, expected: Expected) -> Iterator[Figure]:

@@ -19,8 +19,9 @@ from exporter.parity.figures import near_a_half
 from exporter.progress import Progress
 from exporter.reference.traces import Array
 from exporter.reference.utterances import Utterance, adapted, make_request
+from runtime_min.format.arithmetic import FLOAT32
 from runtime_min.model.distances import relative_maximum, relative_rms
-from runtime_min.model.self_test import EXTENSION, STYLE, WHOLE_CHAIN, Check, SelfTest
+from runtime_min.model.self_test import ARITHMETIC_CHECKS, EXTENSION, STYLE, WHOLE_CHAIN, Check, SelfTest
 
 FILE = "self_test.bin"
 _UTTERANCES = (
@@ -94,7 +95,17 @@ def _self_test(plan: Plan, utterance: Utterance, expected: Expected, kokoro: Kok
     frames = tuple(map(int, expected.frames))
     test = SelfTest(utterance.phonemes, utterance.voice, utterance.seed, frames, FILE, tuple(tensors), checks)
     data = b"".join(values.astype("<f4").tobytes() for values in tensors.values())
-    return ExtensionFiles({EXTENSION: asdict(test)}, {FILE: data})
+    entries = {EXTENSION: asdict(test)} | _arithmetic_checks(plan, kokoro.spread(expected))
+    return ExtensionFiles(entries, {FILE: data})
+
+
+def _arithmetic_checks(plan: Plan, spread: Spread) -> dict[str, object]:
+    """Returns the manifest's entry of the checks of levels with another arithmetic than float32."""
+    if plan.options.arithmetic == FLOAT32:
+        return {}
+    allowed = thresholds.ALLOWANCES[plan.options.arithmetic]
+    checks = _audio_checks(spread, plan.target.separate_source, allowed)
+    return {ARITHMETIC_CHECKS: {plan.options.arithmetic: list(map(asdict, checks))}}
 
 
 def _tensors(expected: Expected) -> dict[str, Array]:
@@ -132,9 +143,12 @@ def _source_checks() -> Iterator[Check]:
     yield Check(("decoder",), "audio", "audio", "decibels", thresholds.GENERATOR_DECIBELS)
 
 
-def _audio_checks(spread: Spread, separate_source: bool) -> Iterator[Check]:
+def _audio_checks(
+    spread: Spread, separate_source: bool, allowed: thresholds.Allowance = thresholds.EXACT
+) -> Iterator[Check]:
     """Yields the checks of the decoder with its source, and of the whole chain."""
     decoder = ("source", "decoder") if separate_source else ("decoder",)
-    yield Check(decoder, "audio", "audio", "decibels", thresholds.decoder_limit(spread))
-    yield Check(WHOLE_CHAIN, "audio", "audio", "decibels", thresholds.chain_limit(spread))
-    yield Check(WHOLE_CHAIN, "audio", "audio", "log-mel", thresholds.mel_limit(spread) * spread.other_seed)
+    log_mel = thresholds.mel_limit(spread, allowed) * spread.other_seed
+    yield Check(decoder, "audio", "audio", "decibels", thresholds.decoder_limit(spread, allowed))
+    yield Check(WHOLE_CHAIN, "audio", "audio", "decibels", thresholds.chain_limit(spread, allowed))
+    yield Check(WHOLE_CHAIN, "audio", "audio", "log-mel", log_mel)

@@ -180,7 +180,7 @@ def _send_comparisons(
 
 def _self_test(bundle: Bundle) -> Comparison:
     """Returns the figures of the bundle's own self-test, by the name of each stage."""
-    test = read_self_test(bundle.manifest)
+    test = read_self_test(bundle.manifest, bundle.arithmetic)
     figures = tuple(
         replace(figure, name=f"self-test, {stages}: {figure.name}") for stages, figure in bundle.self_test()
     )

@@ -50,7 +50,12 @@ def _source_spectrum(
 
 
 def phase_figure(phase: Array, source: Array) -> Figure:
-    """Counts the phases of the source's spectrum to which no exact phase rounds.
+    """Counts the wrong phases of the source's spectrum; arguments are those of `wrong_phases`."""
+    return Figure("phases on the wrong side of the cut", float(wrong_phases(phase, source).sum()), 0)
+
+
+def wrong_phases(phase: Array, source: Array) -> NDArray[np.bool_]:
+    """Returns which phases of the source's spectrum no exact phase rounds to, [1, 11, 120 * frames + 1].
 
     Within twice the rounding of torch's own FFT around a spectrum's value, every angle is as good as another;
     where that touches the cut at pi, either side is. The first and the last bin are real: 0 or +pi, not -pi.
@@ -64,10 +69,10 @@ def phase_figure(phase: Array, source: Array) -> Figure:
     free = np.arcsin(np.minimum(1, radius / np.maximum(np.abs(exact), radius))) + np.spacing(np.float32(4))
     off = np.abs(phase - np.angle(exact))
     near_cut = (np.abs(exact.imag) <= radius) & (exact.real < radius)
-    wrong = np.where(near_cut, np.minimum(off, 2 * np.pi - off), off) > free
+    wrong: NDArray[np.bool_] = np.where(near_cut, np.minimum(off, 2 * np.pi - off), off) > free
     ends = [0, -1]
     turnable = np.abs(exact.real[:, ends]) <= radius
     allowed = np.where(exact.real[:, ends] < 0, np.float32(np.pi), 0)
     is_either = (phase[:, ends] == 0) | (phase[:, ends] == np.float32(np.pi))
     wrong[:, ends] = ~((phase[:, ends] == allowed) | (turnable & is_either))
-    return Figure("phases on the wrong side of the cut", float(wrong.sum()), 0)
+    return wrong

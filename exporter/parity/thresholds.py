@@ -6,9 +6,12 @@ chain, against kokoro's own spread (`exporter.parity.expected.Spread`).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from exporter.parity.expected import Spread
+from runtime_min.format.arithmetic import FLOAT32
 
 NEAR_A_HALF = 1e-4
 """A duration of kokoro's this close to a half may be rounded either way."""
@@ -49,6 +52,29 @@ ROUNDED_DURATIONS = 0.01
 _DECIBELS_OF_TWO = 20 * float(np.log10(2))
 
 
+@dataclass(frozen=True)
+class Allowance:
+    """What an arithmetic of the decoder may add to the distances that float32 may have."""
+
+    rms: float = 0.0
+    """RMS of the difference over the RMS."""
+    log_mel_share: float = 0.0
+    """Log-mel distance, as a share of another seed's."""
+    level: float = 0.0
+    """Difference in level, dB."""
+
+    def widened(self, decibels: float) -> float:
+        """Returns a least signal-to-noise ratio with this difference beside what is allowed anyway."""
+        if self.rms == 0:
+            return decibels
+        return -20 * float(np.log10(10 ** (-decibels / 20) + self.rms))
+
+
+EXACT = Allowance()
+ALLOWANCES = {FLOAT32: EXACT, "bfloat16": Allowance(10 ** (-24 / 20), 0.6, 0.05)}
+"""By the name of the arithmetic."""
+
+
 def text_limit(own: float) -> float:
     """Returns the limit of a stage along tokens, greatest difference over RMS.
 
@@ -72,22 +98,22 @@ def f0n_unit(own: float) -> float:
     return max(own, USUAL_DISTANCE)
 
 
-def decoder_limit(spread: Spread) -> float:
-    """Returns the least decibels of the decoder on equal inputs."""
-    return min(DECODER_DECIBELS, spread.source_decibels - _DECIBELS_OF_TWO)
+def decoder_limit(spread: Spread, allowed: Allowance = EXACT) -> float:
+    """Returns the least decibels of the decoder on equal inputs, where phases may differ."""
+    return allowed.widened(min(DECODER_DECIBELS, spread.source_decibels - _DECIBELS_OF_TWO))
 
 
-def chain_limit(spread: Spread) -> float:
+def chain_limit(spread: Spread, allowed: Allowance = EXACT) -> float:
     """Returns the least decibels of the whole chain: twice as far as kokoro is from itself."""
     with np.errstate(divide="ignore"):
-        return -20 * float(np.log10(CHAIN_SPREADS * spread.rms))
+        return allowed.widened(-20 * float(np.log10(CHAIN_SPREADS * spread.rms)))
 
 
-def mel_limit(spread: Spread) -> float:
+def mel_limit(spread: Spread, allowed: Allowance = EXACT) -> float:
     """Returns the greatest log-mel distance of the whole chain, as a share of another seed's."""
-    return max(LOG_MEL_SHARE, 2 * spread.mel / spread.other_seed)
+    return max(LOG_MEL_SHARE, 2 * spread.mel / spread.other_seed) + allowed.log_mel_share
 
 
-def level_limit(spread: Spread) -> float:
+def level_limit(spread: Spread, allowed: Allowance = EXACT) -> float:
     """Returns the greatest difference in level of the whole chain, dB."""
-    return max(LEVEL_DECIBELS, 2 * spread.level)
+    return max(LEVEL_DECIBELS, 2 * spread.level) + allowed.level

@@ -15,7 +15,7 @@ from exporter.validate.results import BUNDLE, DYNAMIC, STATIC, Plot, Series, Tab
 from exporter.validate.utterance_runs import PREFIX, UtteranceRuns
 from runtime_min.engine.stage_runner import StageRunner
 from runtime_min.engine.vm import aligned
-from runtime_min.model.distances import snr
+from runtime_min.model.distances import Figure, snr
 
 Cell = str | int | float
 SWEPT_BUCKETS = (64, 128, 256, 512, 1024, 2048, 5120)
@@ -24,12 +24,12 @@ _COLLAPSE = 20.0
 """Decibels by which an error must shrink (to a tenth) to be caused by the removed padding."""
 
 
-def crossed_decoders(runs: UtteranceRuns, limit: float) -> Table:
+def crossed_decoders(runs: UtteranceRuns, judged: Figure) -> Table:
     """Gives each decoder the inputs of each execution: does the decoder differ, or its inputs?
 
     Args:
         runs: the utterance.
-        limit: least dB of the bundle's decoder on pt.dynamic's inputs.
+        judged: the figure of the bundle's decoder on pt.dynamic's inputs.
     """
     runs.executions.progress("crossed decoders")
     said = runs.dynamic.audio
@@ -44,17 +44,15 @@ def crossed_decoders(runs: UtteranceRuns, limit: float) -> Table:
             found = difference(audio, said)
             numbers = decibels(found.decibels), round(found.correlation, 6), decibels(snr(*pair))
             rows.append((decoder, name, *numbers))
-    own = snr(heard[DYNAMIC][0], said)
-    holds = own >= limit
     verdict = (
-        f"On {DYNAMIC}'s inputs the bundle's decoder is {_words(own)} from PyTorch's, "
-        f"at least {limit:.1f} are needed"
+        f"On {DYNAMIC}'s inputs the bundle's decoder is {_words(judged.value)} from PyTorch's, "
+        f"at least {judged.limit:.1f} are needed"
     )
     fed, padded_fed = (_words(snr(heard[name][1], said)) for name in (BUNDLE, STATIC))
     cause = (
         "so what differs beyond that is what feeds the decoder: PyTorch's own is at "
         f"{fed} on the bundle's inputs and at {padded_fed} on {STATIC}'s"
-        if holds
+        if judged.holds
         else "so the decoder itself differs"
     )
     return Table(
@@ -63,7 +61,7 @@ def crossed_decoders(runs: UtteranceRuns, limit: float) -> Table:
         header=("decoder", "inputs of", f"dB against {DYNAMIC}", "correlation", "dB between the decoders"),
         rows=tuple(rows),
         marked=0,
-        holds=holds,
+        holds=judged.holds,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from exporter.parity import figures, thresholds
+from exporter.parity.decoder import allowance, decoded
 from exporter.parity.expected import OTHER_SEED, Expected, Spread, distances
 from exporter.parity.source_spectrum import phase_figure
 from exporter.reference.padded import Tail
@@ -22,7 +23,7 @@ from exporter.validate.quantities import STEPS, BundleSteps, Values, of_decoder,
 from exporter.validate.results import BUNDLE, EQUAL, STATIC, Quantity, SpokenSteps, Step, Table, difference
 from exporter.validate.rounding_table import rounding_table
 from exporter.validate.utterance_runs import LOGITS_TAP, Executions, UtteranceRuns, run_utterance
-from runtime_min.model.distances import Figure, relative_rms, snr
+from runtime_min.model.distances import Figure, relative_rms
 from runtime_min.model.noise import gaussian_noise
 
 _TURNED = 0.1
@@ -59,17 +60,18 @@ def trace_steps(executions: Executions, utterance: Utterance, extras: Extras) ->
     expected = executions.kokoro.expected(runs.request)
     spread = executions.kokoro.spread(expected)
     steps = spoken_steps(runs, expected, spread)
-    return replace(steps, tables=tuple(_tables(runs, spread, extras)))
+    (decoder,) = steps.steps[-1].figures
+    return replace(steps, tables=tuple(_tables(runs, decoder, extras)))
 
 
-def _tables(runs: UtteranceRuns, spread: Spread, extras: Extras) -> Iterator[Table]:
+def _tables(runs: UtteranceRuns, decoder: Figure, extras: Extras) -> Iterator[Table]:
     for stage in extras.probes:
         runs.executions.progress(f"the blocks of {stage}")
         yield probe(runs, stage)
     if extras.rounding:
         yield rounding_table(runs)
     if extras.cross:
-        yield experiments.crossed_decoders(runs, thresholds.decoder_limit(spread))
+        yield experiments.crossed_decoders(runs, decoder)
     if extras.prefix_f0n:
         yield experiments.prefix_f0n(runs)
     if extras.tails:
@@ -102,7 +104,9 @@ def spoken_steps(runs: UtteranceRuns, expected: Expected, spread: Spread) -> Spo
     )
     chain = (
         *figures.duration_figures(runs.predicted, expected),
-        *figures.chain_figures(distances(runs.bundle_trace.audio, expected.audio), spread),
+        *figures.chain_figures(
+            distances(runs.bundle_trace.audio, expected.audio), spread, allowance(runs.executions.bundle)
+        ),
     )
     return SpokenSteps(utterance, trace.frames.size, runs.frames, steps, chain)
 
@@ -213,6 +217,7 @@ def judged(
         return by_decibels(figures.decibel_figure(name, found[name], expected[name], decibels))
 
     predicted = found["predicted frames"][0]
+    decoder = decoded(runs.executions.bundle, runs.executions.kokoro, answer, found["audio"])
     return {
         "tokens": by_equality("tokens"),
         "style": by_equality("style"),
@@ -232,5 +237,5 @@ def judged(
         "magnitude": at_least("magnitude", thresholds.SPECTRUM_DECIBELS),
         "phase": Verdict((phase_figure(found["phase"], runs.dynamic.source),), _TURNED),
         "generator": at_least("generator", thresholds.GENERATOR_DECIBELS),
-        "audio": by_decibels(figures.decoder_figure(snr(found["audio"], answer.audio), spread)),
+        "audio": by_decibels(decoder.figure(spread)),
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Annotated, Any, NamedTuple
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..engine.stage_runner import StageRunner
 from ..errors import InputError, KokoroError, ManifestError, ModelOutputError, UtteranceTooLongError
+from ..format.arithmetic import FLOAT32
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import Manifest
 from ..format.schema import Length, Node, RelativePath, Text, array, integer, one_of, reader_of
@@ -30,6 +31,8 @@ from .tokens import BOUNDARIES, tokenise
 from .voices import Style
 
 EXTENSION = "self_test"
+ARITHMETIC_CHECKS = "self_test_arithmetic"
+"""Another extension: by the name of an arithmetic, checks in place of the decoder's and the whole chain's."""
 STYLE = "style"
 """Name of the stored row of a voice, float32 ``[1, 2 * style]``."""
 WHOLE_CHAIN: tuple[str, ...] = ()
@@ -126,8 +129,15 @@ class StageFigure(NamedTuple):
     figure: Figure
 
 
-def read_self_test(manifest: Manifest) -> SelfTest:
+_read_checks = reader_of(Annotated[tuple[Check, ...], array(1, 64)])
+
+
+def read_self_test(manifest: Manifest, arithmetic: str = FLOAT32) -> SelfTest:
     """Returns the self-test of a bundle with all stages, checked.
+
+    Args:
+        manifest: the bundle's.
+        arithmetic: that of the loaded decoder.
 
     Raises:
         NoSelfTestError: there is none.
@@ -145,7 +155,13 @@ def read_self_test(manifest: Manifest) -> SelfTest:
     _check_lengths(manifest, test, node)
     _check_tensors(manifest, test, node)
     _check_checks(manifest, test, node.child("checks"))
-    return test
+    if arithmetic == FLOAT32:
+        return test
+    node = Node(manifest.extensions.get(ARITHMETIC_CHECKS, {}), f"extensions.{ARITHMETIC_CHECKS}")
+    own = replace(test, checks=_read_checks(node.child(arithmetic)))
+    _check_checks(manifest, own, node.child(arithmetic))
+    kept = [check for check in test.checks if check.stages and check.stages[-1] != "decoder"]
+    return replace(test, checks=(*kept, *own.checks))
 
 
 def _check_lengths(manifest: Manifest, test: SelfTest, node: Node) -> None:
@@ -203,7 +219,7 @@ def _base(name: str) -> str:
 
 
 def run_self_test(
-    manifest: Manifest, files: BundleFiles, stages: Mapping[str, StageRunner]
+    manifest: Manifest, files: BundleFiles, stages: Mapping[str, StageRunner], arithmetic: str = FLOAT32
 ) -> Iterator[StageFigure]:
     """Yields every figure as soon as it is measured.
 
@@ -211,13 +227,14 @@ def run_self_test(
         manifest: manifest of a bundle with all stages.
         files: files of that bundle.
         stages: a runner for every stage.
+        arithmetic: that of the decoder's runner.
 
     Raises:
         NoSelfTestError: the bundle has none.
         BundleError: it is damaged.
         ExecutionError: a library failed, while the figures are measured.
     """
-    test = read_self_test(manifest)
+    test = read_self_test(manifest, arithmetic)
     return _measure(test, stages, _values(manifest, files, test))
 
 

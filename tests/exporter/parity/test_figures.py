@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.parity import figures, thresholds
+from exporter.parity.decoder import Decoded
 from exporter.parity.expected import CHANGES, Distances, Expected, Spread, distances
 from exporter.parity.figures import Comparison, chain_figures, duration_figures, judge, spread_figures
 from exporter.parity.thresholds import NEAR_A_HALF
@@ -38,7 +39,7 @@ class TestSpread:
         other_seed=sizes,
         made=st.tuples(*[changes] * len(CHANGES)),
         chain=changes,
-        decoder=st.none() | st.floats(-20, 120),
+        decoder=st.none() | st.builds(Decoded, st.floats(-20, 120), st.booleans()),
     )
     def test_fewer_changes_never_change_the_verdict(
         self,
@@ -46,7 +47,7 @@ class TestSpread:
         other_seed: float,
         made: tuple[Distances, ...],
         chain: Distances,
-        decoder: float | None,
+        decoder: Decoded | None,
     ) -> None:
         def judged(spread: Spread) -> Any:
             return spread_figures(decoder, chain, spread)
@@ -84,6 +85,25 @@ class TestSpread:
         assert thresholds.decoder_limit(Spread(600, 1, (quiet, quiet, loud))) == pytest.approx(
             43.98, abs=0.01
         )
+
+    @given(made=st.tuples(*[changes] * len(CHANGES)), other_seed=sizes)
+    def test_an_arithmetic_widens_every_limit_by_what_it_may_add(
+        self, made: tuple[Distances, ...], other_seed: float
+    ) -> None:
+        spread, allowed = Spread(24_000, other_seed, made), thresholds.ALLOWANCES["bfloat16"]
+        assert thresholds.ALLOWANCES["float32"] == thresholds.EXACT
+        for limit in (thresholds.decoder_limit, thresholds.chain_limit):
+            exact, wide = (10 ** (-limit(spread, each) / 20) for each in (thresholds.EXACT, allowed))
+            assert wide == pytest.approx(exact + 10 ** (-24 / 20))
+        assert thresholds.mel_limit(spread, allowed) == pytest.approx(thresholds.mel_limit(spread) + 0.6)
+        assert thresholds.level_limit(spread, allowed) == pytest.approx(thresholds.level_limit(spread) + 0.05)
+
+    def test_a_bundle_that_rounds_more_than_its_arithmetic_may_is_refused(self) -> None:
+        spread, allowed = Spread(600, 1, (Distances(0.001, 0, 0),)), thresholds.ALLOWANCES["bfloat16"]
+        for rms, holds in ((0.06, True), (0.07, False)):
+            found = chain_figures(Distances(rms, 0.5, 0.01), spread, allowed)
+            assert all(figure.holds for figure in found) == holds
+            assert not all(figure.holds for figure in chain_figures(Distances(rms, 0.5, 0.01), spread))
 
     def test_the_level_may_be_a_tenth_of_a_decibel_off_or_twice_the_own_spread(self) -> None:
         assert thresholds.level_limit(SPREAD) == 0.1
@@ -152,7 +172,10 @@ def level(name: str, audio: np.ndarray | None, durations: np.ndarray = FRAMES) -
         return SimpleNamespace(audio=audio[:, : 600 * int(durations.sum())], durations=durations)
 
     predicted = durations
-    return SimpleNamespace(level=SimpleNamespace(name=name), trace=trace)
+    manifest: Any = SimpleNamespace(
+        extensions={}, target=SimpleNamespace(levels=(SimpleNamespace(name=name),))
+    )
+    return SimpleNamespace(level=SimpleNamespace(name=name), manifest=manifest, trace=trace)
 
 
 class FakeKokoro:

@@ -19,6 +19,7 @@ from exporter.validate.results import BUNDLE, DYNAMIC, STATIC
 from exporter.validate.rounding_table import rounding_table
 from exporter.validate.utterance_runs import LOGITS_TAP, PREFIX, Executions, UtteranceRuns
 from runtime_min.format.signatures import signatures
+from runtime_min.model.distances import Figure
 
 Arrays = dict[str, np.ndarray]
 HIDDEN, STYLE, FRAMES, STATIC_FRAMES = 4, 2, 6, 24
@@ -32,6 +33,11 @@ def decode(inputs: Arrays) -> np.ndarray:
     curves = (inputs["f0"] + inputs["energy"]).reshape(1, -1, 2).sum(axis=2)
     slow = normed.sum(axis=1) + curves + inputs["decoder_style"].sum()
     return np.repeat(slow, 600, axis=1) + inputs["noise"] * np.float32(0.01)
+
+
+def judged_decoder(decibels: float) -> Figure:
+    """The judged figure of the decoder on equal inputs."""
+    return Figure("decoder, dB", decibels, 70, at_least=True)
 
 
 def curves(encoding: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +142,7 @@ def runs(
 
 
 def test_with_an_equal_decoder_what_feeds_it_differs() -> None:
-    table = crossed_decoders(runs(), limit=55)
+    table = crossed_decoders(runs(), judged_decoder(101))
     assert table.holds
     assert "what feeds the decoder" in table.conclusion
     assert [row[:2] for row in table.rows] == [
@@ -150,9 +156,11 @@ def test_with_an_equal_decoder_what_feeds_it_differs() -> None:
         assert by_name[decoder, STATIC][2] > 100
 
 
-@pytest.mark.parametrize("factor", [1.01, np.nan])
-def test_a_decoder_that_differs_on_equal_inputs_is_named(factor: float) -> None:
-    table = crossed_decoders(runs(lambda inputs, bucket: decode(inputs) * np.float32(factor)), limit=55)
+@pytest.mark.parametrize(("factor", "snr"), [(1.01, 40), (np.nan, np.nan)])
+def test_a_decoder_that_differs_on_equal_inputs_is_named(factor: float, snr: float) -> None:
+    table = crossed_decoders(
+        runs(lambda inputs, bucket: decode(inputs) * np.float32(factor)), judged_decoder(snr)
+    )
     assert not table.holds
     assert "the decoder itself differs" in table.conclusion
     assert table.rows[table.marked or 0][:2] == ("bundle", DYNAMIC)
@@ -264,7 +272,7 @@ def test_what_is_at_hand_is_not_computed_again() -> None:
     spoken = runs(kokoro=kokoro)
     prefix_f0n(spoken)
     sweep_buckets(spoken)
-    crossed_decoders(spoken, limit=55)
+    crossed_decoders(spoken, judged_decoder(101))
     assert len(kokoro.lengths) == len(set(kokoro.lengths))
 
 

@@ -19,7 +19,13 @@ from exporter.bundle.write import write_bundle
 from runtime_min.errors import ManifestError
 from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import read_manifest
-from runtime_min.model.self_test import EXTENSION, NoSelfTestError, SelfTestFailedError, read_self_test
+from runtime_min.model.self_test import (
+    ARITHMETIC_CHECKS,
+    EXTENSION,
+    NoSelfTestError,
+    SelfTestFailedError,
+    read_self_test,
+)
 from tests.support.fuzzing.bundles import damaged_document
 from tests.support.fuzzing.manifest_changes import Change, assign
 from tests.support.tiny.bundle import MAX_PHONEMES, contents, dummy_contents
@@ -45,6 +51,22 @@ def manifest(tmp_path_factory: pytest.TempPathFactory) -> Manifest:
 def test_what_was_written_is_read(manifest: Manifest) -> None:
     test = read_self_test(manifest)
     assert json.loads(json.dumps(asdict(test))) == manifest.extensions[EXTENSION]
+
+
+def test_checks_of_an_arithmetic_take_the_place_of_those_of_the_audio(manifest: Manifest) -> None:
+    usual = read_self_test(manifest)
+    own = [{**asdict(usual.checks[-1]), "stages": [], "limit": 0.5}]
+    entries = {**manifest.extensions, ARITHMETIC_CHECKS: {"bfloat16": own}}
+    found = read_self_test(manifest._replace(extensions=entries), "bfloat16")
+    before = [check for check in usual.checks if check.stages and check.stages[-1] != "decoder"]
+    assert len(before) < len(usual.checks)
+    assert found.checks[:-1] == tuple(before)
+    assert asdict(found.checks[-1]) == {**own[0], "stages": ()}
+    assert read_self_test(manifest._replace(extensions=entries)) == usual
+    for wrong in ({}, {"bfloat16": []}, {"bfloat16": [{**own[0], "output": "hidden"}]}, {"bfloat16": [1]}):
+        entries[ARITHMETIC_CHECKS] = wrong
+        with pytest.raises(ManifestError, match=ARITHMETIC_CHECKS):
+            read_self_test(manifest._replace(extensions=entries), "bfloat16")
 
 
 WRONG: list[tuple[str, Change]] = [
