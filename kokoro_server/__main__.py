@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         threads = max(1, (os.cpu_count() or 1) // options.workers)
     try:
         serve(
-            partial(Bundle.load, options.bundle, threads=threads),
+            partial(Bundle.load, options.bundle, threads=threads, arithmetic=options.arithmetic),
             Options(
                 options.slots,
                 options.queue,
@@ -81,6 +81,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--threads", type=_positive, help="threads of each process (default: the cores, divided)"
     )
+    parser.add_argument(
+        "--arithmetic", metavar="A",
+        help="arithmetic of the decoder, such as bfloat16, if the bundle has it (default: float32)",
+    )  # fmt: skip
     parser.add_argument(
         "--slots", type=_positive, default=2, help="pieces computed at a time (default: %(default)s)"
     )

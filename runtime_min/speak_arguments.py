@@ -54,6 +54,7 @@ def _load(options: argparse.Namespace) -> Bundle:
         meanwhile=_import_speech,
         threads=options.threads,
         level=options.level,
+        arithmetic=options.arithmetic,
         manifest_sha256=options.manifest_sha256,
         key=None if options.key is None else read_key(options.key),
     )
@@ -179,6 +180,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--timings", type=Path, metavar="FILE", help="write when each word is heard: .srt, .vtt or .json")
     add("--threads", type=int, metavar="N", help="number of threads (default: all cores)")
     add("--level", metavar="L", help="CPU level (default: the best)")
+    add("--arithmetic", metavar="A", help="arithmetic of the decoder (default: float32)")
     add("--manifest-sha256", metavar="D", help="digest that the bundle's manifest must have")
     add("--key", type=Path, metavar="FILE", help="Ed25519 public key with which BUNDLE.sig must verify")
     add("-q", "--quiet", action="store_true", help="show no progress on standard error")

@@ -46,6 +46,13 @@ def bundle(
     cpu_level: Annotated[
         str, typer.Option(help="CPU levels: all, host (this machine's best), or names joined by commas.")
     ] = "all",
+    arithmetic: Annotated[
+        str,
+        typer.Option(
+            help="Arithmetic that apps may choose for the decoder: float32; or bfloat16 beside it, which is "
+            "faster and less exact, on processors with AVX512-BF16."
+        ),
+    ] = "float32",
     stages: Annotated[
         str | None,
         typer.Option(help="Only these stages, joined by commas; such a bundle cannot speak."),
@@ -122,6 +129,7 @@ def bundle(
         lstm_device=lstm_device,
         precision=precision,
         cpu_level=cpu_level,
+        arithmetic=arithmetic,
         stages=tuple(comma_separated(stages)) if stages is not None else STAGE_NAMES,
         text_buckets=lengths("--text-buckets", text_buckets) or TEXT_BUCKETS,
         frame_buckets=lengths("--frame-buckets", frame_buckets) or None,

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from exporter.compiler.targets import CpuLevel, Target
+from exporter.compiler.targets import FLOAT32, CpuLevel, Target
 from runtime_min.format.signatures import StageSignature
 
 
@@ -54,12 +54,19 @@ class CompiledLibrary:
 
 @dataclass(frozen=True)
 class StoredWeights:
-    """How a bundle stores the weights that kokoro computes with."""
+    """How a bundle stores the weights that kokoro computes with, and how it multiplies by them."""
 
     precision: str = "float32"
     """One of `exporter.compiler.precision.PRECISIONS`."""
     separate_source: bool = False
     """True for a bundle whose decoder is one for a GPU, which transforms no weights."""
+    arithmetic: str = FLOAT32
+    """Arithmetic of the generator's convolutions: ``float32`` or one of `targets.ARITHMETICS`."""
+
+    @property
+    def original(self) -> bool:
+        """True if they are the checkpoint's own, in kokoro's own modules."""
+        return self.precision == "float32" and self.arithmetic == FLOAT32
 
 
 ORIGINAL = StoredWeights()

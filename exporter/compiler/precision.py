@@ -18,12 +18,24 @@ from torch import Tensor, nn
 
 from exporter.compiler.kernels.int8_weights import expand, quantise
 from exporter.compiler.kokoro_model import make_weights_plain
-from exporter.compiler.winograd_reference import TransformedConv1d, TransformedConvTranspose1d
+from exporter.compiler.library import StoredWeights
+from exporter.compiler.targets import FLOAT32
+from exporter.compiler.winograd_reference import (
+    Round,
+    TransformedConv1d,
+    TransformedConvTranspose1d,
+    unchanged,
+)
 from exporter.errors import ExportError
 
 PRECISIONS = ("float32", "float16", "int8")
 _TYPES = {"float32": torch.float32, "float16": torch.float16, "int8": torch.float16}
 """Types of the large weights that are not int8."""
+_ARITHMETIC: dict[str, Round] = {
+    FLOAT32: unchanged,
+    "bfloat16": lambda values: values.to(torch.bfloat16),
+}
+"""By arithmetic, what it makes of transformed factors and samples before it multiplies them."""
 
 
 class PrecisionError(ExportError):
@@ -61,39 +73,40 @@ def rounded(value: Tensor, precision: str, name: str) -> Tensor:
     return stored
 
 
-def round_as_stored(model: Any, precision: str, separate_source: bool = False) -> None:
-    """Replaces the weights of a `kokoro.KModel` by those of a bundle of this precision.
+def round_as_stored(model: Any, stored: StoredWeights) -> None:
+    """Replaces the weights of a `kokoro.KModel` by those of a bundle.
 
     Most are rounded one by one, and kokoro's modules stay as they are. Where a bundle rounds transformed
-    weights, a module that computes with these in float64 takes the place of kokoro's.
+    weights, a module that computes with these in float64 takes the place of kokoro's; so it does where the
+    arithmetic rounds them and the transformed samples.
 
     Args:
         model: the model, which is changed.
-        precision: one of `PRECISIONS`.
-        separate_source: the bundle's decoder is one for a GPU, which transforms no weights.
+        stored: how the bundle stores the weights and multiplies by them.
 
     Raises:
         PrecisionError: a number is too large for the type.
     """
-    if precision == "float32":
+    if stored.original:
         return
+    precision = stored.precision
     make_weights_plain(model)
-    if not separate_source:
-        _replace_transformed(model.decoder.generator, precision)
+    if not stored.separate_source:
+        _replace_transformed(model.decoder.generator, stored)
     small = int8_weights(model) if precision == "int8" else {}
     # The generator's last convolution has few weights, and the decoder for a CPU keeps their transform exact.
-    exact = None if separate_source else model.decoder.generator.conv_post
+    exact = None if stored.separate_source else model.decoder.generator.conv_post
     for name, module in model.named_modules():
         if module is exact:
             continue
         for weight in _large_weights(name, module):
             value = getattr(module, weight)
-            stored = rounded(value.data, precision, f"{name}.{weight}").to(value.dtype)
+            kept = rounded(value.data, precision, f"{name}.{weight}").to(value.dtype)
             if weight in small.get(module, ()):
                 # A weight of an LSTM has no taps.
                 taps = value.detach().reshape(*value.shape[:2], -1)
-                stored = torch.from_numpy(expand(*quantise(taps.numpy()))).view_as(value)
-            value.data = stored
+                kept = torch.from_numpy(expand(*quantise(taps.numpy()))).view_as(value)
+            value.data = kept
 
 
 def int8_weights(model: Any) -> dict[nn.Module, list[str]]:
@@ -114,15 +127,16 @@ def int8_weights(model: Any) -> dict[nn.Module, list[str]]:
     return found
 
 
-def _replace_transformed(generator: Any, precision: str) -> None:
+def _replace_transformed(generator: Any, stored: StoredWeights) -> None:
     """Replaces the modules of kokoro's generator whose weights `stages.audio.Generator` transforms."""
-    as_stored = partial(rounded, precision=precision, name="of the generator")
+    as_stored = partial(rounded, precision=stored.precision, name="of the generator")
+    multiplied = _ARITHMETIC[stored.arithmetic]
     blocks = [*generator.noise_res, *generator.resblocks]
     for convs in (convs for block in blocks for convs in (block.convs1, block.convs2)):
         for index, conv in enumerate(convs):
-            convs[index] = TransformedConv1d(conv, as_stored)
+            convs[index] = TransformedConv1d(conv, as_stored, multiplied)
     for index in range(1, len(generator.ups)):
-        generator.ups[index] = TransformedConvTranspose1d(generator.ups[index], as_stored)
+        generator.ups[index] = TransformedConvTranspose1d(generator.ups[index], as_stored, multiplied)
 
 
 def _large_weights(name: str, module: nn.Module) -> list[str]:

@@ -6,6 +6,7 @@ proved.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
@@ -24,6 +25,11 @@ _X86_64_V4 = (*_X86_64_V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx51
 _ARMV8_A: tuple[str, ...] = ()
 
 
+FLOAT32 = "float32"
+ARITHMETICS = ("bfloat16",)
+"""What the decoder's convolutions may be computed with beside float32."""
+
+
 class UnknownTargetError(ExportError):
     """No row of the table has this name, or none fits this machine."""
 
@@ -32,6 +38,12 @@ class UnknownTargetError(ExportError):
 
 class UnknownCpuLevelError(ExportError):
     """A CPU level is not one of the target's, or this machine runs none of them."""
+
+    exit_code = 3
+
+
+class UnknownArithmeticError(ExportError):
+    """The chosen CPU levels of a target have no such arithmetic."""
 
     exit_code = 3
 
@@ -49,6 +61,10 @@ class CpuLevel:
     """Float32 numbers in one vector register."""
     attributes: tuple[str, ...] = ()
     """LLVM's names of instructions that the level has besides those of `mcpu`."""
+    arithmetic: str = FLOAT32
+    """Arithmetic of the decoder's convolutions: ``float32`` or one of `ARITHMETICS`."""
+    base: str = ""
+    """With another arithmetic than float32: the level that computes the other stages."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +87,8 @@ class Target:
     minimum_os: str
     """Oldest system of the wheels."""
     levels: tuple[CpuLevel, ...]
+    arithmetic_levels: tuple[CpuLevel, ...] = ()
+    """Levels with another arithmetic than float32, which a bundle has beside `levels` if it is asked for."""
     wheel_platform: str = ""
     """Platform tag of the wheels; empty where there are none."""
     device: str
@@ -136,6 +154,15 @@ _X86_64_LEVELS = (
     CpuLevel("x86-64-v4", _X86_64_V4, mcpu="x86-64-v4", lanes=16),
     CpuLevel("x86-64-v3", _X86_64_V3, mcpu="x86-64-v3", lanes=8),
 )
+_BFLOAT16 = CpuLevel(
+    "x86-64-v4-bf16",
+    (*_X86_64_V4, "avx512_bf16"),
+    mcpu="x86-64-v4",
+    lanes=16,
+    attributes=("+avx512bf16",),
+    arithmetic="bfloat16",
+    base="x86-64-v4",
+)
 _APPLE_M1 = CpuLevel("apple-m1", _ARMV8_A, mcpu="apple-m1", lanes=4)
 
 _LINUX_X86_64 = Target(
@@ -147,6 +174,7 @@ _LINUX_X86_64 = Target(
     wheel_platform="manylinux_2_28_x86_64",
     device="cpu",
     levels=_X86_64_LEVELS,
+    arithmetic_levels=(_BFLOAT16,),
     runtime=RuntimeFile(
         "libtvm_runtime.so", "43544bbeaea3cd3ffa919f7eac77244753aff28d1440c42f1ba8df03fa6e3948"
     ),
@@ -215,6 +243,7 @@ _CUDA_LINUX = replace(
     _LINUX_X86_64,
     name="cuda-linux",
     device="cuda",
+    arithmetic_levels=(),
     verified="run: its kernels' source, on a stand-in for CUDA, speaks within the thresholds of kokoro; "
     "checked, not run: machine code for each architecture, loaded by TVM's runtime of CUDA",
     needs="an NVIDIA GPU from Ampere on with a driver for CUDA 13 (580 or newer), and libcudart.so.13, which "
@@ -337,3 +366,36 @@ def choose_levels(target: Target, selection: str, machine: Machine) -> tuple[Cpu
             f"give 'all', 'host', or some of {known}, joined by commas."
         )
     return tuple(level for level in target.levels if level.name in wanted)
+
+
+def arithmetic_levels(target: Target, levels: Sequence[CpuLevel], arithmetic: str) -> tuple[CpuLevel, ...]:
+    """Returns the levels that compute with `arithmetic` beside the chosen ones; none for ``float32``.
+
+    Args:
+        target: the row of the table.
+        levels: the chosen levels, whose libraries compute the stages before the decoder.
+        arithmetic: ``float32`` or one of `ARITHMETICS`.
+
+    Raises:
+        UnknownArithmeticError: there is no such arithmetic, or none on these levels.
+    """
+    if arithmetic == FLOAT32:
+        return ()
+    bases = [level.name for level in levels]
+    rows = [level for level in target.arithmetic_levels if level.arithmetic == arithmetic]
+    if found := tuple(level for level in rows if level.base in bases):
+        return found
+    if rows:
+        needed = f"--cpu-level {' or '.join(level.base for level in rows)}, beside which it is compiled"
+    elif arithmetic in ARITHMETICS:
+        having = [
+            row.name
+            for row in TARGETS
+            if any(each.arithmetic == arithmetic for each in row.arithmetic_levels)
+        ]
+        needed = f"--target {' or '.join(having)}"
+    else:
+        needed = f"one of {', '.join((FLOAT32, *ARITHMETICS))}"
+    raise UnknownArithmeticError(
+        f"{target.name} on the CPU levels {', '.join(bases)} has no arithmetic {arithmetic!r}: give {needed}."
+    )

@@ -19,16 +19,24 @@ _COLUMNS = 256
 """Transforms that are computed together: more leave the caches, fewer are slow matrix products."""
 
 
+def unchanged(values: Tensor) -> Tensor:
+    """Returns what float32 makes of factors and samples."""
+    return values
+
+
 def stored_factors(weight: Tensor, rounded: Round) -> Tensor:
     """Returns a weight [out, in, taps] transformed and rounded as it is stored, [products, out, in]."""
     factors = torch.from_numpy(transform_weight(weight.detach().float().numpy()))
     return rounded(factors).permute(2, 0, 1).double().contiguous()
 
 
-def winograd_convolution(x: Tensor, factors: Tensor, taps: int, padding: int, dilation: int) -> Tensor:
+def winograd_convolution(
+    x: Tensor, factors: Tensor, taps: int, padding: int, dilation: int, rounded: Round = unchanged
+) -> Tensor:
     """Returns the convolution of x [1, in, n] by factors [products, out, in], in float64.
 
-    It has `kernels.winograd`'s blocks of time, and n + 2 * padding - dilation * (taps - 1) steps.
+    It has `kernels.winograd`'s blocks of time, and n + 2 * padding - dilation * (taps - 1) steps. `rounded`
+    is what an arithmetic does to the factors and to the transformed samples.
     """
     scheme = SCHEMES[taps]
     length = x.shape[2] + 2 * padding - dilation * (taps - 1)
@@ -40,13 +48,14 @@ def winograd_convolution(x: Tensor, factors: Tensor, taps: int, padding: int, di
         torch.from_numpy(matrix)
         for matrix in (scheme.spread @ scheme.analysis, scheme.synthesis @ scheme.gather)
     )
-    factors = factors.double()
+    factors = rounded(factors).double()
     steps = x.new_empty((factors.shape[1], blocks, scheme.outputs, dilation), dtype=torch.float64)
     together = max(1, _COLUMNS // dilation)
     for first in range(0, blocks, together):
         window, step = windows[:, first : first + together], steps[:, first : first + together]
         samples = (spread @ window.permute(2, 0, 1, 3).double().flatten(1)).view(len(spread), len(window), -1)
-        outputs = (gather @ (factors @ samples).flatten(1)).view(scheme.outputs, *step.shape[:2], dilation)
+        products = factors @ rounded(samples).double()
+        outputs = (gather @ products.flatten(1)).view(scheme.outputs, *step.shape[:2], dilation)
         step.copy_(outputs.permute(1, 2, 0, 3))
     return steps.flatten(1)[None, :, :length]
 
@@ -54,30 +63,32 @@ def winograd_convolution(x: Tensor, factors: Tensor, taps: int, padding: int, di
 class TransformedConv1d(nn.Module):
     """kokoro's `Conv1d` with a bias and without a stride, of weights that are rounded after the transform."""
 
-    def __init__(self, conv: nn.Conv1d, rounded: Round) -> None:
+    def __init__(self, conv: nn.Conv1d, rounded: Round, multiplied: Round = unchanged) -> None:
         super().__init__()
+        self.multiplied = multiplied
         self.taps, self.padding, self.dilation = conv.kernel_size[0], int(conv.padding[0]), conv.dilation[0]
         assert conv.bias is not None
         self.factors, self.bias = stored_factors(conv.weight, rounded), conv.bias
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps [1, in, n] to [1, out, n + growth]."""
-        y = winograd_convolution(x, self.factors, self.taps, self.padding, self.dilation)
+        y = winograd_convolution(x, self.factors, self.taps, self.padding, self.dilation, self.multiplied)
         return (y + self.bias[:, None]).to(x.dtype)
 
 
 class TransformedConvTranspose1d(nn.Module):
     """kokoro's `ConvTranspose1d` whose kernel is twice its stride, of phases that are rounded likewise."""
 
-    def __init__(self, conv: nn.ConvTranspose1d, rounded: Round) -> None:
+    def __init__(self, conv: nn.ConvTranspose1d, rounded: Round, multiplied: Round = unchanged) -> None:
         super().__init__()
+        self.multiplied = multiplied
         assert conv.bias is not None
         self.stride, self.padding, self.bias = conv.stride[0], int(conv.padding[0]), conv.bias
         self.factors = stored_factors(phases_of(conv.weight, self.stride), rounded)
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps [1, in, n] to [1, out, stride * n]."""
-        phases = winograd_convolution(x, self.factors, 2, 1, 1)
+        phases = winograd_convolution(x, self.factors, 2, 1, 1, self.multiplied)
         signal = phases.reshape(self.stride, -1, x.shape[2] + 1).permute(1, 2, 0).flatten(1)
         y = signal[None, :, self.padding : self.padding + self.stride * x.shape[2]] + self.bias[:, None]
         return y.to(x.dtype)

@@ -23,6 +23,8 @@ from exporter.model.checkpoint import Checkpoint
 from exporter.model.file_format import file_format
 from runtime_min import __version__
 from runtime_min.format import manifest
+from runtime_min.format.arithmetic import EXTENSION as ARITHMETIC
+from runtime_min.format.arithmetic import FLOAT32
 from runtime_min.format.weights_source import EXTENSION as WEIGHTS
 from runtime_min.format.weights_source import WeightsSource
 
@@ -69,7 +71,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         vocabulary=plan.checkpoint.vocabulary,
         max_phonemes=positions(plan.checkpoint) - _BOUNDARY_TOKENS,
         voices=(),
-        extensions=_extensions(plan.checkpoint),
+        extensions=_extensions(plan.checkpoint) | _arithmetic(plan),
         device_libraries={device: _runtime_path(path) for device, path in devices.items()},
     )
     return BundleContents(contents, tensors, plan.voices, copies)
@@ -105,8 +107,10 @@ def _stage(
         **plan.signatures[stage]._asdict(),
         parameters=tuple(weight.name for weight in parameters),
         libraries=tuple(
-            manifest.Library(each.job.level.name, each.job.bucket, library_path(each), stage)
+            manifest.Library(level.name, each.job.bucket, library_path(each), stage)
+            for level in plan.levels
             for each in libraries
+            if each.job.level.name == (level.name if stage == "decoder" else level.base or level.name)
         ),
     )
 
@@ -141,6 +145,12 @@ def _extensions(checkpoint: Checkpoint) -> dict[str, object]:
     if read == "torch":
         return {}
     return {WEIGHTS: WeightsSource(read, checkpoint.rounded)._asdict()}
+
+
+def _arithmetic(plan: Plan) -> dict[str, object]:
+    """Returns the manifest's entry about levels with another arithmetic than float32, if there are any."""
+    levels = {level.name: level.arithmetic for level in plan.levels if level.arithmetic != FLOAT32}
+    return {ARITHMETIC: levels} if levels else {}
 
 
 def _manifest_target(plan: Plan, libraries: Sequence[CompiledLibrary]) -> manifest.Target:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from exporter.compiler import cuda
 from exporter.compiler.library import Job, StoredWeights
 from exporter.compiler.link import LinkerMissingError, find_linker
-from exporter.compiler.targets import CpuLevel, Target, choose_levels, find_target
+from exporter.compiler.targets import CpuLevel, Target, arithmetic_levels, choose_levels, find_target
 from exporter.directories import refuse_shared
 from exporter.errors import ExportError
 from exporter.export.runtime_wheel import runtime_libraries
@@ -19,6 +19,7 @@ from exporter.native.build import require_compiler
 from exporter.progress import Progress
 from exporter.text.files import LANGUAGES
 from runtime_min.engine.machine import this_machine
+from runtime_min.format.arithmetic import FLOAT32
 from runtime_min.format.manifest import CPU
 from runtime_min.format.signatures import (
     MINIMUM_LENGTH,
@@ -67,6 +68,8 @@ class ExportOptions:
     lstm_device: str = CPU
     """Device of the encoders' LSTMs: ``cpu``, or the target's."""
     cpu_level: str = "all"
+    arithmetic: str = FLOAT32
+    """Arithmetic for which there are CPU levels beside those of float32."""
     stages: tuple[str, ...] = STAGE_NAMES
     text_buckets: tuple[int, ...] = TEXT_BUCKETS
     precision: str | None = None
@@ -141,6 +144,7 @@ class Plan:
             if name in self.stages
             for bucket in buckets[signature.axis]
             for level in self.levels
+            if level.arithmetic == FLOAT32 or name == "decoder"
         ]
         return sorted(jobs, key=lambda job: (_BY_COST.index(job.stage), -job.bucket))
 
@@ -178,6 +182,7 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
     if options.precision is not None:
         _check_precision(options.precision, target)
     levels = choose_levels(target, options.cpu_level, machine)
+    levels += arithmetic_levels(target, levels, options.arithmetic)
     find_linker(target)
     cuda.versions(target.device)
     native = _native(options, target, progress)

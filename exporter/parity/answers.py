@@ -264,9 +264,7 @@ class Kokoro:
         return {
             "files": [sha256_of(path) for path in self.files],
             "readers": [*map(sha256_of, _READERS)] if file_format(self.files[0]) != "torch" else [],
-            "stored": [*astuple(self.stored), *map(sha256_of, _ROUNDING)]
-            if self.stored.precision != "float32"
-            else [],
+            "stored": [*astuple(self.stored), *map(sha256_of, _ROUNDING)] if not self.stored.original else [],
             "versions": {name: importlib.metadata.version(name) for name in _PACKAGES},
             "sources": {module.__name__: sha256_of(Path(str(module.__file__))) for module in _SOURCES},
             # Float32 rounds differently with other instructions and another division of the work.

@@ -15,18 +15,22 @@ from exporter.export.plan import Plan
 from exporter.native.node import NodeMissingError, require_node
 from exporter.parity.answers import Kokoro
 from exporter.parity.figures import MOST_DECIBELS, Comparison
-from exporter.parity.rounding import rounding_figures
+from exporter.parity.rounding import rounding, rounding_figures
+from exporter.parity.thresholds import ALLOWANCES, DECODER_DECIBELS
 from exporter.parity.waveforms import compare_waveforms, expectation, levels_here, loaded_levels, verdict
 from exporter.parity.web_bundle import WebBundle
 from exporter.processes import Process
 from exporter.progress import Progress
+from exporter.reference.traces import ModelInput
 from exporter.reference.utterances import BUILT_IN, Utterance, adapted, built_in, make_request
 from runtime_min import Bundle
 from runtime_min.engine.machine import levels_that_run, this_machine
 from runtime_min.errors import DeviceError
+from runtime_min.format.arithmetic import FLOAT32
 from runtime_min.format.manifest import ROUNDING
 from runtime_min.format.signatures import FRAMES_PER_SECOND
 from runtime_min.format.verify import read_manifest
+from runtime_min.model.distances import Figure
 from runtime_min.model.self_test import EXTENSION, read_self_test
 
 Numbers = dict[str, str | int | float | bool]
@@ -47,7 +51,7 @@ def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
         ValidationFailedError: the bundle misses a threshold and must not be published.
         ReferenceProcessError: the measurement itself failed.
     """
-    rounded = _rounding(plan, progress)
+    rounded = _rounding(plan, progress) | _arithmetic(plan, progress)
     why = _cannot_be_validated(plan)
     if why is None:
         compared = _compare(plan, progress, bundle)
@@ -102,12 +106,10 @@ def _rounding(plan: Plan, progress: Progress) -> Numbers:
     Raises:
         ValidationFailedError: it changes more than a limit allows.
     """
-    vocabulary = plan.checkpoint.vocabulary
     if plan.precision == "float32" or not plan.is_whole or not plan.voices:
         return {}
     progress.step(f"compare kokoro's weights in {plan.precision} with the original ones")
-    said = adapted(BUILT_IN, sorted(plan.voices), vocabulary)
-    requests = [make_request(each, vocabulary, plan.voices[each.voice]) for each in said]
+    requests = _requests(plan)
     files = plan.checkpoint.path, plan.checkpoint.config_path
     with Kokoro(files, store=plan.options.answers, stored=plan.stored) as kokoro:
         figures = rounding_figures(list(map(kokoro.rounding, requests)), plan.precision)
@@ -119,6 +121,52 @@ def _rounding(plan: Plan, progress: Progress) -> Numbers:
                 "--precision float32."
             )
     return {f"{ROUNDING}{each.name}": min(float(each.value), MOST_DECIBELS) for each in figures}
+
+
+def _requests(plan: Plan) -> list[ModelInput]:
+    """Returns the built-in utterances in voices and phonemes of the bundle."""
+    vocabulary = plan.checkpoint.vocabulary
+    said = adapted(BUILT_IN, sorted(plan.voices), vocabulary)
+    return [make_request(each, vocabulary, plan.voices[each.voice]) for each in said]
+
+
+def _arithmetic(plan: Plan, progress: Progress) -> Numbers:
+    """Returns the effect of an arithmetic that this machine does not have, by a model of it in PyTorch.
+
+    Raises:
+        ValidationFailedError: it changes more than the arithmetic may.
+    """
+    arithmetic = plan.options.arithmetic
+    levels = [level for level in plan.levels if level.arithmetic == arithmetic]
+    features = this_machine().features if plan.target.fits(this_machine()) else frozenset()
+    lacking = [level for level in levels if level not in levels_that_run(levels, features)]
+    if arithmetic == FLOAT32 or not lacking or not plan.is_whole or not plan.voices:
+        return {}
+    progress.step(f"compare a model of {arithmetic} with kokoro, because this machine does not have it")
+    files = plan.checkpoint.path, plan.checkpoint.config_path
+    modelled = replace(plan.stored, arithmetic=arithmetic)
+    with Kokoro(files, stored=plan.stored) as kokoro, Kokoro(files, stored=modelled) as model:
+        found = [rounding(kokoro.reference, model.reference, request) for request in _requests(plan)]
+    allowed = ALLOWANCES[arithmetic]
+    figures = (
+        Figure(
+            f"{arithmetic} alone, dB",
+            min(each.decibels for each in found),
+            allowed.widened(DECODER_DECIBELS),
+            at_least=True,
+        ),
+        Figure(
+            f"{arithmetic} alone, log-mel over another seed's",
+            max(each.log_mel for each in found),
+            allowed.log_mel_share,
+        ),
+    )
+    if missed := [figure for figure in figures if not figure.holds]:
+        raise ValidationFailedError(
+            f"No bundle was written: {arithmetic} changes the model too much: "
+            f"{'; '.join(map(expectation, missed))}. Export the model without --arithmetic."
+        )
+    return {f"{level.name}: {each.name}": float(each.value) for level in lacking for each in figures}
 
 
 def _cannot_be_validated(plan: Plan) -> str | None:

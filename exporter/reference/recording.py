@@ -39,11 +39,11 @@ def load_model(checkpoint: Path, config: Path, stored: StoredWeights) -> Any:
         model = KModel(repo_id=REPOSITORY, config=str(config), model=str(checkpoint), disable_complex=False)
     else:
         model, _ = checkpoints.load_model(checkpoint, config)
-    if stored.precision != "float32":
+    if not stored.original:
         # It needs torch, which a process that only asks for answers does not import.
         from exporter.compiler.precision import round_as_stored
 
-        round_as_stored(model, stored.precision, stored.separate_source)
+        round_as_stored(model, stored)
     return model.eval()
 
 

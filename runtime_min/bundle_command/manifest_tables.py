@@ -7,6 +7,7 @@ from textwrap import wrap
 
 from ..engine.machine import Machine, check_target, choose_level
 from ..errors import MachineError
+from ..format.arithmetic import FLOAT32, arithmetic_of
 from ..format.manifest import NATIVE_FOLDER, ROUNDING, Manifest, Target
 from ..format.signatures import Dim, offset_of
 from ..format.weights_source import read_weights_source
@@ -52,7 +53,10 @@ def _facts(manifest: Manifest, machine: Machine) -> Iterator[tuple[str, str]]:
     if source := read_weights_source(manifest.extensions):
         yield "weights before", source.as_text()
     yield "target", f"{target.name} ({target.triple}), {target.minimum_os} or later"
+    others = {name: each for name, each in arithmetic_of(manifest).items() if each != FLOAT32}
     yield "CPU levels", ", ".join(level.name for level in target.levels)
+    if others:
+        yield "arithmetic", ", ".join(f"{each} on {name}" for name, each in others.items())
     yield "this machine", _chosen(target, machine)
     materials = manifest.materials
     made_with = {**manifest.versions._asdict(), **materials.packages, **materials.tools}

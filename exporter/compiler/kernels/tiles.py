@@ -27,6 +27,7 @@ class Tiles:
         steps: time steps of a register tile with vectors along channels, an even number.
         widened_steps: the same for one vector of widened weights; None where `steps` serve them too.
         winograd: rows and vectors of a tile of Winograd's method, in place of `channels` and `vectors`.
+        arithmetic: ``float32``, or ``bfloat16`` where products may be rounded so.
         table: sizes of single kernels; they change no bit of a result.
     """
 
@@ -36,6 +37,7 @@ class Tiles:
     steps: int
     widened_steps: int | None = None
     winograd: tuple[int, int] | None = None
+    arithmetic: str = "float32"
     table: Mapping[str, Sizes] = field(default_factory=dict, hash=False)
 
     @property
@@ -69,7 +71,8 @@ _BY_LANES = {tiles.lanes: tiles for tiles in (AVX512, AVX2, NEON)}
 def tiles_of(level: CpuLevel) -> Tiles:
     """Returns the register tiles of a CPU level with its part of the table."""
     tiles = WASM if level.name == "simd128" else _BY_LANES[level.lanes]
-    return replace(tiles, table=read_table().get(level.name, {}))
+    table = read_table().get(level.base or level.name, {})
+    return replace(tiles, arithmetic=level.arithmetic, table=table)
 
 
 def read_table() -> Table:

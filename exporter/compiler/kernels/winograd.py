@@ -16,6 +16,7 @@ from tvm.ir import Op
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc, call_intrin
 
+from exporter.compiler.kernels import bfloat16
 from exporter.compiler.kernels.convolution import (
     Convolution,
     activate,
@@ -58,8 +59,18 @@ def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
     AVX-512 multiplies and adds with a sample that it broadcasts from memory. A tile of one vector leaves the
     broadcasts to these instructions, so that widening float16 weights takes no time beside them.
     """
+    if halves(spec, tiles):
+        return {"columns": 64, "rows": 6, "vectors": 2}
     rows, vectors = tiles.winograd or (tiles.channels, tiles.vectors)
     return tiles.sizes(table_row(spec), columns=COLUMNS, rows=rows, vectors=vectors)
+
+
+def halves(spec: Convolution, tiles: Tiles) -> bool:
+    """Returns whether transformed samples and factors are rounded to bfloat16.
+
+    The last convolution, which alone writes channels first, stays float32: an exponential follows.
+    """
+    return tiles.arithmetic == "bfloat16" and spec.writes_channels_last
 
 
 def _whole_tiles(spec: Convolution, chosen: Sizes) -> int:
@@ -84,12 +95,17 @@ def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.ascontiguousarray(blocks.transpose(0, 3, 2, 1))
 
 
-def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int) -> Any:
-    """Returns a TIR macro that transforms the activated input of one column."""
+def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int, halved: bool) -> Any:
+    """Returns a TIR macro that transforms the activated input of one column, and rounds it if `halved`."""
 
     def emit(window: Any, values: Any, transformed: Any, first: Any, column: Any, channel: Any) -> None:
         analyse(scheme.analysis, lanes, lambda i, lane: window[first + i * dilation, channel + lane], values)
         for product, row in enumerate(scheme.spread):
+            if halved:
+                value = combine(row, entries(values, T.ramp(0, 1, lanes)))
+                place = [product, column, T.ramp(channel, 1, lanes)]
+                T.buffer_store(transformed, bfloat16.halves(value), place)
+                continue
             with T.vectorized(lanes) as lane:
                 value = combine(row, entries(values, lane))
                 T.buffer_store(transformed, value, [product, column, channel + lane])
@@ -209,6 +225,56 @@ def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
     return multiply
 
 
+def _multiply_pairs(spec: Convolution, tile: RegisterTile) -> Any:
+    """Returns a TIR macro that does what `_multiply`'s does, with products of bfloat16.
+
+    The factors of a register tile's output channels are rounded once for all of its columns.
+    """
+    prefetch = _prefetch(spec, tile)
+    pairs, vector_of = spec.in_channels // 2, T.ramp(0, 1, tile.lanes)
+
+    def round_factors(factors: Any, weight: Any, place: Any) -> None:
+        block, point, first = place
+        with T.serial(pairs) as number, T.unroll(tile.vectors) as vector:
+            place = T.ramp(first + vector * tile.lanes, 1, tile.lanes)
+            stored = (weight[block, point, number * 2 + which, place] for which in range(2))
+            both = (T.cast(each, f"float32x{tile.lanes}") for each in stored)
+            lanes = T.ramp(vector * tile.lanes, 1, tile.lanes)
+            T.buffer_store(factors, bfloat16.pairs(*both), [number, lanes])
+
+    def add_products(total: Any, factors: Any, transformed: Any, place: Any) -> None:
+        point, group, number = place
+        with T.unroll(tile.rows) as row, T.unroll(tile.vectors) as vector:
+            samples = transformed[point, group * tile.rows + row, T.ramp(number * 2, 1, 2)]
+            lanes = T.ramp(vector * tile.lanes, 1, tile.lanes)
+            value = bfloat16.add_products(
+                total[row, vector, vector_of], factors[number, lanes], T.reinterpret("int32", samples)
+            )
+            T.buffer_store(total, value, [row, vector, vector_of])
+
+    def store_all(product: Any, total: Any, point: Any, group: Any, part: Any) -> None:
+        with tile.each() as (row, vector, lane):
+            channel = (part * tile.vectors + vector) * tile.lanes + lane
+            T.buffer_store(product, total[row, vector, lane], [point, group * tile.rows + row, channel])
+
+    @T.inline
+    def multiply(
+        buffers: Any, block: Any, transformed: Any, groups: Any, product: Any, start: Any, length: Any
+    ) -> None:
+        for point, part in T.grid(SCHEMES[spec.taps].products, BLOCK // tile.columns):
+            factors = T.alloc_buffer((pairs, tile.columns), "int32", scope="local")
+            round_factors(factors, buffers.weight, (block, point, part * tile.columns))
+            for group in T.serial(groups):
+                total = T.alloc_buffer(tuple(tile), "float32", scope="local")
+                tile.clear(total)
+                for number in T.serial(pairs):
+                    add_products(total, factors, transformed, (point, group, number))
+                store_all(product, total, point, group, part)
+                prefetch(buffers, point * groups + group, block * BLOCK + part * tile.columns, start, length)
+
+    return multiply
+
+
 def _emit_plan(spec: Convolution, chosen: Sizes, plan: Any, n: Any) -> None:
     """Emits the plan of a call on `n` time steps: jobs whose numbers of units differ by at most one.
 
@@ -266,8 +332,12 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     # One more than there are: a stride of a power of two would map all products to one set of a cache.
     padded = most * dilation + 1
     activate_step = _activated_step(spec, lanes)
-    multiply = _multiply(spec, RegisterTile(rows, chosen["vectors"], lanes))
-    transform, restore = _emit_columns_in(scheme, dilation, lanes), _emit_columns_out(spec, scheme, lanes)
+    halved = halves(spec, tiles)
+    multiply = (_multiply_pairs if halved else _multiply)(spec, RegisterTile(rows, chosen["vectors"], lanes))
+    transform = _emit_columns_in(scheme, dilation, lanes, halved)
+    restore = _emit_columns_out(spec, scheme, lanes)
+    dtype = "uint16" if halved else "float32"
+    zero = T.uint16(0) if halved else T.float32(0)
 
     def first_step(column: Any, start: Any = 0) -> Any:
         """Returns the first time step of a column of a job that begins at `start`."""
@@ -275,11 +345,13 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
 
     @T.inline
     def convolve(buffers: Any, n: Any) -> None:
+        if halved:
+            T.attr(0, "pragma_import_llvm", bfloat16.LLVM)
         plan = T.alloc_buffer((5,), "int64", scope="global")
         _emit_plan(spec, chosen, plan, n)
         for job in T.parallel(plan[_JOBS] * plan[_SHARES]):
             window = T.alloc_buffer((most * stride + reach, in_channels), "float32", scope="global")
-            transformed = T.alloc_buffer((products, padded, in_channels), "float32", scope="global")
+            transformed = T.alloc_buffer((products, padded, in_channels), dtype, scope="global")
             product = T.alloc_buffer((products, padded, BLOCK), "float32", scope="global")
             # First block of time of the job, number of its blocks of time.
             own = T.alloc_buffer((2,), "int64", scope="local")
@@ -295,7 +367,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
             # Register tiles read whole groups of columns; stale numbers could be subnormal, which is slow.
             for point, column, chunk in T.grid(products, groups * rows - columns, in_channels // lanes):
                 for lane in T.vectorized(lanes):
-                    transformed[point, columns + column, chunk * lanes + lane] = T.float32(0)
+                    transformed[point, columns + column, chunk * lanes + lane] = zero
             for share_block in T.serial(T.floordiv(blocks, plan[_SHARES])):
                 block: T.let[T.int64] = (
                     T.floormod(job, plan[_SHARES]) * T.floordiv(blocks, plan[_SHARES]) + share_block

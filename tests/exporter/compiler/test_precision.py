@@ -13,6 +13,7 @@ from exporter.compiler.kernels import winograd
 from exporter.compiler.kernels.int8_weights import expand, quantise, summed_together
 from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from exporter.compiler.kokoro_model import build_model, model_without_weights
+from exporter.compiler.library import StoredWeights
 from exporter.compiler.operators import unpacked
 from exporter.compiler.precision import (
     PRECISIONS,
@@ -54,8 +55,25 @@ def rounded_kokoro(model: Any, precision: str, separate_source: bool = False) ->
     """A copy of kokoro with rounded weights."""
     reference = build_model(CONFIG)
     reference.load_state_dict(model.state_dict())
-    round_as_stored(reference, precision, separate_source)
+    round_as_stored(reference, StoredWeights(precision, separate_source))
     return reference
+
+
+def test_an_arithmetic_changes_the_generators_convolutions_alone(model: Any) -> None:
+    halves = build_model(CONFIG)
+    halves.load_state_dict(model.state_dict())
+    round_as_stored(halves, StoredWeights("float16", arithmetic="bfloat16"))
+    exact = rounded_kokoro(model, "float16")
+    changed = 0
+    for (name, module), other in zip(halves.named_modules(), exact.modules(), strict=True):
+        if isinstance(module, TransformedConv1d):
+            x = torch.randn(1, module.factors.shape[2], 200, generator=torch.Generator().manual_seed(0))
+            distance = snr(module(x).detach().numpy(), other(x).detach().numpy())
+            assert 25 < distance < 60, name
+            changed += 1
+    assert changed > 10
+    for (name, value), other in zip(halves.named_parameters(), exact.parameters(), strict=True):
+        torch.testing.assert_close(value, other, rtol=0, atol=0, msg=name)
 
 
 def test_a_stage_stores_what_rounded_kokoro_computes_with(model: Any) -> None:

@@ -15,8 +15,10 @@ from exporter.compiler.kernels.tiles import tiles_of
 from exporter.compiler.targets import (
     TARGETS,
     Target,
+    UnknownArithmeticError,
     UnknownCpuLevelError,
     UnknownTargetError,
+    arithmetic_levels,
     choose_levels,
     find_target,
 )
@@ -172,3 +174,30 @@ def test_a_level_that_does_not_exist_or_fit_is_named_with_those_that_exist():
     arm = Machine("linux", "aarch64", "glibc 2.36", frozenset(LINUX.levels[0].features))
     with pytest.raises(UnknownCpuLevelError):
         choose_levels(LINUX, "host", arm)
+
+
+class TestArithmetic:
+    def test_its_levels_ask_for_more_than_those_that_compute_the_other_stages(self):
+        for target in TARGETS:
+            for level in target.arithmetic_levels:
+                (base,) = (each for each in target.levels if each.name == level.base)
+                assert set(level.features) > set(base.features)
+                assert (level.mcpu, level.lanes) == (base.mcpu, base.lanes)
+                assert set(level.attributes) > set(base.attributes)
+                assert tiles_of(level).table == tiles_of(base).table
+
+    def test_it_comes_beside_the_chosen_levels(self):
+        assert arithmetic_levels(LINUX, LINUX.levels, "float32") == ()
+        assert arithmetic_levels(LINUX, LINUX.levels, "bfloat16") == LINUX.arithmetic_levels
+
+    @pytest.mark.parametrize(
+        ("target", "levels", "arithmetic", "advice"),
+        [
+            (LINUX, LINUX.levels[1:], "bfloat16", "--cpu-level x86-64-v4"),
+            (find_target("linux-aarch64"), None, "bfloat16", "--target linux-x86_64"),
+            (LINUX, None, "float8", "one of float32, bfloat16"),
+        ],
+    )
+    def test_what_a_target_does_not_have_is_refused_with_advice(self, target, levels, arithmetic, advice):
+        with pytest.raises(UnknownArithmeticError, match=advice):
+            arithmetic_levels(target, levels or target.levels, arithmetic)

@@ -15,7 +15,7 @@ import pytest
 from exporter.compiler.library import Weight
 from exporter.compiler.link import LinkerMissingError
 from exporter.compiler.precision import PrecisionError, check_device
-from exporter.compiler.targets import TARGETS
+from exporter.compiler.targets import TARGETS, find_target
 from exporter.errors import ValidationFailedError
 from exporter.export import assemble as contents
 from exporter.export import native_files
@@ -28,6 +28,7 @@ from exporter.model import voice_packs as voices
 from runtime_min.bundle_command.manifest_tables import as_text
 from runtime_min.engine.machine import this_machine
 from runtime_min.errors import OutputError
+from runtime_min.format.arithmetic import EXTENSION as ARITHMETIC
 from runtime_min.format.signatures import STAGE_NAMES, stage_names
 from runtime_min.format.verify import read_manifest, verify_files
 from tests.support.fakes.builds import LEVELS, Recorder, build, die, fail_on_bert, threads
@@ -107,6 +108,22 @@ class TestExport:
         assert manifest.max_phonemes == 10
         assert manifest.versions.vm == "0.14"
         assert manifest.target.minimum_os == "glibc 2.28"
+
+    def test_another_arithmetic_has_a_decoder_of_its_own_and_shares_all_else(self, options):
+        path = run(replace(options, arithmetic="bfloat16"))
+        manifest = read_manifest(path)
+        verify_files(path, manifest)
+        (level,) = find_target("linux-x86_64").arithmetic_levels
+        assert [each.name for each in manifest.target.levels] == [each.name for each in (*LEVELS, level)]
+        assert manifest.extensions[ARITHMETIC] == {level.name: "bfloat16"}
+        for stage in manifest.stages:
+            own, shared = stage.buckets(level.name), stage.buckets(level.base)
+            assert own.keys() == shared.keys()
+            if stage.name == "decoder":
+                assert all(each.file.startswith(f"lib/{level.name}/") for each in own.values())
+            else:
+                assert [each.file for each in own.values()] == [each.file for each in shared.values()]
+        assert ARITHMETIC not in read_manifest(run(options)).extensions
 
     def test_it_has_the_c_library_where_that_can_be_built(self, options, monkeypatch):
         monkeypatch.setattr(

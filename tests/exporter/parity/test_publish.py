@@ -70,7 +70,7 @@ class TestPublishing:
     def plan(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE)
         return SimpleNamespace(
-            options=SimpleNamespace(output=tmp_path / "demo", answers=None),
+            options=SimpleNamespace(output=tmp_path / "demo", answers=None, arithmetic="float32"),
             precision="float32",
             stored=StoredWeights("float16"),
             is_whole=True,
@@ -145,6 +145,35 @@ class TestPublishing:
         expected = r"float16 .* decoder, dB is 39, expected at least 40\. .* decoder\.encode .* --precision"
         with pytest.raises(ValidationFailedError, match=expected):
             measure_bundle(plan, progress, Path("staged"))
+
+    @pytest.mark.parametrize(("decibels", "log_mel"), [(28.0, 0.5), (23.0, 0.5), (28.0, 0.7)])
+    def test_an_arithmetic_that_this_machine_lacks_is_judged_by_a_model_of_it(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any, decibels: float, log_mel: float
+    ) -> None:
+        self.measured(monkeypatch, waveform())
+        models: list[StoredWeights] = []
+
+        def kokoro(*files: Any, stored: StoredWeights) -> Any:
+            models.append(stored)
+            return nullcontext(SimpleNamespace(reference=stored))
+
+        found = Rounding(np.zeros(1), np.zeros(1, bool), decibels, log_mel)
+        monkeypatch.setattr(measure, "Kokoro", kokoro)
+        monkeypatch.setattr(measure, "rounding", lambda original, rounded, request: found)
+        plan.options.arithmetic, plan.voices = "bfloat16", {"af_heart": np.zeros((510, 256))}
+        plan.levels += self.TARGET.arithmetic_levels
+        progress: Any = Progress()
+        if (decibels, log_mel) == (28.0, 0.5):
+            numbers = measure_bundle(plan, progress, Path("staged"))
+            assert numbers["x86-64-v4-bf16: bfloat16 alone, dB"] == decibels
+            assert numbers["x86-64-v4-bf16: bfloat16 alone, log-mel over another seed's"] == log_mel
+        else:
+            with pytest.raises(ValidationFailedError, match=r"bfloat16 changes .* --arithmetic"):
+                measure_bundle(plan, progress, Path("staged"))
+        assert models == [plan.stored, StoredWeights("float16", arithmetic="bfloat16")]
+        every = frozenset(self.TARGET.arithmetic_levels[0].features)
+        monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE._replace(features=every))
+        assert measure_bundle(plan, progress, Path("staged")).keys() == numbers_of([waveform()]).keys()
 
     @pytest.mark.parametrize(
         ("change", "why"),
