@@ -98,11 +98,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("bundle", type=Path)
+    parser.add_argument("--arithmetic", help="arithmetic of the decoder (default: float32)")
     parser.add_argument("--output", type=Path, default=REPORT)
     options = parser.parse_args()
     texts = [line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#")]
     rows = []
-    with Bundle.load(options.bundle) as bundle:
+    with Bundle.load(options.bundle, arithmetic=options.arithmetic) as bundle:
         for voice in ("af_heart", "bm_george"):
             # The first text warms everything up.
             found = [first_audio(bundle, text, voice) for text in texts[: TEXTS + 1]][1:]

@@ -18,10 +18,10 @@ from rich.text import Text
 from exporter import PYTHONS, directories
 from exporter.cli.terminal import plain_console, reported_errors
 from exporter.compiler.link import find_linker
-from exporter.compiler.targets import choose_levels, find_target
+from exporter.compiler.targets import FLOAT32, choose_levels, find_target
 from exporter.errors import ExportError
 from exporter.native.node import require_node
-from runtime_min.engine.machine import Machine, this_machine
+from runtime_min.engine.machine import Machine, levels_that_run, this_machine
 
 # These crash the compiler without a message (MetaSchedule's TuneContext, dlight's Metal rule).
 KNOWN_BAD = {"apache-tvm-ffi": ("0.1.15.post1", "0.1.15.post2")}
@@ -148,6 +148,8 @@ def _machine(machine: Machine) -> Iterator[Finding]:
         return
     yield Finding("target", Status.OK, target.name)
     yield _attempt("cpu level", Status.WARN, lambda: choose_levels(target, "host", machine)[0].name)
+    able = {level.arithmetic for level in levels_that_run(target.arithmetic_levels, machine.features)}
+    yield Finding("arithmetic", Status.OK, ", ".join((FLOAT32, *sorted(able))))
     yield _attempt("linker", Status.FAIL, lambda: shlex.join(find_linker(target)))
 
 

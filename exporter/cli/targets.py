@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from exporter.cli.terminal import plain_console
-from exporter.compiler.targets import TARGETS, Target
+from exporter.compiler.targets import FLOAT32, TARGETS, Target
 from exporter.native.build import TARGETS as NATIVE_TARGETS
 from runtime_min.engine.machine import Machine, this_machine
 from runtime_min.format.signatures import stage_names
@@ -38,6 +38,9 @@ def _rows(target: Target, is_host: bool) -> Iterator[tuple[str, str]]:
     yield "runs on", f"{target.system} on {target.machine}, {target.minimum_os} or newer"
     yield "triple", target.triple
     yield "CPU levels", ", ".join(level.name for level in target.levels)
+    if target.arithmetic_levels:
+        others = (f"{level.arithmetic} on {level.name}" for level in target.arithmetic_levels)
+        yield "arithmetic", ", ".join((FLOAT32, *others))
     yield "devices", _devices(target)
     yield "libraries", "kokoro.wasm, with the C library" if target.one_module else f"*{target.library_suffix}"
     yield "linked with", "a C compiler, or zig" if is_host else f"zig for {target.zig_target}"

@@ -71,8 +71,8 @@ class Allowance:
 
 
 EXACT = Allowance()
-ALLOWANCES = {FLOAT32: EXACT, "bfloat16": Allowance(10 ** (-24 / 20), 0.6, 0.05)}
-"""By the name of the arithmetic."""
+ALLOWANCES = {FLOAT32: EXACT, "bfloat16": Allowance(10 ** (-22 / 20), 0.6, 0.05)}
+"""By the name of the arithmetic: less than another seed of the noise does, which nobody calls an error."""
 
 
 def text_limit(own: float) -> float:

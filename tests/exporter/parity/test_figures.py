@@ -94,13 +94,13 @@ class TestSpread:
         assert thresholds.ALLOWANCES["float32"] == thresholds.EXACT
         for limit in (thresholds.decoder_limit, thresholds.chain_limit):
             exact, wide = (10 ** (-limit(spread, each) / 20) for each in (thresholds.EXACT, allowed))
-            assert wide == pytest.approx(exact + 10 ** (-24 / 20))
+            assert wide == pytest.approx(exact + allowed.rms)
         assert thresholds.mel_limit(spread, allowed) == pytest.approx(thresholds.mel_limit(spread) + 0.6)
         assert thresholds.level_limit(spread, allowed) == pytest.approx(thresholds.level_limit(spread) + 0.05)
 
     def test_a_bundle_that_rounds_more_than_its_arithmetic_may_is_refused(self) -> None:
         spread, allowed = Spread(600, 1, (Distances(0.001, 0, 0),)), thresholds.ALLOWANCES["bfloat16"]
-        for rms, holds in ((0.06, True), (0.07, False)):
+        for rms, holds in ((0.08, True), (0.09, False)):
             found = chain_figures(Distances(rms, 0.5, 0.01), spread, allowed)
             assert all(figure.holds for figure in found) == holds
             assert not all(figure.holds for figure in chain_figures(Distances(rms, 0.5, 0.01), spread))

@@ -137,7 +137,7 @@ def serving(bundle: FakeBundle, options: Options = Options(), grace: int = 5) ->
     assert bundle.closed
 
 
-def load(seconds: str, threads: int | None) -> FakeBundle:
+def load(seconds: str, threads: int | None, arithmetic: str | None) -> FakeBundle:
     return FakeBundle(float(seconds))
 
 
