@@ -6,6 +6,7 @@
 
 #include "engine/machine.h"
 #include "base/errors.h"
+#include "format/arithmetic.h"
 #include "format/parse.h"
 #include "base/sha256.h"
 #include "model/loudness.h"
@@ -62,6 +63,30 @@ void check_scales(const std::vector<Tensor> &tensors, const char *data) {
     }
 }
 
+// Returns the CPU level that the options name, or the best one with an arithmetic, or else with float32.
+CpuLevel chosen_level(const Manifest &manifest, const std::set<std::string> &features, const LoadOptions &options) {
+    const std::vector<CpuLevel> &levels = manifest.target.levels;
+    if (options.level && options.arithmetic) {
+        throw Error(KOKORO_USAGE_ERROR, "A level has an arithmetic of its own: give one of level and arithmetic.");
+    }
+    if (options.level) return choose_level(levels, features, options.level);
+    std::vector<CpuLevel> exact, wanted;
+    std::vector<std::string> found;
+    const std::map<std::string, std::string> having = arithmetic_of(manifest);
+    for (const CpuLevel &level : levels) {
+        const std::string &arithmetic = having.at(level.name);
+        if (std::find(found.begin(), found.end(), arithmetic) == found.end()) found.push_back(arithmetic);
+        if (arithmetic == FLOAT32) exact.push_back(level);
+        if (options.arithmetic == arithmetic && runs(level, features)) wanted.push_back(level);
+    }
+    if (options.arithmetic && std::find(found.begin(), found.end(), *options.arithmetic) == found.end()) {
+        throw Error(KOKORO_USAGE_ERROR, "The bundle has no arithmetic '" + *options.arithmetic + "': it has " +
+                                            joined(found) + ". Export it with --arithmetic.");
+    }
+    // Every processor computes in float32, so that takes the place of instructions that this one lacks.
+    return choose_level(!wanted.empty() ? wanted : !exact.empty() ? exact : levels, features, std::nullopt);
+}
+
 }  // namespace
 
 std::unique_ptr<Bundle> Bundle::load(const std::string &directory, const LoadOptions &options) {
@@ -87,7 +112,7 @@ void Bundle::verify(const LoadOptions &options, int threads) {
     files_.expect(manifest_);
     Machine machine = this_machine();
     check_target(manifest_.target, machine);
-    level_ = choose_level(manifest_.target.levels, machine.features, options.level).name;
+    level_ = chosen_level(manifest_, machine.features, options).name;
     if (options.verify) files_.verify(threads, manifest_.parameter_file, manifest_.stage_files(level_));
     check_devices(manifest_);
     check_tvm(manifest_);

@@ -20,6 +20,7 @@ namespace kokoro {
 struct LoadOptions {
     int threads = 0;  // 0: TVM_NUM_THREADS, or else all cores of this process
     std::optional<std::string> level;
+    std::optional<std::string> arithmetic;
     std::optional<std::string> manifest_sha256;
     bool verify = true;
 };

@@ -90,6 +90,7 @@ kokoro_error kokoro_load(const char *directory, const kokoro_options *options, k
             const kokoro_options given = known_options(options);
             chosen.threads = given.threads;
             if (given.level) chosen.level = text_of(given.level, "level");
+            if (given.arithmetic) chosen.arithmetic = text_of(given.arithmetic, "arithmetic");
             if (given.manifest_sha256) chosen.manifest_sha256 = text_of(given.manifest_sha256, "manifest_sha256");
             chosen.verify = !given.skip_verify;
         }

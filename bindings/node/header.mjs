@@ -64,6 +64,7 @@ koffi.struct("kokoro_options", {
   skip_verify: "int",
   level: "const char *",
   manifest_sha256: "const char *",
+  arithmetic: "const char *",
 });
 koffi.struct("kokoro_request", {
   size: "size_t",

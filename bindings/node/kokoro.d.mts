@@ -71,6 +71,8 @@ export interface LoadOptions {
   verify?: boolean;
   /** The only CPU level to use; by default the best of this processor. */
   level?: string;
+  /** In place of `level`: arithmetic of the decoder, such as `bfloat16`, if the bundle has it; by default float32. */
+  arithmetic?: string;
   /** Digest that the manifest must have: pins this very bundle. It needs `library`, a copy that the app ships. */
   manifestSha256?: string;
 }

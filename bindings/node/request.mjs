@@ -9,7 +9,8 @@ const SPEECH = {
   trim: "boolean", steady: "boolean", language: "string", sentencePause: "number", clausePause: "number",
   endPause: "number", loudness: "number", stretch: "boolean", onePass: "boolean", signal: "object",
 };
-const LOAD = { library: "string", threads: "number", verify: "boolean", level: "string", manifestSha256: "string" };
+const LOAD = { library: "string", threads: "number", verify: "boolean", level: "string", arithmetic: "string",
+  manifestSha256: "string" };
 
 /** Returns the options that are given, each of its type. */
 function checked(options, types) {
@@ -42,7 +43,7 @@ export function checkedText(text) {
 
 /** Returns the path of a library, if one is given, and a kokoro_options. */
 export function makeOptions(options) {
-  const { library, threads, verify = true, level, manifestSha256 } = checked(options, LOAD);
+  const { library, threads, verify = true, level, arithmetic, manifestSha256 } = checked(options, LOAD);
   if (threads !== undefined && !(Number.isInteger(threads) && threads > 0 && threads < 2 ** 31)) {
     throw new KokoroError("ThreadsError", `The number of threads must be a positive integer, found ${threads}.`);
   }
@@ -51,7 +52,8 @@ export function makeOptions(options) {
       "library would run before anything is compared, so ship another copy of it with the app, and name that.");
   }
   const made = { size: koffi.sizeof("kokoro_options"), threads: threads ?? 0, skip_verify: Number(!verify) };
-  return { library, options: { ...made, level: level ?? null, manifest_sha256: manifestSha256 ?? null } };
+  const texts = { level: level ?? null, manifest_sha256: manifestSha256 ?? null, arithmetic: arithmetic ?? null };
+  return { library, options: { ...made, ...texts } };
 }
 
 /**

@@ -19,7 +19,6 @@ from exporter.parity.thresholds import ALLOWANCES, DECODER_DECIBELS, EXACT, Allo
 from exporter.reference.traces import Array
 from runtime_min import Bundle
 from runtime_min.engine.stage_runner import StageRunner
-from runtime_min.format.arithmetic import arithmetic_of
 from runtime_min.format.signatures import SOURCE
 from runtime_min.model.distances import Figure, snr
 
@@ -72,7 +71,7 @@ def decoded(bundle: Bundle, kokoro: Kokoro, expected: Expected, audio: Array) ->
 
 def allowance(bundle: Bundle) -> Allowance:
     """Returns what the arithmetic of a loaded bundle may add to the limits of float32."""
-    return ALLOWANCES[arithmetic_of(bundle.manifest)[bundle.level.name]]
+    return ALLOWANCES[bundle.arithmetic]
 
 
 def _phases(bundle: Bundle, expected: Expected) -> Array | None:

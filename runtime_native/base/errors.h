@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "../include/kokoro.h"
 
@@ -15,5 +16,12 @@ public:
 
     const kokoro_error code;
 };
+
+// Returns names with commas between them, as messages list them.
+inline std::string joined(const std::vector<std::string> &names) {
+    std::string all;
+    for (const std::string &name : names) all += (all.empty() ? "" : ", ") + name;
+    return all;
+}
 
 }  // namespace kokoro

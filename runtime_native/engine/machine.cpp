@@ -79,12 +79,6 @@ std::vector<uint64_t> numbers(const std::string &version) {
     return found;
 }
 
-std::string joined(const std::vector<std::string> &names) {
-    std::string all;
-    for (const std::string &name : names) all += (all.empty() ? "" : ", ") + name;
-    return all;
-}
-
 std::vector<std::string> lacking(const CpuLevel &level, const std::set<std::string> &features) {
     std::vector<std::string> found;
     for (const std::string &feature : level.features) {
@@ -168,6 +162,8 @@ void check_target(const Target &target, const Machine &machine) {
                                                ": use a newer system or export for this one.");
     }
 }
+
+bool runs(const CpuLevel &level, const std::set<std::string> &features) { return lacking(level, features).empty(); }
 
 CpuLevel choose_level(const std::vector<CpuLevel> &levels, const std::set<std::string> &features,
                       const std::optional<std::string> &forced) {

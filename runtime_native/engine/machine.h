@@ -23,6 +23,9 @@ Machine this_machine();
 // Refuses a bundle for another system, processor family or a newer system: throws PLATFORM_ERROR.
 void check_target(const Target &target, const Machine &machine);
 
+// Returns true if the processor has the features of a level.
+bool runs(const CpuLevel &level, const std::set<std::string> &features);
+
 // Returns the best level whose features the processor has. Throws CPU_LEVEL_ERROR, or USAGE_ERROR if there is no
 // level called `forced`.
 CpuLevel choose_level(const std::vector<CpuLevel> &levels, const std::set<std::string> &features,

@@ -36,12 +36,6 @@ std::string shown(const Value &value) {
     return std::visit(Show(), value.content);
 }
 
-std::string joined(const std::vector<std::string> &names) {
-    std::string all;
-    for (const std::string &name : names) all += (all.empty() ? "" : ", ") + name;
-    return all;
-}
-
 bool is_letter_or_digit(char each) {
     return (each >= '0' && each <= '9') || (each >= 'A' && each <= 'Z') || (each >= 'a' && each <= 'z');
 }

@@ -121,6 +121,8 @@ typedef struct kokoro_options {
     int skip_verify; /* not 0: compare libraries and voices as they are read, and nothing else */
     const char *level; /* the only CPU level to use; NULL: the best of this processor */
     const char *manifest_sha256; /* digest that the manifest must have: pins this very bundle */
+    const char *arithmetic; /* in place of `level`: arithmetic of the decoder, such as "bfloat16", if the bundle has it;
+                               float32 takes its place where the processor lacks it. NULL: float32 */
 } kokoro_options;
 
 /* Verifies and loads the bundle in a directory. `options` may be NULL. */

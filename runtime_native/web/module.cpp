@@ -13,7 +13,7 @@
 #include "../interface.h"
 #include "../live.h"
 
-static_assert(sizeof(kokoro_options) == 20 && offsetof(kokoro_options, skip_verify) == 8);
+static_assert(sizeof(kokoro_options) >= 20 && offsetof(kokoro_options, skip_verify) == 8);
 static_assert(sizeof(kokoro_request) == 96 && offsetof(kokoro_request, speed) == 16);
 static_assert(offsetof(kokoro_request, ssml) == 32 && offsetof(kokoro_request, language) == 48);
 static_assert(offsetof(kokoro_request, sentence_pause) == 56 && offsetof(kokoro_request, no_stretch) == 88);

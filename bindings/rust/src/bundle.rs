@@ -25,6 +25,7 @@ pub struct LoadOptions {
     threads: u16,
     skip_verify: bool,
     level: Option<String>,
+    arithmetic: Option<String>,
     manifest_sha256: Option<String>,
 }
 
@@ -52,6 +53,11 @@ impl LoadOptions {
     /// The only CPU level to use; by default the best of this processor.
     pub fn level(self, level: impl Into<String>) -> Self {
         Self { level: Some(level.into()), ..self }
+    }
+
+    /// In place of `level`: arithmetic of the decoder, such as `bfloat16`, if the bundle has it; by default float32.
+    pub fn arithmetic(self, arithmetic: impl Into<String>) -> Self {
+        Self { arithmetic: Some(arithmetic.into()), ..self }
     }
 
     /// Digest that the manifest must have: pins this very bundle. It needs `library`, a copy that the app ships.
@@ -107,6 +113,7 @@ impl Bundle {
             |what, value: &Option<String>| value.as_ref().map(|text| c_string(what, text.as_bytes())).transpose();
         let pointer = |value: &Option<CString>| value.as_ref().map_or(ptr::null(), |text| text.as_ptr());
         let level = given("level", &options.level)?;
+        let arithmetic = given("arithmetic", &options.arithmetic)?;
         let digest = given("digest", &options.manifest_sha256)?;
         let made = kokoro_options {
             size: size_of::<kokoro_options>(),
@@ -114,6 +121,7 @@ impl Bundle {
             skip_verify: c_int::from(options.skip_verify),
             level: pointer(&level),
             manifest_sha256: pointer(&digest),
+            arithmetic: pointer(&arithmetic),
         };
         let place = c_string("path of the bundle", directory.as_os_str().as_bytes())?;
         let mut bundle = ptr::null_mut();

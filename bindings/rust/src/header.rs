@@ -136,6 +136,7 @@ pub struct kokoro_options {
     pub skip_verify: c_int,
     pub level: *const c_char,
     pub manifest_sha256: *const c_char,
+    pub arithmetic: *const c_char,
 }
 
 #[repr(C)]

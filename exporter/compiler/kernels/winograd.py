@@ -59,13 +59,13 @@ def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
     AVX-512 multiplies and adds with a sample that it broadcasts from memory. A tile of one vector leaves the
     broadcasts to these instructions, so that widening float16 weights takes no time beside them.
     """
-    if halves(spec, tiles):
+    if rounds(spec, tiles):
         return {"columns": 64, "rows": 6, "vectors": 2}
     rows, vectors = tiles.winograd or (tiles.channels, tiles.vectors)
     return tiles.sizes(table_row(spec), columns=COLUMNS, rows=rows, vectors=vectors)
 
 
-def halves(spec: Convolution, tiles: Tiles) -> bool:
+def rounds(spec: Convolution, tiles: Tiles) -> bool:
     """Returns whether transformed samples and factors are rounded to bfloat16.
 
     The last convolution, which alone writes channels first, stays float32: an exponential follows.
@@ -95,13 +95,13 @@ def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.ascontiguousarray(blocks.transpose(0, 3, 2, 1))
 
 
-def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int, halved: bool) -> Any:
-    """Returns a TIR macro that transforms the activated input of one column, and rounds it if `halved`."""
+def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int, rounded: bool) -> Any:
+    """Returns a TIR macro that transforms the activated input of one column, and rounds it if `rounded`."""
 
     def emit(window: Any, values: Any, transformed: Any, first: Any, column: Any, channel: Any) -> None:
         analyse(scheme.analysis, lanes, lambda i, lane: window[first + i * dilation, channel + lane], values)
         for product, row in enumerate(scheme.spread):
-            if halved:
+            if rounded:
                 value = combine(row, entries(values, T.ramp(0, 1, lanes)))
                 place = [product, column, T.ramp(channel, 1, lanes)]
                 T.buffer_store(transformed, bfloat16.halves(value), place)
@@ -192,6 +192,14 @@ def _prefetch(spec: Convolution, tile: RegisterTile) -> Any:
     return prefetch
 
 
+def _store_products(tile: RegisterTile, product: Any, total: Any, place: Any) -> None:
+    """Emits the store of a register tile's sums."""
+    point, group, part = place
+    with tile.each() as (row, vector, lane):
+        channel = (part * tile.vectors + vector) * tile.lanes + lane
+        T.buffer_store(product, total[row, vector, lane], [point, group * tile.rows + row, channel])
+
+
 def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
     """Returns a TIR macro that multiplies all columns by the weights of one block of output channels."""
     prefetch = _prefetch(spec, tile)
@@ -205,11 +213,6 @@ def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
             )
             T.buffer_store(total, total[row, vector, lane] + sample * factor, [row, vector, lane])
 
-    def store_all(product: Any, total: Any, point: Any, group: Any, part: Any) -> None:
-        with tile.each() as (row, vector, lane):
-            channel = (part * tile.vectors + vector) * tile.lanes + lane
-            T.buffer_store(product, total[row, vector, lane], [point, group * tile.rows + row, channel])
-
     @T.inline
     def multiply(
         buffers: Any, block: Any, transformed: Any, groups: Any, product: Any, start: Any, length: Any
@@ -219,7 +222,7 @@ def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
             tile.clear(total)
             for channel in T.serial(spec.in_channels):
                 add_products(total, buffers.weight, transformed, (block, point, channel, group, part))
-            store_all(product, total, point, group, part)
+            _store_products(tile, product, total, (point, group, part))
             prefetch(buffers, point * groups + group, block * BLOCK + part * tile.columns, start, length)
 
     return multiply
@@ -252,11 +255,6 @@ def _multiply_pairs(spec: Convolution, tile: RegisterTile) -> Any:
             )
             T.buffer_store(total, value, [row, vector, vector_of])
 
-    def store_all(product: Any, total: Any, point: Any, group: Any, part: Any) -> None:
-        with tile.each() as (row, vector, lane):
-            channel = (part * tile.vectors + vector) * tile.lanes + lane
-            T.buffer_store(product, total[row, vector, lane], [point, group * tile.rows + row, channel])
-
     @T.inline
     def multiply(
         buffers: Any, block: Any, transformed: Any, groups: Any, product: Any, start: Any, length: Any
@@ -269,7 +267,7 @@ def _multiply_pairs(spec: Convolution, tile: RegisterTile) -> Any:
                 tile.clear(total)
                 for number in T.serial(pairs):
                     add_products(total, factors, transformed, (point, group, number))
-                store_all(product, total, point, group, part)
+                _store_products(tile, product, total, (point, group, part))
                 prefetch(buffers, point * groups + group, block * BLOCK + part * tile.columns, start, length)
 
     return multiply
@@ -332,12 +330,12 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     # One more than there are: a stride of a power of two would map all products to one set of a cache.
     padded = most * dilation + 1
     activate_step = _activated_step(spec, lanes)
-    halved = halves(spec, tiles)
-    multiply = (_multiply_pairs if halved else _multiply)(spec, RegisterTile(rows, chosen["vectors"], lanes))
-    transform = _emit_columns_in(scheme, dilation, lanes, halved)
+    rounded = rounds(spec, tiles)
+    multiply = (_multiply_pairs if rounded else _multiply)(spec, RegisterTile(rows, chosen["vectors"], lanes))
+    transform = _emit_columns_in(scheme, dilation, lanes, rounded)
     restore = _emit_columns_out(spec, scheme, lanes)
-    dtype = "uint16" if halved else "float32"
-    zero = T.uint16(0) if halved else T.float32(0)
+    dtype = "uint16" if rounded else "float32"
+    zero = T.uint16(0) if rounded else T.float32(0)
 
     def first_step(column: Any, start: Any = 0) -> Any:
         """Returns the first time step of a column of a job that begins at `start`."""
@@ -345,7 +343,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
 
     @T.inline
     def convolve(buffers: Any, n: Any) -> None:
-        if halved:
+        if rounded:
             T.attr(0, "pragma_import_llvm", bfloat16.LLVM)
         plan = T.alloc_buffer((5,), "int64", scope="global")
         _emit_plan(spec, chosen, plan, n)

@@ -47,12 +47,8 @@ def judged(phase: np.ndarray, error: float = 0, separate_source: bool = True) ->
     )
     spectrum = {"spectrum": np.concatenate([MAGNITUDE, phase], axis=1)}
     bundle: Any = SimpleNamespace(
-        level=SimpleNamespace(name="v4"),
-        manifest=SimpleNamespace(
-            separate_source=separate_source,
-            extensions={},
-            target=SimpleNamespace(levels=(SimpleNamespace(name="v4"),)),
-        ),
+        arithmetic="float32",
+        manifest=SimpleNamespace(separate_source=separate_source),
         stage=lambda name: SimpleNamespace(run=lambda given: spectrum),
     )
     kokoro: Any = SimpleNamespace(reference=FakeReference())

@@ -172,10 +172,7 @@ def level(name: str, audio: np.ndarray | None, durations: np.ndarray = FRAMES) -
         return SimpleNamespace(audio=audio[:, : 600 * int(durations.sum())], durations=durations)
 
     predicted = durations
-    manifest: Any = SimpleNamespace(
-        extensions={}, target=SimpleNamespace(levels=(SimpleNamespace(name=name),))
-    )
-    return SimpleNamespace(level=SimpleNamespace(name=name), manifest=manifest, trace=trace)
+    return SimpleNamespace(level=SimpleNamespace(name=name), arithmetic="float32", trace=trace)
 
 
 class FakeKokoro:

@@ -34,6 +34,7 @@ class EmulatedBundle:
     directory: Path
     manifest: Any
     ask: Callable[[Any], Any]
+    arithmetic: str = "float32"
 
     def trace(self, *arguments: Any, **options: Any) -> Any:
         """Speaks there."""

@@ -117,6 +117,7 @@ class WindowsBundle:
     directory: Path
     manifest: Manifest
     machine: WindowsMachine
+    arithmetic: str = "float32"
 
     def trace(
         self,

@@ -43,6 +43,7 @@ class Options(ctypes.Structure):
         ("skip_verify", c_int),
         ("level", c_char_p),
         ("manifest_sha256", c_char_p),
+        ("arithmetic", c_char_p),
     ]
 
 

@@ -104,6 +104,6 @@ def test_nothing_is_left_in_workspaces(taps: int) -> None:
 
 def test_the_last_convolution_stays_float32() -> None:
     spec = replace(convolution(3, 1, out=32, channels=96), writes_channels_last=False)
-    assert not winograd.halves(spec, TILES)
-    assert winograd.halves(spec_of(3, 1), TILES)
-    assert not winograd.halves(spec_of(3, 1), tiles_of(TARGET.levels[0]))
+    assert not winograd.rounds(spec, TILES)
+    assert winograd.rounds(spec_of(3, 1), TILES)
+    assert not winograd.rounds(spec_of(3, 1), tiles_of(TARGET.levels[0]))
