@@ -27,11 +27,11 @@ from exporter.cli.demo import BUNDLE
 from exporter.cli.measure import THREADS, TOKENS, thread_counts
 from exporter.cli.terminal import ConsoleProgress, lengths, reported_errors
 from exporter.compiler.precision import PRECISIONS
-from exporter.compiler.targets import find_target
+from exporter.compiler.targets import CpuLevel, find_target
 from exporter.measure.options import Options, check_bundle, check_lengths
 from exporter.measure.report import as_terminal, prepare, save
 from exporter.reference.files import reference_files
-from runtime_min.engine.machine import this_machine
+from runtime_min.engine.machine import levels_that_run, this_machine
 
 ROUNDS = 7
 QUOTING = ("../speed.md", "../../README.md")
@@ -72,7 +72,10 @@ def main(
                 seconds = _export(bundles[0], "--no-cache")
                 for bundle in bundles[1:]:
                     _export(bundle)
+                for level in _arithmetic_levels():
+                    _export(bundles[0], "--arithmetic", level.arithmetic)
             options, *others = (_options(bundle, measured, stream) for bundle in bundles)
+            others += [_options(bundles[0], measured, stream, name) for name in _other_levels(options)]
             files = reference_files(options.manifest, checkpoint, config)
             with ConsoleProgress() as progress:
                 comparison = run(options, others, *files, progress.step, seconds)
@@ -93,8 +96,24 @@ def _precisions() -> list[str]:
     return sorted(PRECISIONS, key=lambda precision: precision != default)
 
 
-def _options(bundle: Path, measured: tuple[tuple[int, ...], tuple[int, ...], int], stream: bool) -> Options:
-    manifest, level = check_bundle(bundle, None)
+def _arithmetic_levels() -> list[CpuLevel]:
+    """Returns the levels of this machine with another arithmetic than float32."""
+    return levels_that_run(find_target("host").arithmetic_levels, this_machine().features)
+
+
+def _other_levels(options: Options) -> list[str]:
+    """Returns the names of those that the bundle has."""
+    here = [level.name for level in _arithmetic_levels()]
+    return [level.name for level in options.manifest.target.levels if level.name in here]
+
+
+def _options(
+    bundle: Path,
+    measured: tuple[tuple[int, ...], tuple[int, ...], int],
+    stream: bool,
+    level_name: str | None = None,
+) -> Options:
+    manifest, level = check_bundle(bundle, level_name)
     check_lengths(manifest, measured[0])
     return Options(bundle, manifest, level, *measured, profile=True, stream=stream)
 

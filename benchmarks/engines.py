@@ -24,6 +24,7 @@ from exporter.measure.options import Options
 from exporter.measure.run import Step
 from exporter.model.file_format import file_format
 from runtime_min import Bundle
+from runtime_min.format.arithmetic import FLOAT32, arithmetic_of
 from runtime_min.format.signatures import SAMPLE_RATE
 
 AnyEngine = BundleEngine | Competitor | NativeProgram
@@ -58,7 +59,7 @@ def prepare(
 
     Args:
         options: the bundle.
-        others: bundles of the same checkpoint in other precisions.
+        others: bundles of the same checkpoint in other precisions, and with another arithmetic.
         checkpoint: the checkpoint that the bundles were made from.
         config: its configuration.
         directory: takes the files.
@@ -116,6 +117,7 @@ def started(engine: AnyEngine) -> AnyProcess:
 
 
 def _other_bundle(options: Options) -> BundleEngine:
-    """Returns a bundle that is not the one of the goals, named after its precision."""
-    name = f"{BUNDLE}-{options.manifest.precision}"
-    return replace(alone.bundle_engine(options), name=name)
+    """Returns a bundle that is not the one of the goals, named after its arithmetic or its precision."""
+    arithmetic = arithmetic_of(options.manifest)[options.level]
+    kind = options.manifest.precision if arithmetic == FLOAT32 else arithmetic
+    return replace(alone.bundle_engine(options), name=f"{BUNDLE}-{kind}")

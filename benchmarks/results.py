@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exporter.compiler.precision import PRECISIONS
+from exporter.compiler.targets import ARITHMETICS
 from exporter.measure.engine import BUNDLE
 from exporter.measure.results import Benchmark, Timing
 
@@ -18,7 +19,7 @@ KOKORO_ONNX = "kokoro-onnx"
 """A client that streams, on ONNX Runtime; measured beside the bundle's own stream."""
 NAMES = {
     BUNDLE: "bundle",
-    **{f"{BUNDLE}-{precision}": f"bundle, {precision}" for precision in PRECISIONS},
+    **{f"{BUNDLE}-{kind}": f"bundle, {kind}" for kind in (*PRECISIONS, *ARITHMETICS)},
     PYTORCH: "PyTorch",
     ONNXRUNTIME: "ONNX Runtime",
     ONNXRUNTIME_INT8: "ONNX Runtime, int8",

@@ -28,7 +28,8 @@ class Parser(argparse.ArgumentParser):
             add_help=False,
             **settings,
         )
-        self.add_argument("-h", "--help", action=_Print, text=self.format_help, help="show this help")
+        # Whoever reads the help knows the option.
+        self.add_argument("-h", "--help", action=_Print, text=self.format_help, help=argparse.SUPPRESS)
         version = f"runtime_min {__version__}"
         self.add_argument("--version", action=_Print, text=lambda: version, help="show the version")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from exporter.parity.decoder import allowance
 from exporter.parity.thresholds import BLOCK_DECIBELS
 from exporter.reference.traces import Array
 from exporter.validate.block_map import Point, points
@@ -25,10 +26,12 @@ class _Probed:
     point: Point
     equal: Difference
     chain: Difference
+    least: float
+    """Decibels that are expected on equal inputs."""
 
     @property
     def holds(self) -> bool:
-        return self.equal.finite and self.equal.decibels >= BLOCK_DECIBELS
+        return self.equal.finite and self.equal.decibels >= self.least
 
 
 def probe(runs: UtteranceRuns, stage: str) -> Table:
@@ -67,7 +70,7 @@ def _conclusion(stage: str, probed: Sequence[_Probed], marked: int | None) -> st
     found = f"{first.equal.decibels:.1f} dB" if first.equal.finite else "not finite"
     return (
         f"The first block that differs on equal inputs is {first.point.name}: {found}, at least "
-        f"{BLOCK_DECIBELS:.0f} dB expected."
+        f"{first.least:.0f} dB expected."
     )
 
 
@@ -91,7 +94,8 @@ def _probe(runs: UtteranceRuns, stage: str, chosen: Sequence[Point]) -> list[_Pr
         valid = tuple(map(slice, expected[point].shape))
         return difference(seen[where[point]][valid], expected[point])
 
-    return [_Probed(point, compared(equal, point), compared(chain, point)) for point in chosen]
+    least = allowance(runs.executions.bundle).widened(BLOCK_DECIBELS)
+    return [_Probed(point, compared(equal, point), compared(chain, point), least) for point in chosen]
 
 
 def _expected(runs: UtteranceRuns, stage: str, chosen: Sequence[Point]) -> dict[Point, Array]:
