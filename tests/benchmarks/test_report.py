@@ -33,7 +33,13 @@ def test_markdown_has_the_goals_every_engine_and_the_plot():
 def test_the_committed_report_has_the_form_of_todays():
     committed = (MEASURED / "bench.md").read_text(encoding="utf-8")
     heads = re.compile(r"(?m)^\| .*\n(?=\| ---)")
-    assert heads.findall(committed) == heads.findall(contents(comparison())["bench.md"])
+    made = contents(comparison())["bench.md"]
+    # Not every machine has another arithmetic than float32.
+    found, expected = (
+        [head.replace(" bundle, bfloat16 |", "") for head in heads.findall(page)]
+        for page in (committed, made)
+    )
+    assert found == expected
 
 
 def test_documents_quote_the_committed_report():

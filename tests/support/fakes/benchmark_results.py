@@ -19,7 +19,8 @@ from exporter.measure.results import (
 
 TOKENS, THREADS = (12, 62, 200, 450), (1, 2)
 RATES = {
-    **{"bundle": 0.045, "bundle-float32": 0.05, "bundle-int8": 0.05, "onnxruntime": 0.20},
+    **{"bundle": 0.045, "bundle-float32": 0.05, "bundle-int8": 0.05, "bundle-bfloat16": 0.036},
+    "onnxruntime": 0.20,
     **{ONNXRUNTIME_INT8: 0.25, "pytorch": 0.40, LIBKOKORO: 0.044, SHERPA: 0.22},
 }
 """Seconds for a second of audio on two threads, the same at every length."""
