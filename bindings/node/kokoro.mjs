@@ -45,8 +45,7 @@ export class Bundle {
    * Verifies and loads the bundle in a directory.
    *
    * @param source its path, or a URL of a file
-   * @param options `library`, `threads`, `verify`, `level`, `arithmetic`,
-   *   `manifestSha256`
+   * @param options `library`, `threads`, `verify`, `level`, `arithmetic`, `manifestSha256`
    */
   static async load(source, options = {}) {
     const directory = source instanceof URL ? fileURLToPath(source) : checkedText(source);

@@ -377,7 +377,7 @@ def arithmetic_levels(target: Target, levels: Sequence[CpuLevel], arithmetic: st
         arithmetic: ``float32`` or one of `ARITHMETICS`.
 
     Raises:
-        UnknownArithmeticError: there is no such arithmetic, or none on these levels.
+        UnknownArithmeticError: the target has no level with this arithmetic, or none beside the chosen ones.
     """
     if arithmetic == FLOAT32:
         return ()
@@ -389,9 +389,7 @@ def arithmetic_levels(target: Target, levels: Sequence[CpuLevel], arithmetic: st
         needed = f"--cpu-level {' or '.join(level.base for level in rows)}, beside which it is compiled"
     elif arithmetic in ARITHMETICS:
         having = [
-            row.name
-            for row in TARGETS
-            if any(each.arithmetic == arithmetic for each in row.arithmetic_levels)
+            row.name for row in TARGETS if arithmetic in {each.arithmetic for each in row.arithmetic_levels}
         ]
         needed = f"--target {' or '.join(having)}"
     else:

@@ -136,11 +136,12 @@ def _arithmetic(plan: Plan, progress: Progress) -> Numbers:
     Raises:
         ValidationFailedError: it changes more than the arithmetic may.
     """
-    arithmetic = plan.options.arithmetic
-    levels = [level for level in plan.levels if level.arithmetic == arithmetic]
-    features = this_machine().features if plan.target.fits(this_machine()) else frozenset()
-    lacking = [level for level in levels if level not in levels_that_run(levels, features)]
-    if arithmetic == FLOAT32 or not lacking or not plan.is_whole or not plan.voices:
+    arithmetic, machine = plan.options.arithmetic, this_machine()
+    if arithmetic == FLOAT32 or not plan.is_whole or not plan.voices:
+        return {}
+    running = levels_that_run(plan.levels, machine.features) if plan.target.fits(machine) else []
+    lacking = [level for level in plan.levels if level.arithmetic == arithmetic and level not in running]
+    if not lacking:
         return {}
     progress.step(f"compare a model of {arithmetic} with kokoro, because this machine does not have it")
     files = plan.checkpoint.path, plan.checkpoint.config_path

@@ -34,6 +34,8 @@ COLUMNS = 32
 """Columns of a job where the table has no measured value; their input fits the L2 cache."""
 LINE = 16
 """Elements of a line of the caches."""
+_PAIRED = {"columns": 64, "rows": 6, "vectors": 2}
+"""Sizes for products of bfloat16; others were within a tenth of their time."""
 FEW = 6
 """Number of jobs up to which equal sizes matter more than full register tiles."""
 _BLOCKS, _JOBS, _UNIT, _UNITS, _SHARES = range(5)
@@ -60,7 +62,7 @@ def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
     broadcasts to these instructions, so that widening float16 weights takes no time beside them.
     """
     if rounds(spec, tiles):
-        return {"columns": 64, "rows": 6, "vectors": 2}
+        return dict(_PAIRED)
     rows, vectors = tiles.winograd or (tiles.channels, tiles.vectors)
     return tiles.sizes(table_row(spec), columns=COLUMNS, rows=rows, vectors=vectors)
 
@@ -239,8 +241,8 @@ def _multiply_pairs(spec: Convolution, tile: RegisterTile) -> Any:
     def round_factors(factors: Any, weight: Any, place: Any) -> None:
         block, point, first = place
         with T.serial(pairs) as number, T.unroll(tile.vectors) as vector:
-            place = T.ramp(first + vector * tile.lanes, 1, tile.lanes)
-            stored = (weight[block, point, number * 2 + which, place] for which in range(2))
+            channels = T.ramp(first + vector * tile.lanes, 1, tile.lanes)
+            stored = (weight[block, point, number * 2 + which, channels] for which in range(2))
             both = (T.cast(each, f"float32x{tile.lanes}") for each in stored)
             lanes = T.ramp(vector * tile.lanes, 1, tile.lanes)
             T.buffer_store(factors, bfloat16.pairs(*both), [number, lanes])
