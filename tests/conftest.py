@@ -16,6 +16,7 @@ from exporter.bundle.write import write_bundle
 from exporter.text.files import LANGUAGES, text_files
 from tests.support.emulation.machine import EmulatedMachine, fetched_machine
 from tests.support.gpu import stand_in
+from tests.support.paths import PROVING
 from tests.support.tiny.bundle import contents, dummy_contents, reading
 from tests.support.tiny.model import compiled_libraries
 from tests.support.tiny.web import web_contents
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A slow machine is no failure, and the same commit gives the same result everywhere.
-settings.register_profile("kokoro-export", deadline=None, derandomize=True)
+examples = 200 if PROVING else 50
+settings.register_profile("kokoro-export", deadline=None, derandomize=True, max_examples=examples)
 settings.load_profile("kokoro-export")
 
 

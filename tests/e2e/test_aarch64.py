@@ -30,7 +30,11 @@ TARGET = find_target("linux-aarch64")
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6"}
 
 
-@pytest.fixture(scope="module", params=["float32", "float16", "int8"])
+# Kernels have tests of all types of weights there.
+@pytest.fixture(
+    scope="module",
+    params=["float16", *(pytest.param(name, marks=pytest.mark.slow) for name in ("float32", "int8"))],
+)
 def precision(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -147,13 +147,14 @@ def wrong_steps(runs: UtteranceRuns) -> list[str]:
     return [name for name, verdict in verdicts.items() if not all(each.holds for each in verdict.figures)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("defect", "stage", "step", "block"),
     [
         ("lstm", "duration", "duration encoding", "predictor.text_encoder.lstms.0"),
         ("instance_norm", "f0n", "F0", "predictor.F0.0.conv1"),
         ("slope", "f0n", "F0", "predictor.F0.0.conv1"),
-        pytest.param("phase", "decoder", "phase", None, marks=pytest.mark.slow),
+        ("phase", "decoder", "phase", None),
     ],
 )
 def test_a_defective_library_is_found_at_its_step_and_its_block(

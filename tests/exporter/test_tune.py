@@ -56,8 +56,8 @@ def test_no_candidate_changes_a_bit(
     tried = {level: tune.candidates(kernels.sizes(spec, tiles), tiles) for level, tiles in usual.items()}
     calls = [random_arguments(spec, length) for length in (3, 150, 1300)]
     results = set()
-    # The present sizes, the smallest, some between, the greatest.
-    for part in (0.0, 0.01, 0.5, 1.0):
+    # The present sizes, some between, the greatest.
+    for part in (0.0, 0.5, 1.0):
         for level, sizes in tried.items():
             chosen = sizes[math.ceil(part * (len(sizes) - 1))]
             monkeypatch.setitem(TILES, level, replace(usual[level], table={row: chosen}))

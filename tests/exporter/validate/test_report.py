@@ -10,6 +10,7 @@ import subprocess
 import sys
 from base64 import b64decode
 from dataclasses import replace
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -35,13 +36,17 @@ from tests.support.fakes.validation_report import STEPS, report, step
 GOOD = report()
 BAD = report(broken="decoder hidden")
 HOSTILE = '<script>alert("1")</script>[bold]&amp;\'\n\x1b[31m'
+REPORTS = {"good": GOOD, "bad": BAD, "hostile": report(hostile=HOSTILE)}
 
 
 def html_of(found: Report) -> str:
     return page(found, [{}] * len(found.utterances))
 
 
-GOOD_PAGE, BAD_PAGE, HOSTILE_PAGE = map(html_of, (GOOD, BAD, report(hostile=HOSTILE)))
+@cache
+def page_of(name: str) -> str:
+    """The page of one of `REPORTS`."""
+    return html_of(REPORTS[name])
 
 
 def image(address: str) -> ElementTree.Element:
@@ -179,8 +184,9 @@ def test_the_json_holds_every_difference() -> None:
 # Page.
 
 
-@pytest.mark.parametrize("html", [GOOD_PAGE, BAD_PAGE, HOSTILE_PAGE], ids=["good", "bad", "hostile"])
-def test_the_page_is_well_formed_and_asks_for_nothing(html: str) -> None:
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_page_is_well_formed_and_asks_for_nothing(name: str) -> None:
+    html = page_of(name)
     assert html.startswith("<!doctype html>")
     parser = parsed(html)
     assert "http" not in html and "@import" not in html and "url(" not in html
@@ -194,22 +200,24 @@ def test_the_page_is_well_formed_and_asks_for_nothing(html: str) -> None:
 
 
 def test_the_page_escapes_what_others_wrote_and_is_the_same_each_time() -> None:
-    assert "<script" not in HOSTILE_PAGE and "\x1b" not in HOSTILE_PAGE
-    assert "&lt;script&gt;" in HOSTILE_PAGE
-    assert "\x1b" not in printed(report(hostile=HOSTILE))
-    assert html_of(GOOD) == GOOD_PAGE
+    html = page_of("hostile")
+    assert "<script" not in html and "\x1b" not in html
+    assert "&lt;script&gt;" in html
+    assert "\x1b" not in printed(REPORTS["hostile"])
+    assert html_of(GOOD) == page_of("good")
 
 
-@pytest.mark.parametrize(("found", "html"), [(GOOD, GOOD_PAGE), (BAD, BAD_PAGE)])
-def test_the_page_opens_and_marks_the_worst_step_of_each_utterance(found: Report, html: str) -> None:
+@pytest.mark.parametrize("name", ["good", "bad"])
+def test_the_page_opens_and_marks_the_worst_step_of_each_utterance(name: str) -> None:
+    html = page_of(name)
     opened = re.findall(r"<details open><summary>.*?<b>(.*?)</b>", html)
-    assert opened == [spoken.worst.name for spoken in found.utterances]
+    assert opened == [spoken.worst.name for spoken in REPORTS[name].utterances]
     marked = re.findall(r'<tr class="worst">\s*<th scope="row"><a [^>]*>(.*?)</a>', html)
     assert marked == opened
 
 
 def test_every_link_within_the_page_leads_somewhere() -> None:
-    seen = parsed(BAD_PAGE).seen
+    seen = parsed(page_of("bad")).seen
     places = [attributes["id"] for _, attributes in seen if "id" in attributes]
     assert len(places) == len(set(places))
     links = {str(attributes["href"]) for tag, attributes in seen if tag == "a"}

@@ -19,7 +19,7 @@ from tests.support.kernels.on_cpu import LEVELS, TILES
 
 HIDDEN, STYLE = 64, 32
 BUCKET = 100
-LEVEL = LEVELS[-1]
+LEVEL = LEVELS[0]
 SIGNATURE = StageSignature(
     name="tiny",
     axis="frames",
