@@ -94,9 +94,7 @@ def assert_holds_at(bundle: Bundle, kokoro: Kokoro, tokens: int, frames: int) ->
     assert (len(said.phonemes) + 2, comparison.frames) == (tokens, frames)
 
 
-@pytest.mark.parametrize(
-    ("tokens", "frames"), [pytest.param(32, 64, marks=pytest.mark.slow), (33, 65)]
-)
+@pytest.mark.parametrize(("tokens", "frames"), [pytest.param(32, 64, marks=pytest.mark.slow), (33, 65)])
 def test_at_the_end_of_the_smallest_buckets_and_one_past_it_nothing_is_different(
     bundle: Bundle, kokoro: Kokoro, tokens: int, frames: int
 ) -> None:
