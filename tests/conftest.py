@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -24,6 +25,8 @@ from tests.support.tiny.web import web_contents
 if TYPE_CHECKING:
     from tests.support.kernels.on_gpu import Gpu
 
+# Threads of torch that wait must sleep: spinning ones take the cores from other tests.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # A shell that starts the tests in the background has them ignore Ctrl-C, and with them what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -1,5 +1,6 @@
 """Weights are stored in a bundle's precision, and kokoro itself can compute with the same numbers."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,24 +47,27 @@ CONFIG["istftnet"]["upsample_initial_channel"] = 128
 """A model of few layers, with as few channels as Winograd's kernels compute."""
 
 
-@pytest.fixture(scope="module")
-def model() -> Any:
+@cache
+def kokoro() -> Any:
     return build_model(CONFIG)
 
 
-def rounded_kokoro(model: Any, precision: str, separate_source: bool = False) -> Any:
-    """A copy of kokoro with rounded weights."""
+@pytest.fixture
+def model() -> Any:
+    return kokoro()
+
+
+@cache
+def rounded_kokoro(*stored: Any) -> Any:
+    """A copy of kokoro whose weights are rounded as `StoredWeights(*stored)`."""
     reference = build_model(CONFIG)
-    reference.load_state_dict(model.state_dict())
-    round_as_stored(reference, StoredWeights(precision, separate_source))
+    reference.load_state_dict(kokoro().state_dict())
+    round_as_stored(reference, StoredWeights(*stored))
     return reference
 
 
-def test_an_arithmetic_changes_the_generators_convolutions_alone(model: Any) -> None:
-    halves = build_model(CONFIG)
-    halves.load_state_dict(model.state_dict())
-    round_as_stored(halves, StoredWeights("float16", arithmetic="bfloat16"))
-    exact = rounded_kokoro(model, "float16")
+def test_an_arithmetic_changes_the_generators_convolutions_alone() -> None:
+    halves, exact = rounded_kokoro("float16", False, "bfloat16"), rounded_kokoro("float16")
     changed = 0
     for (name, module), other in zip(halves.named_modules(), exact.modules(), strict=True):
         if isinstance(module, TransformedConv1d):
@@ -77,7 +81,7 @@ def test_an_arithmetic_changes_the_generators_convolutions_alone(model: Any) -> 
 
 
 def test_a_stage_stores_what_rounded_kokoro_computes_with(model: Any) -> None:
-    reference = rounded_kokoro(model, "float16", separate_source=True)
+    reference = rounded_kokoro("float16", True)
     for stage in stage_names(separate_source=True):
         found = make_stage(stage, model, True, "float16").named_parameters()
         expected = dict(make_stage(stage, reference, True).named_parameters())
@@ -88,7 +92,7 @@ def test_a_stage_stores_what_rounded_kokoro_computes_with(model: Any) -> None:
 
 @pytest.mark.parametrize("stage", STAGE_NAMES)
 def test_a_weight_in_int8_is_that_of_rounded_kokoro(model: Any, stage: str) -> None:
-    reference, made = rounded_kokoro(model, "int8", True), make_stage(stage, model, True, "int8")
+    reference, made = rounded_kokoro("int8", True), make_stage(stage, model, True, "int8")
     stored = {path: module for path, module in made.named_modules() if isinstance(module, Conv)}
     exact = dict(make_stage(stage, reference, True).named_modules())
     small = {path for path, module in stored.items() if module.weight_scales is not None}
@@ -151,7 +155,7 @@ def test_weights_that_were_rounded_to_8_bits_before_keep_their_numbers(
 
 
 def test_transformed_weights_are_those_of_kokoros_replaced_modules(model: Any) -> None:
-    reference = rounded_kokoro(model, "float16")
+    reference = rounded_kokoro("float16")
     stage = make_stage("decoder", model, precision="float16")
     stored = [
         module.weight.permute(1, 0, 3, 2).flatten(1, 2).double()
@@ -187,7 +191,7 @@ def test_nearly_all_bytes_are_stored_small() -> None:
 
 def test_float32_leaves_kokoro_as_it_is(model: Any) -> None:
     expected = model.state_dict()
-    for name, value in rounded_kokoro(model, "float32").state_dict().items():
+    for name, value in rounded_kokoro("float32").state_dict().items():
         assert value.equal(expected[name]), name
 
 
