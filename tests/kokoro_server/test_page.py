@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.web import chromium
+from benchmarks.web.chromium import Page
 from kokoro_server.app import Options
 from tests.kokoro_server.test_clients import answered, wait_until
-from tests.support import chromium
-from tests.support.chromium import Page
 from tests.support.fakes.speech_server import FakeBundle, Running, serving
 
 KEY = "a key"

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.support import chromium
-from tests.support.chromium import Page
+from benchmarks.web import chromium
+from benchmarks.web.chromium import Page
 from tests.support.paths import ROOT
 from tests.support.tiny.web import run_node
 from tests.support.web_server import Faults, serving

@@ -17,15 +17,16 @@ _OPTIONS = (
     *("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-port=0"),
     "--autoplay-policy=no-user-gesture-required",
 )
-PATIENCE = 60.0
 
 
 class Page:
     """A page, and what went wrong in it."""
 
-    def __init__(self, connection: ClientConnection) -> None:
+    def __init__(self, connection: ClientConnection, pid: int, patience: float) -> None:
         """Takes a connection to the browser, and opens a page."""
-        self._connection = connection
+        self._connection, self._patience = connection, patience
+        self.pid = pid
+        """Number of the browser's process."""
         self._number = 0
         self._session: str | None = None
         self.failures: list[str] = []
@@ -43,7 +44,7 @@ class Page:
             message["sessionId"] = self._session
         self._connection.send(json.dumps(message))
         while True:
-            answer = json.loads(self._connection.recv(timeout=PATIENCE))
+            answer = json.loads(self._connection.recv(timeout=self._patience))
             if answer.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded"):
                 self.failures.append(json.dumps(answer["params"]))
             if answer.get("id") == self._number:
@@ -65,7 +66,7 @@ class Page:
 
     def wait_for(self, expression: str) -> Any:
         """Returns the first value of an expression that is true in JavaScript."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self._patience
         while not (found := self.run(expression)):
             assert time.monotonic() < end, f"{expression}: still {found!r}; {self.failures}"
             time.sleep(0.02)
@@ -73,8 +74,14 @@ class Page:
 
 
 @contextmanager
-def opened(program: str, place: Path) -> Iterator[Page]:
-    """Starts Chromium with its files in `place`; downloads go there too."""
+def opened(program: str, place: Path, patience: float = 60.0) -> Iterator[Page]:
+    """Starts Chromium with its files in `place`; downloads go there too.
+
+    Args:
+        program: Chromium.
+        place: directory of its files.
+        patience: seconds that an answer may take.
+    """
     command = [program, *_OPTIONS, f"--user-data-dir={place / 'profile'}", "about:blank"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -85,7 +92,7 @@ def opened(program: str, place: Path) -> Iterator[Page]:
                 if (found := re.search(r"DevTools listening on (ws://\S+)", line))
             )
             with connect(address, max_size=None) as connection:
-                page = Page(connection)
+                page = Page(connection, process.pid, patience)
                 page.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(place))
                 yield page
         finally:

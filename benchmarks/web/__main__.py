@@ -1,0 +1,206 @@
+"""Measures a bundle for the web beside ONNX Runtime Web, in headless Chromium.
+
+    python -m benchmarks.web bundles/web
+
+kokoro's own ONNX export of the same weights runs in ONNX Runtime Web's WebAssembly, as kokoro-js runs it.
+Each engine has a browser of its own, and they take turns. The package comes from npm's registry; Chromium and
+npm from the system. It takes 20 minutes on two idle cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from benchmarks.competitors.onnx_export import export_onnx, quantise
+from benchmarks.interleaved import TOKENS, Idleness, interleave
+from benchmarks.torch_checkpoint import write_torch_checkpoint
+from benchmarks.web.chromium import Page, opened
+from benchmarks.web.server import serving
+from exporter.measure.engine import Spoken
+from exporter.measure.figure_table import FigureTable
+from exporter.measure.fresh_process import call_fresh
+from exporter.measure.run import timing
+from exporter.measure.utterances import phonemes_of
+from exporter.model.checkpoint import load
+from exporter.model.voice_packs import load_voices
+from runtime_min.engine.machine import processor_name
+from runtime_min.format.verify import read_manifest
+
+PACKAGE = "onnxruntime-web@1.30.0"
+REPORT = Path("docs/measured/web.md")
+LENGTHS, ROUNDS, THREADS = (12, 62, 200), 5, (1, 2)
+VOICE = "af_heart"
+WHOLE, SMALL = "kokoro.onnx", "kokoro-int8.onnx"
+NAMES = {"bundle": "this bundle", WHOLE: "ONNX Runtime Web, float32", SMALL: "ONNX Runtime Web, int8"}
+_MEGA = 1_000_000
+
+
+@dataclass(frozen=True)
+class Words:
+    """What turns phonemes into the inputs of every engine."""
+
+    vocabulary: dict[str, int]
+    rows: Any
+    """Rows of the voice, [510, 1, 256]."""
+
+    def utterance(self, phonemes: str) -> dict[str, Any]:
+        """Returns phonemes, tokens and the row of the voice."""
+        tokens = [0, *(self.vocabulary[phoneme] for phoneme in phonemes), 0]
+        row = self.rows[len(phonemes) - 1].reshape(-1).tolist()
+        return {"phonemes": phonemes, "voice": VOICE, "tokens": tokens, "style": row}
+
+
+class Engine:
+    """An engine in a browser of its own."""
+
+    def __init__(self, kind: str, threads: int, page: Page, address: str, words: Words) -> None:
+        """Loads the engine."""
+        self.kind, self.threads, self._page, self._words = kind, threads, page, words
+        page.open(address)
+        page.wait_for("typeof load === 'function'")
+        name = "bundle" if kind == "bundle" else "onnxruntime"
+        options = json.dumps({"threads": threads, "model": kind})
+        self.load_seconds = float(page.run(f"load('{name}', {options})"))
+
+    def speak(self, phonemes: str) -> Spoken:
+        """Speaks, and returns how long it took."""
+        seconds, samples = self._page.run(f"speak({json.dumps(self._words.utterance(phonemes))})")
+        return Spoken(seconds, seconds, samples)
+
+    def cpu_seconds(self) -> float:
+        """Returns the CPU time that the browser has used so far."""
+        times = [each.cpu_times() for each in self._processes()]
+        return float(sum(each.user + each.system for each in times))
+
+    def memory(self) -> int:
+        """Returns the bytes of memory that the browser's processes have, shared ones divided among them."""
+        return int(sum(each.memory_full_info().pss for each in self._processes()))
+
+    def _processes(self) -> list[psutil.Process]:
+        browser = psutil.Process(self._page.pid)
+        return [browser, *browser.children(recursive=True)]
+
+
+def fetch_package(directory: Path) -> Path:
+    """Returns the files of ONNX Runtime Web, from npm's registry."""
+    subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+    (archive,) = directory.glob("onnxruntime-web-*.tgz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(directory, filter="data")
+    return directory / "package" / "dist"
+
+
+def write_models(directory: Path, checkpoint: Path, config: Path) -> None:
+    """Writes kokoro's own ONNX export, and the same in 8 bits."""
+    readable = directory / "kokoro.pth"
+    call_fresh("writing the checkpoint", 1, write_torch_checkpoint, checkpoint, config, readable)
+    call_fresh("kokoro's ONNX export", 1, export_onnx, readable, config, directory / WHOLE)
+    call_fresh("ONNX Runtime's quantisation", 1, quantise, directory / WHOLE, directory / SMALL)
+
+
+def rows(engines: Sequence[Engine], words: Words, downloads: dict[str, int]) -> Iterator[tuple[str, ...]]:
+    """Lets the engines speak in turns, and yields the row of each."""
+    by_name = {f"{engine.kind} {engine.threads}": engine for engine in engines}
+    first = {
+        name: engine.speak(phonemes_of(LENGTHS[1], words.vocabulary)) for name, engine in by_name.items()
+    }
+    rates: dict[str, list[float]] = {name: [] for name in by_name}
+    idleness = Idleness()
+    for tokens in LENGTHS:
+        phonemes = phonemes_of(tokens, words.vocabulary)
+        for engine in engines:
+            engine.speak(phonemes)
+        found = interleave(by_name, phonemes, ROUNDS, idleness, max(1, TOKENS // tokens // 2))
+        for name, spoken in found.items():
+            rates[name].append(timing(name, by_name[name].threads, tokens, spoken).rate)
+        print(tokens, {name: round(each[-1], 3) for name, each in rates.items()}, flush=True)
+    for name, engine in by_name.items():
+        slow = first[name].seconds / (rates[name][1] * first[name].samples / 24_000)
+        yield (
+            NAMES[engine.kind],
+            str(engine.threads),
+            *(f"{rate:.2f}" for rate in rates[name]),
+            f"{slow:.1f}",
+            f"{engine.load_seconds:.1f} s",
+            f"{downloads[engine.kind] / _MEGA:.0f} MB",
+            f"{engine.memory() / _MEGA:.0f} MB",
+        )
+
+
+def main() -> None:
+    """Writes the report."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("--models", type=Path, help="keep the ONNX files here, and use those that are there")
+    parser.add_argument("--output", type=Path, default=REPORT)
+    options = parser.parse_args()
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    if chromium is None:
+        parser.error("Chromium is missing: apt install chromium")
+    manifest, checkpoint = read_manifest(options.bundle), load("packages")
+    words = Words(dict(manifest.vocabulary), load_voices(None, checkpoint)[VOICE])
+    with tempfile.TemporaryDirectory(prefix="kokoro-web-") as place, ExitStack() as stack:
+        directory = options.models or Path(place)
+        directory.mkdir(parents=True, exist_ok=True)
+        if not (directory / SMALL).exists():
+            write_models(directory, checkpoint.path, checkpoint.config_path)
+        here = {"page": Path(__file__).parent, "bundle": options.bundle, "models": directory}
+        roots = here | {"npm": fetch_package(Path(place))}
+        engines, downloads = [], {}
+        for kind in NAMES:
+            for threads in THREADS:
+                sent = Counter[str]()
+                address = stack.enter_context(serving(roots, sent))
+                profile = Path(place) / f"{kind}-{threads}"
+                page = stack.enter_context(opened(chromium, profile, patience=600))
+                engines.append(Engine(kind, threads, page, address, words))
+                print(kind, threads, f"loaded in {engines[-1].load_seconds:.1f} s", flush=True)
+                downloads[kind] = sent.total()
+        version = page.call("Browser.getVersion")["product"]
+        found = tuple(rows(engines, words, downloads))
+    table = FigureTable("Seconds for a second of speech", HEAD, found).markdown()
+    text = REPORT_TEXT.format(
+        date=time.strftime("%Y-%m-%d"),
+        processor=processor_name(),
+        browser=version,
+        package=PACKAGE,
+        precision=manifest.precision,
+        table=table,
+    )
+    options.output.write_text(text, encoding="utf-8")
+
+
+HEAD = (
+    *("engine", "threads"),
+    *(f"{tokens} tokens" for tokens in LENGTHS),
+    *("first call ÷ later ones", "load", "download", "memory"),
+)
+REPORT_TEXT = """# In a browser
+
+`python -m benchmarks.web` wrote this page on {date}: {processor}, two cores, {browser}, {package}.
+All speak the same phonemes with the same weights, in turns; the bundle's are stored as {precision}. The first
+call, of 62 tokens, is without the bundle's warm-up. Files come from this machine, and are not compressed. The
+memory is that of all processes of a browser, after 200 tokens.
+
+{table}
+"""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+// The engines of the comparison, in a page: each loads, and then speaks phonemes.
+
+/** A bundle for the web. */
+async function bundle({ threads }) {
+  const { Bundle } = await import("/bundle/web/kokoro.mjs");
+  const loaded = await Bundle.load("/bundle/", { threads, cache: false, warmUp: false });
+  return async ({ phonemes, voice }) => (await loaded.synthesize(null, { phonemes, voice })).samples.length;
+}
+
+/** kokoro's own ONNX export in ONNX Runtime Web's WebAssembly, as kokoro-js runs it. */
+async function onnxruntime({ threads, model }) {
+  const ort = await import("/npm/ort.wasm.min.mjs");
+  ort.env.wasm.numThreads = threads;
+  ort.env.wasm.wasmPaths = "/npm/";
+  const session = await ort.InferenceSession.create(`/models/${model}`, { executionProviders: ["wasm"] });
+  return async ({ tokens, style }) => {
+    const { waveform } = await session.run({
+      input_ids: new ort.Tensor("int64", BigInt64Array.from(tokens, BigInt), [1, tokens.length]),
+      style: new ort.Tensor("float32", Float32Array.from(style), [1, style.length]),
+      speed: new ort.Tensor("int32", Int32Array.of(1), [1]),
+    });
+    return waveform.data.length;
+  };
+}
+
+let speak;
+
+/** Loads an engine; returns the seconds that it took. */
+globalThis.load = async (engine, options) => {
+  const begun = performance.now();
+  speak = await { bundle, onnxruntime }[engine](options);
+  return (performance.now() - begun) / 1000;
+};
+
+/** Returns the seconds that an utterance took, and its number of samples. */
+globalThis.speak = async (utterance) => {
+  const begun = performance.now();
+  const samples = await speak(utterance);
+  return [(performance.now() - begun) / 1000, samples];
+};
