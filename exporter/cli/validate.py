@@ -106,7 +106,7 @@ def steps(
         bool, typer.Option("--sweep-buckets", help="The same utterance in each bucket.")
     ] = False,
     rounding: Annotated[
-        bool, typer.Option("--rounding", help="The layers that suffer most from rounded weights.")
+        bool, typer.Option("--rounding", help="The layers that suffer most from rounding.")
     ] = False,
     probe: Annotated[
         list[str] | None, typer.Option(help="A stage to compare block by block; may be repeated.")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from exporter.compiler.library import StoredWeights
+from exporter.compiler.targets import FLOAT32
 from exporter.export.plan import OptionError
 from exporter.parity.answers import Kokoro
 from exporter.parity.figures import Comparison
@@ -88,10 +89,10 @@ def compare_steps(options: StepsOptions, progress: Progress) -> Report:
         KokoroError: something that the options name cannot be used.
     """
     manifest = read_manifest(options.bundle)
-    if options.extras.rounding and manifest.precision == "float32":
-        raise OptionError("--rounding: expected a bundle with rounded weights, found one in float32.")
     utterances = tuple(_utterances(options, manifest))
     with Bundle.load(options.bundle, level=options.cpu_level, threads=options.threads) as bundle:
+        if options.extras.rounding and manifest.precision == bundle.arithmetic == FLOAT32:
+            raise OptionError("--rounding: expected rounded weights or another arithmetic, found float32.")
         files = reference_files(manifest, options.checkpoint, options.config)
         _check_static_lengths(options, manifest, utterances, check_utterances(bundle, utterances))
         stored = StoredWeights(manifest.precision, manifest.separate_source)

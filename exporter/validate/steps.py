@@ -21,7 +21,7 @@ from exporter.validate import experiments
 from exporter.validate.probe import probe
 from exporter.validate.quantities import STEPS, BundleSteps, Values, of_decoder, of_kokoro
 from exporter.validate.results import BUNDLE, EQUAL, STATIC, Quantity, SpokenSteps, Step, Table, difference
-from exporter.validate.rounding_table import rounding_table
+from exporter.validate.rounding_table import rounding_tables
 from exporter.validate.utterance_runs import LOGITS_TAP, Executions, UtteranceRuns, run_utterance
 from runtime_min.model.distances import Figure, relative_rms
 from runtime_min.model.noise import gaussian_noise
@@ -45,7 +45,7 @@ class Extras:
     probes: tuple[str, ...] = ()
     """Stages, block by block."""
     rounding: bool = False
-    """The layers that suffer most from rounded weights."""
+    """The layers that suffer most from rounded weights, and from the arithmetic."""
 
 
 def trace_steps(executions: Executions, utterance: Utterance, extras: Extras) -> SpokenSteps:
@@ -69,7 +69,7 @@ def _tables(runs: UtteranceRuns, decoder: Figure, extras: Extras) -> Iterator[Ta
         runs.executions.progress(f"the blocks of {stage}")
         yield probe(runs, stage)
     if extras.rounding:
-        yield rounding_table(runs)
+        yield from rounding_tables(runs)
     if extras.cross:
         yield experiments.crossed_decoders(runs, decoder)
     if extras.prefix_f0n:

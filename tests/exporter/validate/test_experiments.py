@@ -16,7 +16,7 @@ from exporter.reference.traces import ModelInput
 from exporter.reference.utterances import Utterance
 from exporter.validate.experiments import crossed_decoders, prefix_f0n, sweep_buckets, tails
 from exporter.validate.results import BUNDLE, DYNAMIC, STATIC
-from exporter.validate.rounding_table import rounding_table
+from exporter.validate.rounding_table import rounding_tables
 from exporter.validate.utterance_runs import LOGITS_TAP, PREFIX, Executions, UtteranceRuns
 from runtime_min.format.signatures import signatures
 from runtime_min.model.distances import Figure
@@ -103,6 +103,8 @@ class Runner:
 
 class SpeakingBundle:
     """Answers as `Bundle` does."""
+
+    arithmetic = "float32"
 
     def __init__(self, decoder: Decoder) -> None:
         self.runner = Runner(decoder)
@@ -282,7 +284,24 @@ def test_the_layer_that_rounding_harms_most_is_named() -> None:
     kokoro.stored = StoredWeights("float16")
     found = {f"decoder.decode.{number}": 50.0 + number for number in range(20)}
     kokoro.original = SimpleNamespace(rounded_layers=lambda request, stored: found)
-    table = rounding_table(made)
+    (table,) = rounding_tables(made)
     assert table.rows[0] == ("decoder.decode.0", 50.0) and len(table.rows) == 12
     assert "decoder.decode.0 most: its output is 50.0 dB" in table.conclusion
     assert "All other 19 layers" in table.conclusion
+
+
+def test_layers_that_suffer_from_the_arithmetic_have_a_table_of_their_own() -> None:
+    made = runs()
+    kokoro, bundle = made.executions.kokoro, made.executions.bundle
+    kokoro.stored, bundle.arithmetic = StoredWeights("float16"), "bfloat16"  # type: ignore[misc]
+    layers = {
+        "float32": {"a.rounded": 60.0, "b.rounded": 70.0},
+        "bfloat16": {"a.multiplied": 30.0, "b.rounded": 35.0, "a.rounded": 60.0},
+    }
+    kokoro.original = SimpleNamespace(  # type: ignore[misc]
+        rounded_layers=lambda request, stored: layers[stored.arithmetic]
+    )
+    rounded, multiplied = rounding_tables(made)
+    assert [row[0] for row in rounded.rows] == ["a.rounded", "b.rounded"]
+    assert multiplied.rows == (("a.multiplied", 30.0), ("b.rounded", 35.0))
+    assert "bfloat16 harms a.multiplied most" in multiplied.conclusion
