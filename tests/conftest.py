@@ -36,12 +36,17 @@ settings.register_profile("kokoro-export", deadline=None, derandomize=True, max_
 settings.load_profile("kokoro-export")
 
 
+OTHER_MACHINES = ("aarch64", "gpu", "gpu_targets", "other_processors", "other_systems")
+"""Files of tests/e2e with bundles of their own."""
+
+
 class SharedFixtures(LoadScopeScheduling):
-    """Runs the tests of a file in one process, and all of tests/e2e: what they share is made once."""
+    """Runs the tests of a file in one process, and those of tests/e2e that share a bundle."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        return "tests/e2e" if file.startswith("tests/e2e/") else file
+        apart = file.endswith(tuple(f"e2e/test_{name}.py" for name in OTHER_MACHINES))
+        return "tests/e2e" if file.startswith("tests/e2e/") and not apart else file
 
 
 @pytest.hookimpl(optionalhook=True)
