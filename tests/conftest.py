@@ -40,6 +40,18 @@ OTHER_MACHINES = ("aarch64", "gpu", "gpu_targets", "other_processors", "other_sy
 """Files of tests/e2e with bundles of their own."""
 
 
+LONGEST = ("tests/e2e/", "tests/runtime_native/test_web.py", "tests/runtime_native/test_core.py")
+"""What is begun first, because it takes longest."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sorts the longest files to the beginning."""
+    items.sort(
+        key=lambda item: next((i for i, name in enumerate(LONGEST) if item.nodeid.startswith(name)), 9)
+    )
+
+
 class SharedFixtures(LoadScopeScheduling):
     """Runs the tests of a file in one process, and those of tests/e2e that share a bundle."""
 

@@ -180,10 +180,16 @@ def test_a_defective_library_is_found_at_its_step_and_its_block(
     ("parameter", "step", "block", "change"),
     [
         ("bert.feed_in.weight", "bert", "layer 0", 0.5),
-        ("text_encoder.convs.1.weight", "text_encoder", "text_encoder.cnn.1.0", 0.5),
+        pytest.param(
+            *("text_encoder.convs.1.weight", "text_encoder", "text_encoder.cnn.1.0", 0.5),
+            marks=pytest.mark.slow,
+        ),
         ("decoder.body.decode.1.conv1.weight", "decoder hidden", "decoder.decode.1.conv1", 0.5),
         ("decoder.source.weight", "source", None, 0.5),
-        (GENERATORS_WEIGHT, "generator", "decoder.generator.resblocks.4.convs2.1", 0.5),
+        pytest.param(
+            *(GENERATORS_WEIGHT, "generator", "decoder.generator.resblocks.4.convs2.1", 0.5),
+            marks=pytest.mark.slow,
+        ),
         (GENERATORS_WEIGHT, "generator", "decoder.generator.resblocks.4.convs2.1", np.nan),
     ],
 )

@@ -24,7 +24,7 @@ class Dumped(NamedTuple):
 @pytest.fixture(scope="module")
 def dumped(tmp_path_factory: pytest.TempPathFactory) -> Dumped:
     directory = tmp_path_factory.mktemp("dump") / "of" / "sums"
-    imported = tiny_stage.imported(tiny_stage.Sums().eval(), "sums", tiny_stage.Sums.SIGNATURE)
+    imported = tiny_stage.imported_sums("sums")
     return Dumped(imported, compile_module(imported, tiny_stage.target(), directory), directory)
 
 

@@ -70,6 +70,10 @@ def imported(stage: nn.Module, function: str = "tiny", signature: StageSignature
     return import_stage(stage, signature, BUCKET, TILES[LEVEL], function)
 
 
+def imported_sums(function: str) -> IRModule:
+    return imported(Sums().eval(), function, Sums.SIGNATURE)
+
+
 def target() -> tvm.target.Target:
     return tvm.target.Target({"kind": "llvm", "mcpu": LEVEL})
 
