@@ -7,19 +7,20 @@ async function bundle({ threads }) {
   return async ({ phonemes, voice }) => (await loaded.synthesize(null, { phonemes, voice })).samples.length;
 }
 
-/** kokoro's own ONNX export in ONNX Runtime Web's WebAssembly, as kokoro-js runs it. */
+/** An ONNX file in ONNX Runtime Web's WebAssembly, as kokoro-js runs one: kokoro's own export, or one of kokoro-onnx. */
 async function onnxruntime({ threads, model }) {
   const ort = await import("/npm/ort.wasm.min.mjs");
   ort.env.wasm.numThreads = threads;
   ort.env.wasm.wasmPaths = "/npm/";
   const session = await ort.InferenceSession.create(`/models/${model}`, { executionProviders: ["wasm"] });
+  const own = session.inputNames.includes("input_ids");
   return async ({ tokens, style }) => {
-    const { waveform } = await session.run({
-      input_ids: new ort.Tensor("int64", BigInt64Array.from(tokens, BigInt), [1, tokens.length]),
+    const found = await session.run({
+      [own ? "input_ids" : "tokens"]: new ort.Tensor("int64", BigInt64Array.from(tokens, BigInt), [1, tokens.length]),
       style: new ort.Tensor("float32", Float32Array.from(style), [1, style.length]),
-      speed: new ort.Tensor("int32", Int32Array.of(1), [1]),
+      speed: own ? new ort.Tensor("int32", Int32Array.of(1), [1]) : new ort.Tensor("float32", Float32Array.of(1), [1]),
     });
-    return waveform.data.length;
+    return found[own ? "waveform" : "audio"].data.length;
   };
 }
 
