@@ -3,9 +3,9 @@
     python -m benchmarks.web bundles/web
 
 ONNX Runtime Web's WebAssembly, which kokoro-js uses, runs kokoro's own export of the same weights in float32,
-and the int8 file of kokoro-onnx's releases that these weights come from. Each engine has a browser of its own,
-and they take turns. The package comes from npm's registry; Chromium and npm from the system. It takes ten
-minutes on two idle cores.
+and the int8 file of kokoro-onnx's releases that these weights come from. Each engine has a browser of its
+own, and they take turns. The package comes from npm's registry; Chromium and npm from the system. It takes
+ten minutes on two idle cores.
 """
 
 from __future__ import annotations
