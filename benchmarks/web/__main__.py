@@ -52,6 +52,20 @@ NAMES = {
     SMALL: "ONNX Runtime Web, int8 (kokoro-onnx's file)",
 }
 _MEGA = 1_000_000
+HEAD = (
+    *("engine", "threads"),
+    *(f"{tokens} tokens" for tokens in LENGTHS),
+    *("first call ÷ later ones", "load", "download", "memory"),
+)
+REPORT_TEXT = """# In a browser
+
+`python -m benchmarks.web` wrote this page on {date}: {processor}, two cores, {browser}, {package}.
+All speak the same phonemes with the same weights, in turns; the bundle's are stored as {precision}. The first
+call, of 62 tokens, is without the bundle's warm-up. Files come from this machine, and are not compressed. The
+memory is that of all processes of a browser, after 200 tokens.
+
+{table}
+"""
 
 
 @dataclass(frozen=True)
@@ -75,6 +89,9 @@ class Engine:
     def __init__(self, kind: str, threads: int, page: Page, address: str, words: Words) -> None:
         """Loads the engine."""
         self.kind, self.threads, self._page, self._words = kind, threads, page, words
+        self.browser = str(page.call("Browser.getVersion")["product"])
+        self.download = 0
+        """Bytes that the page asked for."""
         page.open(address)
         page.wait_for("typeof load === 'function'")
         name = "bundle" if kind == "bundle" else "onnxruntime"
@@ -117,7 +134,22 @@ def write_models(directory: Path, checkpoint: Path, config: Path) -> None:
     shutil.copyfile(checkpoint, directory / SMALL)
 
 
-def rows(engines: Sequence[Engine], words: Words, downloads: dict[str, int]) -> Iterator[tuple[str, ...]]:
+def loaded(
+    stack: ExitStack, chromium: str, roots: dict[str, Path], place: Path, words: Words
+) -> Iterator[Engine]:
+    """Yields each engine on each number of threads, in browsers that `stack` closes."""
+    for kind in NAMES:
+        for threads in THREADS:
+            sent = Counter[str]()
+            address = stack.enter_context(serving(roots, sent))
+            page = stack.enter_context(opened(chromium, place / f"{kind}-{threads}", patience=600))
+            engine = Engine(kind, threads, page, address, words)
+            engine.download = sent.total()
+            print(kind, threads, f"loaded in {engine.load_seconds:.1f} s", flush=True)
+            yield engine
+
+
+def rows(engines: Sequence[Engine], words: Words) -> Iterator[tuple[str, ...]]:
     """Lets the engines speak in turns, and yields the row of each."""
     by_name = {f"{engine.kind} {engine.threads}": engine for engine in engines}
     first = {
@@ -141,7 +173,7 @@ def rows(engines: Sequence[Engine], words: Words, downloads: dict[str, int]) -> 
             *(f"{rate:.2f}" for rate in rates[name]),
             f"{slow:.1f}",
             f"{engine.load_seconds:.1f} s",
-            f"{downloads[engine.kind] / _MEGA:.0f} MB",
+            f"{engine.download / _MEGA:.0f} MB",
             f"{engine.memory() / _MEGA:.0f} MB",
         )
 
@@ -167,44 +199,18 @@ def main() -> None:
             write_models(directory, checkpoint.path, checkpoint.config_path)
         here = {"page": Path(__file__).parent, "bundle": options.bundle, "models": directory}
         roots = here | {"npm": fetch_package(Path(place))}
-        engines, downloads = [], {}
-        for kind in NAMES:
-            for threads in THREADS:
-                sent = Counter[str]()
-                address = stack.enter_context(serving(roots, sent))
-                profile = Path(place) / f"{kind}-{threads}"
-                page = stack.enter_context(opened(chromium, profile, patience=600))
-                engines.append(Engine(kind, threads, page, address, words))
-                print(kind, threads, f"loaded in {engines[-1].load_seconds:.1f} s", flush=True)
-                downloads[kind] = sent.total()
-        version = page.call("Browser.getVersion")["product"]
-        found = tuple(rows(engines, words, downloads))
+        engines = list(loaded(stack, chromium, roots, Path(place), words))
+        found = tuple(rows(engines, words))
     table = FigureTable("Seconds for a second of speech", HEAD, found).markdown()
     text = REPORT_TEXT.format(
         date=time.strftime("%Y-%m-%d"),
         processor=processor_name(),
-        browser=version,
+        browser=engines[0].browser,
         package=PACKAGE,
         precision=manifest.precision,
         table=table,
     )
     options.output.write_text(text, encoding="utf-8")
-
-
-HEAD = (
-    *("engine", "threads"),
-    *(f"{tokens} tokens" for tokens in LENGTHS),
-    *("first call ÷ later ones", "load", "download", "memory"),
-)
-REPORT_TEXT = """# In a browser
-
-`python -m benchmarks.web` wrote this page on {date}: {processor}, two cores, {browser}, {package}.
-All speak the same phonemes with the same weights, in turns; the bundle's are stored as {precision}. The first
-call, of 62 tokens, is without the bundle's warm-up. Files come from this machine, and are not compressed. The
-memory is that of all processes of a browser, after 200 tokens.
-
-{table}
-"""
 
 
 if __name__ == "__main__":
