@@ -22,6 +22,7 @@ from tests.support.tiny.runtime_alone import UTTERANCES
 pytestmark = pytest.mark.machines
 
 LINUX = find_target("linux-aarch64")
+NAMES = ("phonemes", "voice", "speed", "seed")
 
 
 @pytest.fixture
@@ -40,7 +41,10 @@ def speak(aarch64: EmulatedMachine, tmp_path: Path) -> Callable[[str], list[NDAr
         variables = {**aarch64.environment, "LD_LIBRARY_PATH": str(renamed)}
         script = Path(bundle_server.__file__)
         with questions.asking(aarch64.command, script, bundle, env=variables, cwd=aarch64.place) as ask:
-            return [ask((None, "synthesize", utterance, {})).samples for utterance in UTTERANCES]
+            return [
+                ask((None, "synthesize", (), dict(zip(NAMES, utterance, strict=True)))).samples
+                for utterance in UTTERANCES
+            ]
 
     return speak
 
