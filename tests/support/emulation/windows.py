@@ -24,14 +24,14 @@ from exporter.export.runtime_wheel import runtime_libraries
 from runtime_min.format.manifest import Manifest, Stage
 from runtime_min.model.chain import Choices, Trace, run_chain
 from runtime_min.model.tokens import tokenise
-from runtime_min.model.voices import style_row
+from runtime_min.model.voices import style_row, voice_table
 from tests.support.emulation.library_files import unpacked_ffi
 from tests.support.emulation.machine import debian_packages, unpack
 
 TARGET = find_target("windows-x86_64")
 # zlib1.dll is one of Windows's own in Wine's eyes, and Debian has it in a package of its own.
 _PACKAGES = ("wine64", "libwine", "libz-mingw-w64", "libunwind8")
-_CODES = {"int64": (0, 64), "float32": (2, 32)}
+_CODES = {"int64": (0, 64), "int8": (0, 8), "float32": (2, 32), "float16": (2, 16)}
 _TYPES = {numbers: np.dtype(name) for name, numbers in _CODES.items()}
 
 
@@ -129,8 +129,9 @@ class WindowsBundle:
         durations: NDArray[np.int64] | None = None,
     ) -> Trace:
         """Speaks one utterance, as `runtime_min.Bundle.trace` does."""
+        ranks = self.manifest.voice_ranks
         tables = {
-            each.name: np.fromfile(self.directory / each.file, "<f4").reshape(each.rows, each.columns)
+            each.name: voice_table((self.directory / each.file).read_bytes(), each, ranks.get(each.name, 0))
             for each in self.manifest.voices
         }
         token_ids = tokenise(phonemes, self.manifest.vocabulary)
