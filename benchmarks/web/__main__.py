@@ -34,6 +34,7 @@ from benchmarks.web.server import serving
 from exporter.measure.engine import Spoken
 from exporter.measure.figure_table import FigureTable
 from exporter.measure.fresh_process import call_fresh
+from exporter.measure.results import Timing
 from exporter.measure.run import timing
 from exporter.measure.utterances import phonemes_of
 from exporter.model.checkpoint import load
@@ -155,7 +156,7 @@ def rows(engines: Sequence[Engine], words: Words) -> Iterator[tuple[str, ...]]:
     first = {
         name: engine.speak(phonemes_of(LENGTHS[1], words.vocabulary)) for name, engine in by_name.items()
     }
-    rates: dict[str, list[float]] = {name: [] for name in by_name}
+    timings: dict[str, list[Timing]] = {name: [] for name in by_name}
     idleness = Idleness()
     for tokens in LENGTHS:
         phonemes = phonemes_of(tokens, words.vocabulary)
@@ -163,15 +164,14 @@ def rows(engines: Sequence[Engine], words: Words) -> Iterator[tuple[str, ...]]:
             engine.speak(phonemes)
         found = interleave(by_name, phonemes, ROUNDS, idleness, max(1, TOKENS // tokens // 8))
         for name, spoken in found.items():
-            rates[name].append(timing(name, by_name[name].threads, tokens, spoken).rate)
-        print(tokens, {name: round(each[-1], 3) for name, each in rates.items()}, flush=True)
+            timings[name].append(timing(name, by_name[name].threads, tokens, spoken))
+        print(tokens, {name: round(each[-1].rate, 3) for name, each in timings.items()}, flush=True)
     for name, engine in by_name.items():
-        slow = first[name].seconds / (rates[name][1] * first[name].samples / 24_000)
         yield (
             NAMES[engine.kind],
             str(engine.threads),
-            *(f"{rate:.2f}" for rate in rates[name]),
-            f"{slow:.1f}",
+            *(f"{each.rate:.2f}" for each in timings[name]),
+            f"{first[name].seconds / timings[name][1].median:.1f}",
             f"{engine.load_seconds:.1f} s",
             f"{engine.download / _MEGA:.0f} MB",
             f"{engine.memory() / _MEGA:.0f} MB",

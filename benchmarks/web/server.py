@@ -10,8 +10,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-_TYPES = {".mjs": "text/javascript", ".wasm": "application/wasm"}
-_PAGE = b'<!doctype html><script type="module" src="/page/engines.mjs"></script>'
+_TYPES = {".html": "text/html", ".mjs": "text/javascript", ".wasm": "application/wasm"}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -22,19 +21,17 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         """Answers with the whole file: every page may share memory between threads."""
         root, _, path = self.path.partition("?")[0].lstrip("/").partition("/")
-        file = self.roots[root] / path if root in self.roots else Path()
-        content = file.read_bytes() if file.is_file() else _PAGE if not root else None
-        self.send_response(404 if content is None else 200)
-        self.send_header(
-            "Content-Type", _TYPES.get(file.suffix, "text/html" if not root else "application/octet-stream")
-        )
-        self.send_header("Content-Length", str(len(content or b"")))
+        file = self.roots.get(root, Path()) / path
+        content = file.read_bytes() if root in self.roots and file.is_file() else b""
+        self.send_response(200 if content else 404)
+        self.send_header("Content-Type", _TYPES.get(file.suffix, "application/octet-stream"))
+        self.send_header("Content-Length", str(len(content)))
         self.send_header("Cross-Origin-Opener-Policy", "same-origin")
         self.send_header("Cross-Origin-Embedder-Policy", "require-corp")
         self.end_headers()
-        self.wfile.write(content or b"")
-        if root in self.roots and root != "page":
-            self.sent[self.path] = len(content or b"")
+        self.wfile.write(content)
+        if root != "page":
+            self.sent[self.path] = len(content)
 
     def log_message(self, *_: object) -> None:
         """Prints nothing."""
@@ -42,7 +39,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(roots: dict[str, Path], sent: Counter[str]) -> Iterator[str]:
-    """Serves directories by the first part of the path, and yields the address.
+    """Serves directories by the first part of the path, and yields the address of the page.
 
     Args:
         roots: directories by the first part of the path; ``page`` has the page's own scripts.
@@ -52,7 +49,7 @@ def serving(roots: dict[str, Path], sent: Counter[str]) -> Iterator[str]:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_address[1]}/"
+            yield f"http://127.0.0.1:{server.server_address[1]}/page/index.html"
         finally:
             server.shutdown()
             thread.join()
