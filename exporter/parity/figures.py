@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from exporter.reference.traces import Array, ModelInput
 from exporter.reference.utterances import Utterance, make_request
 from runtime_min import Bundle
 from runtime_min.errors import ModelOutputError
+from runtime_min.format.manifest import Manifest
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.chain import Trace, decode
 from runtime_min.model.distances import Figure, relative_maximum, relative_rms, snr
@@ -144,10 +146,15 @@ def request_for(
     bundle: Bundle, utterance: Utterance, durations: NDArray[np.int64] | None = None
 ) -> ModelInput:
     """Looks an utterance up in the vocabulary and the voice file of a bundle that can speak it."""
-    (voice,) = (each for each in bundle.manifest.voices if each.name == utterance.voice)
-    rank = bundle.manifest.voice_ranks.get(voice.name, 0)
-    pack = voice_table((bundle.directory / voice.file).read_bytes(), voice, rank)
+    pack = voice_pack(bundle.directory, bundle.manifest, utterance.voice)
     return make_request(utterance, bundle.manifest.vocabulary, pack, durations)
+
+
+def voice_pack(directory: Path, manifest: Manifest, name: str) -> NDArray[np.float32]:
+    """Returns the table of a voice, [rows, columns], from the files of a bundle."""
+    (voice,) = (each for each in manifest.voices if each.name == name)
+    rank = manifest.voice_ranks.get(name, 0)
+    return voice_table((directory / voice.file).read_bytes(), voice, rank)
 
 
 def finite_figure(audio: Array) -> Figure:

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import find_target
 from exporter.export.runtime_wheel import runtime_libraries
+from exporter.parity.figures import voice_pack
 from runtime_min.format.manifest import Manifest, Stage
 from runtime_min.model.chain import Choices, Trace, run_chain
 from runtime_min.model.tokens import tokenise
-from runtime_min.model.voices import style_row, voice_table
+from runtime_min.model.voices import style_row
 from tests.support.emulation.library_files import unpacked_ffi
 from tests.support.emulation.machine import debian_packages, unpack
 
@@ -129,11 +130,7 @@ class WindowsBundle:
         durations: NDArray[np.int64] | None = None,
     ) -> Trace:
         """Speaks one utterance, as `runtime_min.Bundle.trace` does."""
-        ranks = self.manifest.voice_ranks
-        tables = {
-            each.name: voice_table((self.directory / each.file).read_bytes(), each, ranks.get(each.name, 0))
-            for each in self.manifest.voices
-        }
+        tables = {voice: voice_pack(self.directory, self.manifest, voice)}
         token_ids = tokenise(phonemes, self.manifest.vocabulary)
         style = style_row(tables, voice, len(phonemes))
         stages: Any = {stage.name: WindowsStage(self, stage) for stage in self.manifest.stages}
