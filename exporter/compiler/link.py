@@ -121,7 +121,7 @@ def link_library(executable: Any, path: Path, target: Target) -> None:
                 return _archive([*_ZIG, "ar"], objects, Path(output), place)
             more = _arguments(target, path.name, place)
             library = str(place / path.name)
-            _run([*linker, "-shared", "-fPIC", "-s", "-o", library, *objects, *more], place)
+            _run([*linker, "-O2", "-shared", "-fPIC", "-s", "-o", library, *objects, *more], place)
             shutil.copyfile(library, output)
 
     executable.export_library(str(path), fcompile=link)

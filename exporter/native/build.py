@@ -145,7 +145,7 @@ def build_library(target: Target, output: Path) -> None:
     objects = compile_all(compiler, library_units(flags))
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as place:
         made = Path(place, library_name(target))
-        arguments = ["-shared", "-s", "-fno-sanitize=all", "-o", str(made), *map(str, objects)]
+        arguments = [*OPTIMISED, "-shared", "-s", "-o", str(made), *map(str, objects)]
         run([*compiler, *arguments, *_LINKED[target.system]])
         shutil.copyfile(made, output)
 

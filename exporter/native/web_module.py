@@ -91,7 +91,7 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
         ]
         run(
             [
-                *(*compiler, _CPU, "-nostdlib++", "-mexec-model=reactor", "-s", "-fno-sanitize=all"),
+                *(*compiler, _CPU, *OPTIMISED, "-nostdlib++", "-mexec-model=reactor", "-s"),
                 *("-Wl,--gc-sections", f"-Wl,-z,stack-size={_STACK}", *exported),
                 *("-Wl,--shared-memory", "-Wl,--import-memory", *memory),
                 *("-o", str(made), *map(str, objects)),
