@@ -21,7 +21,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests that compile nothing and start few processes.
 UNITS := $(addprefix tests/runtime_min/,bundle_command format model output speech text) \
 	$(addprefix tests/exporter/,cli export parity text) tests/test_imports.py tests/test_documents.py
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadscope --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo check test test-machines prove fuzz bench dist clean
 
@@ -70,8 +70,9 @@ dist: $(INSTALLED)
 	KOKORO_EXPORT_DIST=dist $(PYTEST) tests/test_distributions.py
 
 # A file in the environment stands for it, so that a second run starts at once. The demo needs no packages of the
-# tests, and Python compiles the modules that it imports sooner than pip compiles all of them.
-INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable .
+# tests, and Python compiles the modules that it imports sooner than pip compiles all of them. Without the variable
+# setuptools warns of editable packages.
+INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable .
 
 $(EXPORTER): $(VENV)/.created
 	$(INSTALL) --editable ./exporter

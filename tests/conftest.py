@@ -7,11 +7,10 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from xdist.scheduler import LoadScopeScheduling
 
 from exporter.bundle.write import write_bundle
 from exporter.text.files import LANGUAGES, text_files
@@ -36,12 +35,11 @@ settings.register_profile("kokoro-export", deadline=None, derandomize=True, max_
 settings.load_profile("kokoro-export")
 
 
-OTHER_MACHINES = ("aarch64", "gpu", "gpu_targets", "other_processors", "other_systems")
-"""Files of tests/e2e with bundles of their own."""
-
-
-LONGEST = ("tests/e2e/", "tests/runtime_native/test_web.py", "tests/runtime_native/test_core.py")
-"""What is begun first, because it takes longest."""
+LONGEST = (
+    *("tests/e2e/test_clean_machine.py", "tests/runtime_native/test_web.py"),
+    *("tests/runtime_native/test_core.py", "tests/e2e/test_validation.py", "tests/e2e/"),
+)
+"""What is begun first, because it takes longest, and what needs the bundle that the first file exports."""
 
 
 @pytest.hookimpl(trylast=True)
@@ -50,21 +48,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(
         key=lambda item: next((i for i, name in enumerate(LONGEST) if item.nodeid.startswith(name)), 9)
     )
-
-
-class SharedFixtures(LoadScopeScheduling):
-    """Runs the tests of a file in one process, and those of tests/e2e that share a bundle."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        apart = file.endswith(tuple(f"e2e/test_{name}.py" for name in OTHER_MACHINES))
-        return "tests/e2e" if file.startswith("tests/e2e/") and not apart else file
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedFixtures:
-    """Replaces the groups of pytest-xdist, whose release 3.8 cannot set them under pytest 9.2."""
-    return SharedFixtures(config, log)
 
 
 @pytest.fixture(scope="session")

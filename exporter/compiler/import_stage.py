@@ -41,7 +41,7 @@ def import_stage(
     )
     shapes = tuple(_dynamic(tensor, length, unit) for tensor in signature.inputs)
     with torch.no_grad():
-        program = export(module, arguments, dynamic_shapes=shapes).run_decompositions()
+        program = export(module, arguments, dynamic_shapes=shapes)
     imported = from_exported_program(
         program,
         keep_params_as_input=True,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from exporter import directories
 from exporter.bundle.write import ExtensionFiles
@@ -82,10 +83,13 @@ def export(export_arguments: ExportArguments) -> Export:
 
 @pytest.fixture(scope="session")
 def directory(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle with the real weights and voices, on the disk."""
-    output = tmp_path_factory.mktemp("exported") / "bundle"
-    done = export(output)
-    assert done.returncode == 0, done.stderr
+    """A bundle with the real weights and voices, on the disk: one for all processes of the tests."""
+    own = tmp_path_factory.getbasetemp()
+    output = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "exported"
+    with FileLock(output.with_suffix(".lock")):
+        if not output.exists():
+            done = export(output)
+            assert done.returncode == 0, done.stderr
     return output
 
 
