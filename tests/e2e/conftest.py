@@ -1,5 +1,7 @@
 """Fixtures of the whole model: one export for all tests, loaded bundles, and kokoro's answers.
 
+Processes with kokoro end with the file that needs them: each takes 1.5 GB.
+
 The process of the tests never imports TVM's compiler: everything that compiles runs in a process of its own.
 """
 
@@ -121,7 +123,7 @@ def kokoro_said() -> ExtensionFiles:
     return self_test("host", PRECISION, TEXT_BUCKETS, FRAME_BUCKETS)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def kokoro(checkpoint_file: Path) -> Iterator[Kokoro]:
     """Kokoro's answers with the bundle's weights; `make prove` computes all of them again."""
     stored, files = StoredWeights(PRECISION), (checkpoint_file, OFFICIAL_CONFIG)
@@ -129,7 +131,7 @@ def kokoro(checkpoint_file: Path) -> Iterator[Kokoro]:
         yield answering
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def exact_kokoro(checkpoint_file: Path) -> Iterator[Kokoro]:
     """Kokoro's answers with the checkpoint's own weights, as bundles of float32 store them."""
     with Kokoro((checkpoint_file, OFFICIAL_CONFIG), threads=2, store=ANSWERS) as answering:
@@ -144,7 +146,7 @@ def rounded(checkpoint_file: Path, precision: str) -> Iterator[Kokoro]:
         yield answering
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def reference(kokoro: Kokoro) -> Reference:
     """kokoro in float32 arithmetic, with the bundle's weights."""
     return kokoro.reference
