@@ -84,7 +84,7 @@ export class Bundle {
   #closed = null;
   /** Of `Module.speeches`, if the memory is shared. */
   #speeches = null;
-  /** The number of a speech that nobody hears, with which the thread begins; 0 once there is none. */
+  /** The number under which the thread runs stages that nobody hears; 0 once speech was asked for. */
   #unheard = 0;
 
   constructor(worker) {
@@ -114,7 +114,7 @@ export class Bundle {
       const isNode = typeof process !== "undefined" && process.versions?.node;
       const address = isNode ? String(source) : new URL(source, globalThis.location?.href).href;
       if (warmUp) bundle.#unheard = ++bundle.#number;
-      const given = { source: address, manifestSha256, cache, threads, unheard: bundle.#unheard };
+      const given = { source: address, manifestSha256, cache, threads, warmUp: bundle.#unheard };
       const { facts, speeches } = await bundle.#call("load", given, signal);
       Object.assign(bundle, facts);
       bundle.#speeches = speeches;

@@ -6,9 +6,10 @@ const isNode = typeof process !== "undefined" && Boolean(process.versions?.node)
 const nodeThreads = isNode ? await import("node:worker_threads") : null;
 const port = nodeThreads?.parentPort ?? globalThis;
 const MOST_THREADS = 8;
-const UNHEARD_PHONEMES = 10;
+const UNHEARD_STEPS = 8; // tokens and frames
 const speeches = new Map();
 let speaker = null;
+let unheard = 0; // the number under which `runUnheard` runs
 
 /** Lets messages arrive, such as that which ends a speech. */
 const breath = () => new Promise((resolve) => setTimeout(resolve));
@@ -35,18 +36,29 @@ function startHelper(module) {
   helper.postMessage(module.forHelper());
 }
 
+/** Returns zeros as an input of a stage: a size is a number, or `[times, axis]` and what is added. */
+function zeros({ dtype, shape }) {
+  const sizes = shape.map((size) => (Array.isArray(size) ? size[0] * UNHEARD_STEPS + (size[2] ?? 0) : size));
+  return new Uint8Array(sizes.reduce((product, size) => product * size, dtype === "int64" ? 8 : 4));
+}
+
 /**
- * Speaks what nobody hears: engines compile a kernel well after its first call alone. The page stops it as soon as it
- * asks for speech.
+ * Runs each stage, and nobody hears it: engines compile a kernel well after its first call alone. It ends as soon as
+ * speech is asked for, with shared memory in the midst of a stage.
  */
-async function speakUnheard(number) {
-  const { vocabulary, voices } = speaker.manifest.entries;
-  const letters = Object.keys(vocabulary).filter((phoneme) => /^\p{Ll}$/u.test(phoneme));
-  const phonemes = letters.slice(0, UNHEARD_PHONEMES).join("");
-  const pieces = speaker.pieces({ phonemes, voice: voices[0]?.name, onePass: true }, number);
-  // Whatever fails here fails in the first speech too, which tells it.
-  await pieces.next().catch(() => {});
-  await pieces.return();
+async function runUnheard(number) {
+  const { manifest, module } = speaker;
+  unheard = number;
+  for (const { name, inputs, outputs } of manifest.entries.stages) {
+    await breath();
+    if (!unheard) return;
+    Atomics.store(module.speeches, 0, number);
+    try {
+      module.runStage(name, UNHEARD_STEPS, inputs.map(zeros), outputs.length);
+    } catch {
+      // Whatever fails here fails in the first speech too, which tells it.
+    }
+  }
 }
 
 function find(speech) {
@@ -56,19 +68,21 @@ function find(speech) {
 }
 
 const calls = {
-  async load({ source, manifestSha256, cache, threads: wanted, unheard }) {
+  async load({ source, manifestSha256, cache, threads: wanted, warmUp }) {
     const onProgress = (progress) => port.postMessage({ progress });
     const { Store } = await import(isNode ? "./directory.mjs" : "./store.mjs");
     speaker = await Speaker.load(new Store(source, { cache, onProgress }), { manifestSha256 });
     const threads = await chooseThreads(wanted);
     for (let each = 1; each < threads; each++) startHelper(speaker.module);
-    if (shares() && unheard) setTimeout(speakUnheard, 0, unheard);
+    if (warmUp) setTimeout(runUnheard, 0, warmUp);
     return { facts: { ...speaker.facts(), threads }, speeches: shares() ? speaker.module.speeches : null };
   },
   open({ speech, request }) {
+    unheard = 0;
     speeches.set(speech, speaker.pieces(request, speech));
   },
   async openLive({ speech, request }) {
+    unheard = 0;
     speeches.set(speech, await speaker.live(request, speech));
   },
   push({ speech, text }) {

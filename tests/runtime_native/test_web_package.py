@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from exporter.native.node import find_node
-from exporter.native.web_module import SCRIPTS
+from exporter.native.web_module import SCRIPTS, scripts
 from runtime_min import Bundle, __version__
 from runtime_min.format.verify import read_manifest
 from tests.support.native.library import NAMES
@@ -176,6 +176,18 @@ def test_a_speech_that_is_stopped_ends_within_a_stage_and_no_other_does(web_bund
     show(found);
     """
     assert run_node(START + script, web_bundle) == ["CancelledError", True, True]
+
+
+@pytest.mark.parametrize("options", [{"warmUp": False}, {}, {"threads": 1}], ids=str)
+def test_stages_that_ran_unheard_change_no_sample(
+    web_bundle: Path, samples: list[float], options: dict[str, object]
+) -> None:
+    script = """
+    const bundle = await Bundle.load(process.argv[2], options);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    show(Array.from((await bundle.synthesize(null, { phonemes: "həlˈO" })).samples));
+    """
+    assert run_node(START + script, web_bundle, options=options) == samples
 
 
 def test_a_stream_that_is_left_early_ends(web_bundle: Path) -> None:
@@ -378,6 +390,12 @@ def test_any_bytes_of_a_manifest_are_read_or_refused(web_bundle: Path) -> None:
     found = run_node(script, web_bundle)
     assert not found["others"]
     assert found["read"] > 10 and found["refused"] > 10
+
+
+def test_a_page_fetches_at_most_60_kb_of_scripts() -> None:
+    shipped = {path: data for path, data in scripts().items() if path.endswith(".mjs")}
+    assert {path.removeprefix("web/") for path in shipped} == {path.name for path in SCRIPTS.glob("*.mjs")}
+    assert sum(map(len, shipped.values())) <= 60_000
 
 
 def test_the_package_has_the_version_and_imports_nothing_else() -> None:
