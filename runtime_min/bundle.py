@@ -70,7 +70,7 @@ class Bundle:
         self._text: BundledText | None = None
         tvm_ffi = load_tvm(files, manifest)
         devices = load_devices(tvm_ffi, files, manifest)
-        parameters = map_parameters(tvm_ffi, files, manifest.parameters)
+        parameters = map_parameters(tvm_ffi, files, manifest.parameters, manifest.transforms)
         self._worker = Worker(tvm_ffi, threads)
         self._stages = {
             stage.name: StageRunner(

@@ -71,7 +71,7 @@ def load_bundle(
                     meanwhile()
             else:
                 meanwhile()
-            check_memory(sum(tensor.bytes for tensor in manifest.parameters.tensors), count)
+            check_memory(manifest.parameter_bytes, count)
             return make(files, manifest, chosen, count)
         except BaseException as failure:
             # The files of a bundle vanish while another one takes its place, and then that one is loaded.

@@ -8,6 +8,7 @@
 #include "base/errors.h"
 #include "format/arithmetic.h"
 #include "format/parse.h"
+#include "format/transforms.h"
 #include "base/sha256.h"
 #include "model/loudness.h"
 #include "model/tokens.h"
@@ -121,7 +122,12 @@ void Bundle::verify(const LoadOptions &options, int threads) {
 // Maps the parameters and loads the libraries.
 void Bundle::start(int threads) {
     int64_t bytes = 0;
-    for (const Tensor &tensor : manifest_.tensors) bytes += tensor.bytes;
+    for (const Tensor &tensor : manifest_.tensors) {
+        auto matrix = manifest_.transforms.find(tensor.layout);
+        // What is transformed is there twice.
+        bool twice = matrix != manifest_.transforms.end();
+        bytes += tensor.bytes + (twice ? tensor.bytes / tensor.shape[1] * matrix->second.size() : 0);
+    }
     check_memory(bytes, threads);
     voice_tables_ = std::make_unique<VoiceTables>(files_, manifest_);
     if (bytes) {
@@ -129,7 +135,10 @@ void Bundle::start(int threads) {
         check_scales(manifest_.tensors, mapping_->data());
     }
     for (const Tensor &tensor : manifest_.tensors) {
-        parameters_.emplace(tensor.name, wrap_memory(mapping_->data() + tensor.offset, tensor.dtype, tensor.shape));
+        auto matrix = manifest_.transforms.find(tensor.layout);
+        bool kept = matrix == manifest_.transforms.end();
+        parameters_.emplace(tensor.name, kept ? wrap_memory(mapping_->data() + tensor.offset, tensor.dtype, tensor.shape)
+                                              : transformed(tensor, matrix->second));
     }
     worker_ = std::make_unique<Worker>(threads);
     for (const Stage &stage : manifest_.stages) {
@@ -137,6 +146,14 @@ void Bundle::start(int threads) {
                         std::forward_as_tuple(stage, level_, files_, parameters_, *worker_));
     }
     files_.release_directory();
+}
+
+// Returns the weights of a tensor as the kernels take them.
+Any Bundle::transformed(const Tensor &tensor, const Matrix &matrix) {
+    std::vector<int64_t> shape = transformed_shape(tensor, matrix);
+    Aligned<uint16_t> &products = transformed_.emplace_back(shape[0] * shape[1] * shape[2] * shape[3]);
+    transform(tensor, matrix, reinterpret_cast<const uint16_t *>(mapping_->data() + tensor.offset), products.data());
+    return wrap_memory(products.data(), tensor.dtype, shape);
 }
 
 Bundle::~Bundle() {

@@ -60,6 +60,7 @@ private:
     explicit Bundle(const std::string &directory) : files_(directory) {}
     void verify(const LoadOptions &options, int threads);
     void start(int threads);
+    Any transformed(const Tensor &tensor, const Matrix &matrix);
     BundledText &text();
 
     BundleFiles files_;
@@ -70,6 +71,7 @@ private:
     std::mutex text_mutex_;
     std::unique_ptr<BundledText> text_;
     std::unique_ptr<Mapping> mapping_;
+    std::vector<Aligned<uint16_t>> transformed_;  // weights that are not stored as the kernels take them
     std::unique_ptr<Worker> worker_;
     std::map<std::string, Any> parameters_;
     std::map<std::string, StageRunner> stages_;

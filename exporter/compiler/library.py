@@ -81,3 +81,5 @@ class Weight:
     values: NDArray[np.generic]
     layout: str = "row-major"
     """Name of the kernel layout."""
+    plain: Weight | None = None
+    """The same as the model has it, where a reader can compute the values from that."""

@@ -25,8 +25,9 @@ def unchanged(values: Tensor) -> Tensor:
 
 
 def stored_factors(weight: Tensor, rounded: Round) -> Tensor:
-    """Returns a weight [out, in, taps] transformed and rounded as it is stored, [products, out, in]."""
-    factors = torch.from_numpy(transform_weight(weight.detach().float().numpy()))
+    """Returns a weight [out, in, taps] as kernels take it, [products, out, in]: rounded before and after."""
+    taps = rounded(weight.detach().float()).float()
+    factors = torch.from_numpy(transform_weight(taps.numpy()).copy())
     return rounded(factors).permute(2, 0, 1).double().contiguous()
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import tvm
 
 from exporter.bundle.write import PARAMETER_FILE, BundleContents
+from exporter.compiler.kernels.winograd import taps_layout
+from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from exporter.compiler.library import CompiledLibrary, StoredWeights, Weight
 from exporter.compiler.link import minimum_os
 from exporter.compiler.stages import make_stage, stage_weights
@@ -25,6 +27,7 @@ from runtime_min import __version__
 from runtime_min.format import manifest
 from runtime_min.format.arithmetic import EXTENSION as ARITHMETIC
 from runtime_min.format.arithmetic import FLOAT32
+from runtime_min.format.transforms import Matrix
 from runtime_min.format.weights_source import EXTENSION as WEIGHTS
 from runtime_min.format.weights_source import WeightsSource
 
@@ -56,10 +59,15 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         parameters = stage_parameters(plan.checkpoint, stage, plan.stored)
         own = _libraries(plan, stage, parameters, libraries)
         stages.append(_stage(plan, stage, parameters, own))
-        tensors.extend(parameters)
+        tensors.extend(map(_plain, parameters) if plan.target.transforms else parameters)
         copies |= {library_path(library): library.path for library in own}
+    transforms = _transforms(tensors)
+    requirements = {
+        manifest.DEVICES_REQUIRED: plan.target.separate_source,
+        manifest.TRANSFORMS_REQUIRED: bool(transforms),
+    }
     contents = manifest.Manifest(
-        requires=(manifest.DEVICES_REQUIRED,) if plan.target.separate_source else (),
+        requires=tuple(name for name, required in requirements.items() if required),
         model=_model(plan.checkpoint),
         versions=versions(),
         materials=materials(plan.target, plan.native),
@@ -73,6 +81,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         voices=(),
         extensions=_extensions(plan.checkpoint) | _arithmetic(plan),
         device_libraries={device: _runtime_path(path) for device, path in devices.items()},
+        transforms=transforms,
     )
     return BundleContents(contents, tensors, plan.voices, copies)
 
@@ -81,6 +90,18 @@ def stage_parameters(checkpoint: Checkpoint, stage: str, stored: StoredWeights) 
     """Returns the parameters of a stage in call order; its name before theirs keeps them apart."""
     weights = stage_weights(make_stage(stage, checkpoint.model, stored.separate_source, stored.precision))
     return [replace(weight, name=f"{stage}.{weight.name}") for weight in weights]
+
+
+def _plain(weight: Weight) -> Weight:
+    """Returns a weight as the model has it, where a reader can transform that, or as it is."""
+    return replace(weight.plain, name=weight.name) if weight.plain else weight
+
+
+def _transforms(tensors: Sequence[Weight]) -> dict[str, Matrix]:
+    """Returns the transforms of the weights that are stored as the model has them, by their layouts."""
+    known = {taps_layout(taps): scheme.matrix for taps, scheme in SCHEMES.items()}
+    layouts = {tensor.layout for tensor in tensors}
+    return {layout: matrix for layout, matrix in known.items() if layout in layouts}
 
 
 def _libraries(

@@ -12,7 +12,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, cycle, islice, takewhile
 from typing import Any, TypeVar
@@ -32,6 +32,7 @@ from ..errors import (
 )
 from ..format.bundle_files import BundleFiles
 from ..format.manifest import ALIGNMENT, SCALES, Manifest, Parameters
+from ..format.transforms import Matrix, loaded
 from ..threads import check_threads, leave_thread, take_thread, usable_cores
 from .sealed_library import library_file
 from .tvm_ffi_package import import_tvm_ffi
@@ -134,8 +135,10 @@ def _other_kind(files: BundleFiles, library: str) -> LibraryLoadError:
     )
 
 
-def map_parameters(tvm_ffi: Any, files: BundleFiles, parameters: Parameters) -> dict[str, Any]:
-    """Maps the parameter file and returns its tensors by name, without copying.
+def map_parameters(
+    tvm_ffi: Any, files: BundleFiles, parameters: Parameters, transforms: Mapping[str, Matrix]
+) -> dict[str, Any]:
+    """Maps the parameter file and returns its tensors by name, without copying those that stay as they are.
 
     All processes that map the file share its memory. The mapping is copy-on-write because TVM takes no
     read-only arrays; nothing writes to it.
@@ -157,6 +160,9 @@ def map_parameters(tvm_ffi: Any, files: BundleFiles, parameters: Parameters) -> 
         wrong = scales[~((scales > 0) & (scales < np.inf))]
         if wrong.size:
             raise ScalesError(name, float(wrong[0]))
+    for tensor in parameters.tensors:
+        if matrix := transforms.get(tensor.layout):
+            arrays[tensor.name] = loaded(arrays[tensor.name], matrix)
     return {name: to_tvm(tvm_ffi, array) for name, array in arrays.items()}
 
 

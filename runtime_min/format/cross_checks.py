@@ -51,6 +51,7 @@ def check_consistency(manifest: Manifest) -> None:
     _check_precision(manifest)
     _check_parameters(manifest.parameters, sizes)
     _check_scales({tensor.name: tensor for tensor in manifest.parameters.tensors})
+    _check_transforms(manifest)
     _check_stages(manifest, sizes)
     _check_devices(manifest)
     _check_voices(manifest, sizes)
@@ -183,6 +184,19 @@ def _check_scales(tensors: Mapping[str, Tensor]) -> None:
         found = scales and (scales.dtype, scales.shape)
         described = f"a tensor {name}{SCALES} of {expected[0]} {expected[1]}"
         _expect(found == expected, "parameters.tensors", described, found)
+
+
+def _check_transforms(manifest: Manifest) -> None:
+    """Checks that a matrix has rows of one length, and that of the weights which it transforms."""
+    for layout, matrix in manifest.transforms.items():
+        lengths = {len(row) for row in matrix}
+        _expect(len(lengths) == 1, f"transforms[{layout!r}]", "rows of one length", sorted(lengths))
+        for tensor in manifest.parameters.tensors:
+            if tensor.layout == layout:
+                fits = tensor.dtype == "float16" and len(tensor.shape) == 4
+                expected = f"{tensor.name} of float16 with four dimensions, the second of {len(matrix[0])}"
+                found = f"{tensor.dtype} {tensor.shape}"
+                _expect(fits and tensor.shape[1] == len(matrix[0]), "parameters.tensors", expected, found)
 
 
 def _check_voices(manifest: Manifest, sizes: Mapping[str, int]) -> None:

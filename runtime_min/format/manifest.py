@@ -31,9 +31,12 @@ DEVICES_REQUIRED = "devices"
 """Required by bundles that compute on other devices than the CPU, with the harmonic source as a stage."""
 PRECISION_REQUIRED = "precision"
 """Required by bundles with parameters of the types `STORED_SIZES`, or with voices as factors."""
+TRANSFORMS_REQUIRED = "transforms"
+"""Required by bundles with weights that are transformed while they are loaded."""
 REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
     DEVICES_REQUIRED: ("device_libraries",),
     PRECISION_REQUIRED: ("voice_ranks",),
+    TRANSFORMS_REQUIRED: ("transforms",),
 }
 """Requirements that a manifest of this version may have of its reader, and the keys that come with each."""
 MANIFEST_NAME = "manifest.msgpack"
@@ -63,6 +66,8 @@ _Size = Annotated[int, integer(1, 1 << 31)]
 _ParameterType = Annotated[str, one_of(PARAMETER_SIZES)]
 _Names = Annotated[tuple[Text, ...], array(0, 8_192)]
 _Scalar = Annotated[str | int | float | bool, Node.scalar]
+_Row = Annotated[tuple[Annotated[float, Node.number], ...], array(1, 64)]
+_Matrix = Annotated[tuple[_Row, ...], array(1, 64)]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -258,12 +263,25 @@ class Manifest(NamedTuple):
     """Path of TVM's runtime for each of `DEVICES` that the target has; empty where the app brings them."""
     voice_ranks: Mapping[str, Length] = _NOTHING
     """Rank of each voice whose file holds two factors of its table in place of the table."""
+    transforms: Mapping[str, _Matrix] = _NOTHING
+    """Matrix ``[products, taps]`` for the weights of each layout that are transformed; see `transforms`."""
 
     @property
     def precision(self) -> str:
         """The smallest type in which weights are stored: ``float32``, ``float16`` or ``int8``."""
         found = STORED_SIZES.keys() & {tensor.dtype for tensor in self.parameters.tensors}
         return min(found, key=STORED_SIZES.__getitem__, default="float32")
+
+    @property
+    def parameter_bytes(self) -> int:
+        """Size of the parameters in memory, where those that are transformed are there twice."""
+        tensors = self.parameters.tensors
+        made = (
+            tensor.bytes // tensor.shape[1] * len(self.transforms[tensor.layout])
+            for tensor in tensors
+            if tensor.layout in self.transforms
+        )
+        return sum(tensor.bytes for tensor in tensors) + sum(made)
 
     @property
     def content_bytes(self) -> int:

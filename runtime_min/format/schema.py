@@ -110,6 +110,12 @@ class Node:
             raise self.error("true or false")
         return self.value
 
+    def number(self) -> float:
+        """Returns a floating-point number; msgpack has checked that it is finite."""
+        if not isinstance(self.value, float):
+            raise self.error("a floating-point number")
+        return self.value
+
     def scalar(self) -> str | int | float | bool:
         """Returns a printable string, a number or a boolean."""
         if isinstance(self.value, (dict, list)):

@@ -121,6 +121,23 @@ void check_scales(const std::vector<Tensor> &tensors) {
     }
 }
 
+// Checks that a matrix has rows of one length, and that of the weights which it transforms.
+void check_transforms(const Manifest &manifest) {
+    for (const auto &[layout, matrix] : manifest.transforms) {
+        size_t taps = matrix[0].size();
+        for (const auto &row : matrix) {
+            expect(row.size() == taps, "transforms['" + layout + "']", "rows of one length", "others");
+        }
+        for (const Tensor &tensor : manifest.tensors) {
+            if (tensor.layout != layout) continue;
+            bool fits = tensor.dtype == "float16" && tensor.shape.size() == 4 &&
+                        tensor.shape[1] == static_cast<int64_t>(taps);
+            expect(fits, "parameters.tensors",
+                   tensor.name + " of float16 with four dimensions, the second of " + std::to_string(taps), "others");
+        }
+    }
+}
+
 // Checks that the table has a row for each token; the library checks the table's shape alone.
 void check_token_table(const std::string &place, const Stage &stage, const Manifest &manifest) {
     int64_t most = 0;
@@ -238,6 +255,7 @@ void check_consistency(const Manifest &manifest) {
     check_precision(manifest);
     check_parameters(manifest, sizes);
     check_scales(manifest.tensors);
+    check_transforms(manifest);
     check_stages(manifest, sizes);
     check_devices(manifest);
     check_voices(manifest, sizes);

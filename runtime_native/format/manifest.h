@@ -18,6 +18,9 @@ constexpr int64_t ALIGNMENT = 64;  // generated code assumes that every tensor s
 constexpr char SCALES[] = "_scales";  // ends the name of the tensor of scales, after the name of the weight
 constexpr char DEVICES_REQUIRED[] = "devices";      // required by bundles with stages on other devices than the CPU
 constexpr char PRECISION_REQUIRED[] = "precision";  // by those with parameters or voices in smaller forms
+constexpr char TRANSFORMS_REQUIRED[] = "transforms";  // by those with weights that are transformed when they are loaded
+
+using Matrix = std::vector<std::vector<double>>;
 
 struct Library {
     std::string level;
@@ -93,6 +96,7 @@ struct Manifest {
     Value extensions;  // a map; not checked, except `blocks`
     std::map<std::string, std::string> device_libraries;
     std::map<std::string, int64_t> voice_ranks;
+    std::map<std::string, Matrix> transforms;  // [products, taps], by the layout of the weights that they transform
 
     bool requires_of_reader(const std::string &name) const;
     // Returns the paths of all libraries that are loaded for a CPU level.

@@ -24,10 +24,10 @@ void check_named_texts(const Node &node) {
 std::vector<std::string> read_requirements(const Node &root) {
     auto found = read_texts(root.child("requires"), 64);
     for (const std::string &name : found) {
-        if (name != DEVICES_REQUIRED && name != PRECISION_REQUIRED) {
+        if (name != DEVICES_REQUIRED && name != PRECISION_REQUIRED && name != TRANSFORMS_REQUIRED) {
             throw Error(KOKORO_REQUIREMENT_ERROR,
-                        "The bundle requires '" + name + "' of its reader, this runtime supports devices, precision: "
-                        "install a newer runtime, or export the bundle without.");
+                        "The bundle requires '" + name + "' of its reader, this runtime supports devices, precision, "
+                        "transforms: install a newer runtime, or export the bundle without.");
         }
     }
     return found;
@@ -128,6 +128,10 @@ void read_parameters(const Node &node, Manifest &manifest) {
     manifest.tensors = tensors.elements(0, 8192, read_tensor);
 }
 
+std::vector<double> read_row(const Node &node) {
+    return node.elements(1, 64, [](const Node &each) { return each.number(); });
+}
+
 Voice read_voice(const Node &node) {
     auto [name, file, rows, columns] = node.fields("name", "file", "rows", "columns");
     return {name.text(), file.relative_path(), rows.integer(1, LENGTH), columns.integer(1, LENGTH)};
@@ -144,6 +148,7 @@ void check_keys(const Node &root, const Manifest &manifest) {
                                      "max_phonemes", "voices", "parity", "files", "extensions"};
     if (manifest.requires_of_reader(DEVICES_REQUIRED)) keys.push_back("device_libraries");
     if (manifest.requires_of_reader(PRECISION_REQUIRED)) keys.push_back("voice_ranks");
+    if (manifest.requires_of_reader(TRANSFORMS_REQUIRED)) keys.push_back("transforms");
     root.check_keys(keys);
 }
 
@@ -194,6 +199,11 @@ Manifest parse_manifest(std::string_view data) {
     if (manifest.requires_of_reader(PRECISION_REQUIRED)) {
         for (const auto &[voice, rank] : root.child("voice_ranks").named()) {
             manifest.voice_ranks[voice] = rank.integer(1, LENGTH);
+        }
+    }
+    if (manifest.requires_of_reader(TRANSFORMS_REQUIRED)) {
+        for (const auto &[layout, matrix] : root.child("transforms").named()) {
+            manifest.transforms[layout] = matrix.elements(1, 64, read_row);
         }
     }
     check_consistency(manifest);

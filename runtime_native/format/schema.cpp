@@ -151,6 +151,12 @@ bool Node::boolean() const {
     return *found;
 }
 
+double Node::number() const {
+    const double *found = std::get_if<double>(&value.content);
+    if (!found) refuse("a floating-point number");
+    return *found;
+}
+
 void Node::check_scalar() const {
     if (value.map() || value.array()) refuse("a string, a number or a boolean");
     if (value.string()) text(0, 1000);

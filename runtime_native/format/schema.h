@@ -58,6 +58,7 @@ public:
     std::string digest() const;
     int64_t integer(int64_t lowest, int64_t highest) const;
     bool boolean() const;
+    double number() const;  // finite, as `unpack` has checked
     void check_scalar() const;
     std::string relative_path() const;
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdarg>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -12,6 +13,7 @@
 #include "base/sha256.h"
 #include "engine/machine.h"
 #include "engine/native.h"
+#include "format/transforms.h"
 #include "model/noise.h"
 #include "sized_struct.h"
 
@@ -98,12 +100,35 @@ std::string known(std::istream &question) {
     }
 }
 
+// Returns the bits of weights of one block that are transformed.
+std::string transformed(std::istream &question) {
+    size_t products, taps, size;
+    question >> products >> taps >> size;
+    Matrix matrix(products, std::vector<double>(taps));
+    for (auto &row : matrix) {
+        for (double &each : row) {
+            uint64_t bits;
+            question >> bits;
+            std::memcpy(&each, &bits, sizeof each);
+        }
+    }
+    std::string stored = text(question);
+    Tensor tensor{"weight", "float16", {1, int64_t(taps), int64_t(size), 1}, 0, int64_t(stored.size()), "taps"};
+    std::vector<uint16_t> weights(stored.size() / 2), found(products * size);
+    std::memcpy(weights.data(), stored.data(), stored.size());
+    transform(tensor, matrix, weights.data(), found.data());
+    std::string answer;
+    for (uint16_t each : found) answer += std::to_string(each) + " ";
+    return answer;
+}
+
 std::string answer(std::istream &question) {
     std::string kind;
     question >> kind;
     if (kind == "scalar") return digest(Sha256::Path::SCALAR, question);
     if (kind == "struct") return known(question);
     if (kind == "library") return library(question);
+    if (kind == "transform") return transformed(question);
     if (kind == "best") return digest(Sha256::best_path(), question);
     if (kind == "version") {
         std::string found = text(question), required = text(question);

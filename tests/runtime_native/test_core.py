@@ -5,11 +5,14 @@ from __future__ import annotations
 import hashlib
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from runtime_min.engine import machine
+from runtime_min.format.transforms import loaded
 from runtime_min.model.noise import gaussian_noise
 from tests.support.native.probe import Probe, field
 
@@ -35,6 +38,21 @@ def test_noise_is_that_of_numpy_to_the_bit(probe: Probe, count: int) -> None:
         hashlib.sha256(gaussian_noise(seed, count + odd).tobytes()).hexdigest()
         for odd, seed in enumerate(seeds)
     ]
+
+
+@pytest.mark.parametrize("count", SCHEMES)
+def test_weights_are_transformed_to_pythons_bits(probe: Probe, count: int) -> None:
+    """All finite float16 numbers are among the taps, and with them products that float16 cannot hold."""
+    matrix = np.array(SCHEMES[count].matrix)
+    bits = np.arange(1 << 16).astype(np.uint16)
+    finite = np.random.default_rng(count).permutation(bits[np.isfinite(bits.view(np.float16))])
+    size = len(finite) // count
+    for scale in (1, 2.0**-14):
+        taps = finite[: count * size].reshape(1, count, size, 1).view(np.float16)
+        given = " ".join(map(str, (matrix * scale).view(np.uint64).ravel().tolist()))
+        (answer,) = probe.ask([f"transform {len(matrix)} {count} {size} {given} {taps.tobytes().hex()}"])
+        expected = loaded(taps, tuple(map(tuple, (matrix * scale).tolist())))
+        np.testing.assert_array_equal(np.array(answer.split(), np.uint16), expected.view(np.uint16).ravel())
 
 
 def test_a_struct_of_an_older_or_newer_header_is_read_as_far_as_both_know_it(probe: Probe) -> None:

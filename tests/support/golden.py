@@ -48,6 +48,7 @@ def write(name: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "devices-of-app": devices_of_app,
         "rounded": rounded,
         "scaled": scaled,
+        "transformed": transformed,
     }[name]
     if made is rounded:
         # Small enough for several blocks.
@@ -125,3 +126,12 @@ def scaled(work: Path) -> BundleContents:
     scales = np.arange(1, 65, dtype=np.float16).reshape(1, 2, 32) / 64
     small = Weight("weight", numbers, layout), Weight("weight_scales", scales, f"{layout} scales")
     return replace(made, tensors=(*made.tensors, *small))
+
+
+def transformed(work: Path) -> BundleContents:
+    """A convolution's weight of two taps, which its reader transforms to three products."""
+    made, layout = whole(work), "taps[out/32,taps,in,32]"
+    taps = np.arange(2 * 4 * 32, dtype=np.float16).reshape(1, 2, 4, 32) / 16
+    made = replace(made, tensors=(*made.tensors, Weight("weight", taps, layout)))
+    matrix = ((1.0, 0.0), (0.5, -0.25), (0.0, 1.0))
+    return with_entries(made, requires=("transforms",), transforms={layout: matrix})

@@ -26,7 +26,8 @@ from exporter.compiler.kernels.convolution import (
 from exporter.compiler.kernels.register_tile import RegisterTile
 from exporter.compiler.kernels.tiles import Sizes, Tiles
 from exporter.compiler.kernels.transforms import analyse, combine, entries, synthesise
-from exporter.compiler.kernels.winograd_schemes import SCHEMES, Scheme, opposites, transform_weight
+from exporter.compiler.kernels.winograd_schemes import SCHEMES, Scheme, opposites
+from runtime_min.format.transforms import transformed
 
 BLOCK = 32
 """Output channels that lie together in packed weights; one packing serves every CPU level."""
@@ -86,15 +87,22 @@ def blocks_of_job(spec: Convolution, chosen: Sizes) -> int:
     return max(1, round(chosen["columns"] / (whole * spec.dilation))) * whole
 
 
-def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Returns [out, in, taps] transformed to [out/32, products, in, 32], in float64 and rounded once.
+def taps_layout(taps: int) -> str:
+    """Returns the name of the layout of a weight that is transformed when it is loaded."""
+    scheme = SCHEMES[taps]
+    return f"for-toom-cook-f({scheme.outputs},{taps})[out/{BLOCK},{taps},in,{BLOCK}]"
 
-    Factors are zero where `out` is not a multiple of 32.
-    """
-    factors = transform_weight(weight)
-    factors = np.pad(factors, ((0, -len(factors) % BLOCK), (0, 0), (0, 0)))
-    blocks = factors.reshape(-1, BLOCK, *factors.shape[1:])
+
+def pack_taps(weight: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+    """Returns [out, in, taps] as [out/32, taps, in, 32], with zeros where `out` is not a multiple of 32."""
+    padded = np.pad(weight, ((0, -len(weight) % BLOCK), (0, 0), (0, 0)))
+    blocks = padded.reshape(-1, BLOCK, *weight.shape[1:])
     return np.ascontiguousarray(blocks.transpose(0, 3, 2, 1))
+
+
+def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Returns [out, in, taps] transformed to [out/32, products, in, 32], in float64 and rounded once."""
+    return transformed(pack_taps(weight), SCHEMES[weight.shape[2]].matrix)
 
 
 def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int, rounded: bool) -> Any:

@@ -13,6 +13,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from runtime_min.format.transforms import transformed
+
 Matrix = NDArray[np.float64]
 
 
@@ -103,6 +105,11 @@ class Scheme:
         return self._unscaled_factors * np.append(self._scales[:count], pairs)[:, None]
 
     @cached_property
+    def matrix(self) -> tuple[tuple[float, ...], ...]:
+        """The same as rows of numbers, as the manifest has it."""
+        return tuple(tuple(row) for row in self.filter_transform.tolist())
+
+    @cached_property
     def _unscaled_factors(self) -> Matrix:
         powers = np.arange(self.taps)
         rows = []
@@ -176,5 +183,6 @@ SCHEMES: dict[int, Scheme] = {
 
 def transform_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
     """Returns the factors [out, in, products] of a weight [out, in, taps], in float64 and rounded once."""
-    factors = weight.astype(np.float64) @ SCHEMES[weight.shape[2]].filter_transform.T
-    return np.asarray(factors, np.float32)
+    taps = np.ascontiguousarray(weight.transpose(2, 0, 1))[None]
+    factors: NDArray[np.float32] = transformed(taps, SCHEMES[weight.shape[2]].matrix)[0]
+    return factors.transpose(1, 2, 0)

@@ -3,15 +3,17 @@
 kokoro has no type information, so its modules are `Any` here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import torch
 from torch import nn
 
+from exporter.compiler.kernels import winograd
 from exporter.compiler.library import Weight
 from exporter.compiler.precision import rounded
 from exporter.compiler.stages.audio import F0N, Decoder, HarmonicSource, SpectrumDecoder
-from exporter.compiler.stages.layers import Conv, is_large, layout_of
+from exporter.compiler.stages.layers import Conv, WinogradConv, is_large, layout_of
 from exporter.compiler.stages.text import Bert, Duration, TextEncoder
 
 STAGE_MODULES: dict[str, Callable[[Any], nn.Module]] = {
@@ -57,6 +59,8 @@ def make_stage(
             # A weight that float16 can hold has scales that it can hold.
             rounded(module.weight.data, precision, path)
             module.store_in_int8()
+        if precision != "float32" and isinstance(module, WinogradConv) and module.large:
+            module.store_taps(rounded(module.plain, precision, path))
     for name, value in stage.named_parameters():
         if is_large(value):
             value.data = rounded(value.data, precision, name)
@@ -65,6 +69,16 @@ def make_stage(
 
 def stage_weights(module: nn.Module) -> list[Weight]:
     """Returns the parameters of a stage in the order in which its compiled function takes them."""
+    plain = dict(_plain_weights(module))
     return [
-        Weight(name, value.detach().numpy(), layout_of(value)) for name, value in module.named_parameters()
+        Weight(name, value.detach().numpy(), layout_of(value), plain.get(name))
+        for name, value in module.named_parameters()
     ]
+
+
+def _plain_weights(module: nn.Module) -> Iterator[tuple[str, Weight]]:
+    """Yields the weights that a reader may transform, by the names of the parameters."""
+    for path, each in module.named_modules():
+        if isinstance(each, WinogradConv) and each.plain.dtype == torch.float16:
+            taps = winograd.pack_taps(each.plain.numpy())
+            yield f"{path}.weight", Weight(path, taps, winograd.taps_layout(each.taps))

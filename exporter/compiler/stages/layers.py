@@ -154,9 +154,18 @@ class WinogradConv(nn.Module):
         """Transforms and packs `weight` [out, in, taps]; output channels are those of `Conv`."""
         super().__init__()
         self.taps, self.padding, self.dilation = weight.shape[2], padding, dilation
-        self.weight = packed(winograd.pack_weight, winograd.layout(self.taps), weight, large=large)
+        self.plain, self.large = weight, large
+        self.weight = self._transformed()
         self.bias = parameter(_padded_bias(weight, bias))
         self.writes_channels_last = writes_channels_last
+
+    def _transformed(self) -> nn.Parameter:
+        return packed(winograd.pack_weight, winograd.layout(self.taps), self.plain.float(), large=self.large)
+
+    def store_taps(self, taps: Tensor) -> None:
+        """Replaces the weight by one whose taps are rounded, from which a reader may compute it."""
+        self.plain = taps
+        self.weight = self._transformed()
 
     @classmethod
     def of(cls, module: nn.Conv1d, **options: bool) -> "WinogradConv":

@@ -263,6 +263,7 @@ def test_kokoros_replaced_modules_compute_what_the_layers_of_a_stage_do() -> Non
     up = nn.ConvTranspose1d(32, 32, 4, stride=2, padding=1)
     layer, upsampler = WinogradConv.of(conv), Upsampler(up, False, True, winograd=True)
     for module in (layer, upsampler.conv):
+        module.store_taps(module.plain.half())
         module.weight.data = module.weight.data.half()
     x = torch.randn(1, 32, 100, generator=torch.Generator().manual_seed(0))
     found = layer(x.mT).mT

@@ -24,11 +24,13 @@ from tests.support.fakes.builds import some_jobs
 JOB = some_jobs()[0]
 CONTENT = bytes(range(256))
 COMPILER = Path(exporter.__file__).parent / "compiler"
-# What the compiler may know of the runtime: what a job holds, and the machine, whose linker is in the key.
+# What the compiler may know of the runtime: what a job holds, the machine, whose linker is in the key, and
+# how readers transform weights, which decides nothing.
 FACTS = {
     "runtime_min.format.signatures": {"StageSignature", "TensorSignature", "offset_of"},
     "runtime_min.engine.machine": {"Machine", "levels_that_run", "this_machine"},
     "runtime_min.format.manifest": {"CpuLevel", "Target"},
+    "runtime_min.format.transforms": {"transformed"},
 }
 
 

@@ -33,7 +33,7 @@ def test_small_types_are_mapped_as_they_are_stored(tmp_path: Path) -> None:
         assert manifest.requires == (PRECISION_REQUIRED,)
         assert manifest.precision == "int8"
         assert {tensor.dtype for tensor in manifest.parameters.tensors} == {"float32", "float16", "int8"}
-        mapped = map_parameters(import_tvm_ffi(), files, manifest.parameters)
+        mapped = map_parameters(import_tvm_ffi(), files, manifest.parameters, {})
         for name, values in stored.items():
             found = np.from_dlpack(mapped[name])
             assert str(mapped[name].dtype) == values.dtype.name
@@ -49,7 +49,7 @@ def load(work: Path, *weights: Weight) -> None:
     parameters = (*(Weight(name, values) for name, values in tensors().items()), *weights)
     bundle = write_bundle(work / "bundle", replace(made, tensors=parameters))
     with BundleFiles(bundle) as files:
-        map_parameters(import_tvm_ffi(), files, manifest_of(files).parameters)
+        map_parameters(import_tvm_ffi(), files, manifest_of(files).parameters, {})
 
 
 def test_scales_that_fit_a_weight_are_loaded(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ DIGESTS = {
     "devices": "498c81a4d052ac05570c6ece3b5b9563c63c47879b463b44329e4fb223b487a2",
     "devices-of-app": "47ead785fe57caf4c3a3981244f2460ccd61e7e3ef3eb3edd80b1064a0736b91",
     "rounded": "5b0771f22d212c67ac12b3738cd2a8b62e9884777960b05a5338cae3b7752c68",
+    "transformed": "49e61fdaf6233cba841d7f6ab322ed6aa4df2ccc923452d00ef78546d6819d7d",
     "scaled": "cfeb0ce3ae8ae38936b4780c8edfd3559b2c19ca1e8205d023a0abcf8091a79e",
 }
 """Digests of the manifests. They never change: another one is another version of the format."""
@@ -53,7 +54,7 @@ def test_every_golden_bundle_is_pinned() -> None:
 def test_the_reader_accepts_the_golden_bundles(name: str) -> None:
     manifest = read_manifest(golden.GOLDEN / name, sha256=DIGESTS[name])
     verify_files(golden.GOLDEN / name, manifest)
-    all_five = dict.fromkeys(("whole", "rounded", "scaled"), STAGE_NAMES)
+    all_five = dict.fromkeys(("whole", "rounded", "scaled", "transformed"), STAGE_NAMES)
     expected = {**all_five, "part": ("bert", "decoder")}.get(name, stage_names(separate_source=True))
     assert tuple(stage.name for stage in manifest.stages) == expected
     assert encode_manifest(manifest) == (golden.GOLDEN / name / "manifest.msgpack").read_bytes()
