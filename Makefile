@@ -21,7 +21,8 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests that compile nothing and start few processes.
 UNITS := $(addprefix tests/runtime_min/,bundle_command format model output speech text) \
 	$(addprefix tests/exporter/,cli export parity text) tests/test_imports.py tests/test_documents.py
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+# numpy's threads spin between two calls.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo check test test-machines prove fuzz bench dist clean
 

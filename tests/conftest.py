@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -48,6 +49,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(
         key=lambda item: next((i for i, name in enumerate(LONGEST) if item.nodeid.startswith(name)), 9)
     )
+
+
+def pytest_collection_finish() -> None:
+    """Leaves all modules out of garbage collection, which walks through them for a minute otherwise."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

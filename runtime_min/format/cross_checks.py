@@ -191,12 +191,12 @@ def _check_transforms(manifest: Manifest) -> None:
     for layout, matrix in manifest.transforms.items():
         lengths = {len(row) for row in matrix}
         _expect(len(lengths) == 1, f"transforms[{layout!r}]", "rows of one length", sorted(lengths))
-        for tensor in manifest.parameters.tensors:
-            if tensor.layout == layout:
-                fits = tensor.dtype == "float16" and len(tensor.shape) == 4
-                expected = f"{tensor.name} of float16 with four dimensions, the second of {len(matrix[0])}"
-                found = f"{tensor.dtype} {tensor.shape}"
-                _expect(fits and tensor.shape[1] == len(matrix[0]), "parameters.tensors", expected, found)
+    for tensor in manifest.parameters.tensors:
+        if transform := manifest.transforms.get(tensor.layout):
+            taps = len(transform[0])
+            fits = tensor.dtype == "float16" and len(tensor.shape) == 4 and tensor.shape[1] == taps
+            expected = f"{tensor.name} of float16 with four dimensions, the second of {taps}"
+            _expect(fits, "parameters.tensors", expected, f"{tensor.dtype} {tensor.shape}")
 
 
 def _check_voices(manifest: Manifest, sizes: Mapping[str, int]) -> None:

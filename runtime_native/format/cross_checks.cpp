@@ -124,17 +124,16 @@ void check_scales(const std::vector<Tensor> &tensors) {
 // Checks that a matrix has rows of one length, and that of the weights which it transforms.
 void check_transforms(const Manifest &manifest) {
     for (const auto &[layout, matrix] : manifest.transforms) {
-        size_t taps = matrix[0].size();
         for (const auto &row : matrix) {
-            expect(row.size() == taps, "transforms['" + layout + "']", "rows of one length", "others");
+            expect(row.size() == matrix[0].size(), "transforms['" + layout + "']", "rows of one length", "others");
         }
-        for (const Tensor &tensor : manifest.tensors) {
-            if (tensor.layout != layout) continue;
-            bool fits = tensor.dtype == "float16" && tensor.shape.size() == 4 &&
-                        tensor.shape[1] == static_cast<int64_t>(taps);
-            expect(fits, "parameters.tensors",
-                   tensor.name + " of float16 with four dimensions, the second of " + std::to_string(taps), "others");
-        }
+    }
+    for (const Tensor &tensor : manifest.tensors) {
+        auto found = manifest.transforms.find(tensor.layout);
+        if (found == manifest.transforms.end()) continue;
+        int64_t taps = found->second[0].size();
+        expect(tensor.dtype == "float16" && tensor.shape.size() == 4 && tensor.shape[1] == taps, "parameters.tensors",
+               tensor.name + " of float16 with four dimensions, the second of " + std::to_string(taps), "others");
     }
 }
 

@@ -11,12 +11,13 @@ namespace {
 constexpr size_t TOGETHER = 64;  // numbers of a tap that are transformed at once, which stay in the cache
 
 double from_half(uint16_t half) {
-    // Widened to float32 with an exponent that is too small by 112, which a multiplication corrects.
-    uint32_t bits = (half & 0x7fffu) << 13 | (half & 0x8000u) << 16;
+    // No step has a subnormal number, which the app's thread may read as 0.
+    uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31, mantissa = half & 0x3ffu;
+    if (exponent == 0) return (sign ? -0x1p-24 : 0x1p-24) * mantissa;
+    uint32_t bits = sign | (exponent == 31 ? 255 : exponent + 112) << 23 | mantissa << 13;
     float value;
-    if ((half & 0x7c00u) == 0x7c00u) bits |= 0x7f800000u;
     std::memcpy(&value, &bits, sizeof value);
-    return (half & 0x7c00u) == 0x7c00u ? value : value * 0x1p112f;
+    return value;
 }
 
 // Rounds to nearest, to even from a half.
