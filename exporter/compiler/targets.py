@@ -111,11 +111,6 @@ class Target:
         return self.system == "web"
 
     @property
-    def transforms(self) -> bool:
-        """True if transformed weights are stored as the model has them, because users download bundles."""
-        return self.one_module
-
-    @property
     def runs(self) -> bool:
         """True if `runtime_min` runs there; otherwise an app calls the libraries itself."""
         return self.runtime is not None

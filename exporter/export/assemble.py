@@ -59,7 +59,8 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         parameters = stage_parameters(plan.checkpoint, stage, plan.stored)
         own = _libraries(plan, stage, parameters, libraries)
         stages.append(_stage(plan, stage, parameters, own))
-        tensors.extend(map(_plain, parameters) if plan.target.transforms else parameters)
+        # The users of one module download the bundle: taps are fewer than what they are transformed to.
+        tensors.extend(map(_plain, parameters) if plan.target.one_module else parameters)
         copies |= {library_path(library): library.path for library in own}
     transforms = _transforms(tensors)
     requirements = {
