@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import tvm
 
 from exporter.bundle.write import PARAMETER_FILE, BundleContents
+from exporter.compiler.kernels.wasm import enlarged
 from exporter.compiler.kernels.winograd import taps_layout
 from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from exporter.compiler.library import CompiledLibrary, StoredWeights, Weight
 from exporter.compiler.link import minimum_os
+from exporter.compiler.precision import PrecisionError
 from exporter.compiler.stages import make_stage, stage_weights
 from exporter.compiler.targets import RuntimeFile
 from exporter.errors import ExportError
@@ -45,6 +48,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
     """Returns all that `exporter.bundle.write.write_bundle` needs.
 
     Raises:
+        PrecisionError: a weight is too large for the target's kernels.
         StageError: a library takes other parameters than the bundle has.
         ToolsError: the installed TVM lacks something that a bundle needs.
     """
@@ -59,8 +63,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         parameters = stage_parameters(plan.checkpoint, stage, plan.stored)
         own = _libraries(plan, stage, parameters, libraries)
         stages.append(_stage(plan, stage, parameters, own))
-        # The users of one module download the bundle: taps are fewer than what they are transformed to.
-        tensors.extend(map(_plain, parameters) if plan.target.one_module else parameters)
+        tensors.extend(map(_for_module, parameters) if plan.target.one_module else parameters)
         copies |= {library_path(library): library.path for library in own}
     transforms = _transforms(tensors)
     requirements = {
@@ -93,9 +96,20 @@ def stage_parameters(checkpoint: Checkpoint, stage: str, stored: StoredWeights) 
     return [replace(weight, name=f"{stage}.{weight.name}") for weight in weights]
 
 
-def _plain(weight: Weight) -> Weight:
-    """Returns a weight as the model has it, where a reader can transform that, or as it is."""
-    return replace(weight.plain, name=weight.name) if weight.plain else weight
+def _for_module(weight: Weight) -> Weight:
+    """Returns a weight as a bundle for the web stores it: enlarged, and as taps if these are fewer numbers.
+
+    Raises:
+        PrecisionError: a number is too large.
+    """
+    plain = weight.plain or weight
+    stored = enlarged(plain.values)
+    if stored.dtype == np.float16 and not np.isfinite(stored).all():
+        raise PrecisionError(
+            f"The weights {weight.name} reach {np.abs(plain.values).max():g}: a bundle for the web stores "
+            "less than 64 in float16. Export with --precision float32."
+        )
+    return Weight(weight.name, stored, plain.layout)
 
 
 def _transforms(tensors: Sequence[Weight]) -> dict[str, Matrix]:

@@ -384,3 +384,14 @@ def test_a_device_that_cannot_read_a_precision_is_refused_before_anything_is_com
     with pytest.raises(PrecisionError, match="--precision float32"):
         run(replace(options, target="cuda-linux", precision="float16"), die)
     assert left_behind(options) == []
+
+
+def test_numbers_that_float16_does_not_hold_on_the_web_are_refused(options, monkeypatch):
+    def halves(*of):
+        return [Weight(each.name, np.full(each.values.shape, -64, np.float16)) for each in parameters(*of)]
+
+    monkeypatch.setattr(contents, "stage_parameters", halves)
+    monkeypatch.setattr("exporter.export.run.linked_modules", lambda libraries, work: libraries)
+    with pytest.raises(PrecisionError, match=r"bert.weight reach 64: .* --precision float32"):
+        run(replace(options, target="web", native=None))
+    assert left_behind(options) == []

@@ -14,7 +14,7 @@ from exporter.compiler.kernels import vector_math
 from exporter.compiler.kernels.function import kernel
 from exporter.compiler.kernels.harmonic_source import harmonic_source
 from exporter.compiler.kernels.spectrum import source_spectrum
-from exporter.compiler.kernels.wasm import for_wasm
+from exporter.compiler.kernels.wasm import enlarged, for_wasm
 
 FRAMES = 60
 COUNT = 1 << 16
@@ -48,17 +48,19 @@ def test_the_source_and_its_spectrum_have_the_bits_of_a_fused_multiply_add() -> 
     )
 
 
-def test_every_finite_float16_is_widened() -> None:
+def test_every_float16_below_64_is_enlarged_and_widened_without_loss() -> None:
     halves = np.arange(COUNT, dtype=np.uint16).view(np.float16)
-    halves = halves[np.isfinite(halves)]
+    halves = halves[abs(halves) < 64]
+    stored = enlarged(halves)
+    assert not ((stored != 0) & (abs(stored) < np.finfo(np.float16).smallest_normal)).any()
+    assert np.isinf(enlarged(np.array([64, -64, 65504], np.float16))).all()
 
     @kernel({"x": "float16"}, x=(len(halves),), y=(len(halves),))
     def widen(x: Any, y: Any) -> None:
         for i in T.serial(len(halves)):
             y[i] = T.cast(x[i], "float32")
 
-    function = for_wasm(widen, exact=False)
-    found = call(function, "x86-64", halves.shape, halves)
+    found = call(for_wasm(widen, exact=False), "x86-64", halves.shape, stored)
     np.testing.assert_array_equal(found.view(np.int32), halves.astype(np.float32).view(np.int32))
 
 
