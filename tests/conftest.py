@@ -18,8 +18,9 @@ from exporter.text.files import LANGUAGES, text_files
 from tests.support.emulation.machine import EmulatedMachine, fetched_machine
 from tests.support.gpu import stand_in
 from tests.support.paths import PROVING
+from tests.support.shared import made_once
 from tests.support.tiny.bundle import contents, dummy_contents, reading
-from tests.support.tiny.model import compiled_libraries
+from tests.support.tiny.model import compiled_libraries, libraries_in
 from tests.support.tiny.web import web_contents
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def x86_64() -> EmulatedMachine:
 @pytest.fixture(scope="session")
 def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The tiny model's compiled stages by name."""
-    return compiled_libraries(tmp_path_factory.mktemp("libraries"))
+    return libraries_in(made_once(tmp_path_factory, "libraries", compiled_libraries))
 
 
 @pytest.fixture(scope="session")
@@ -85,8 +86,11 @@ def speaking_bundle(
     libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """A bundle of the tiny model that speaks; never to be written to."""
-    place = tmp_path_factory.mktemp("speaking") / "bundle"
-    return write_bundle(place, contents(libraries, runtime_library))
+
+    def make(place: Path) -> None:
+        write_bundle(place / "bundle", contents(libraries, runtime_library))
+
+    return made_once(tmp_path_factory, "speaking", make) / "bundle"
 
 
 @pytest.fixture(scope="session")
@@ -94,39 +98,54 @@ def reading_bundle(
     libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """A bundle of the tiny model that speaks text; several phonemes are one token. Never to be written to."""
-    place = tmp_path_factory.mktemp("reading") / "bundle"
-    return write_bundle(place, reading(contents(libraries, runtime_library)))
+
+    def make(place: Path) -> None:
+        write_bundle(place / "bundle", reading(contents(libraries, runtime_library)))
+
+    return made_once(tmp_path_factory, "reading", make) / "bundle"
 
 
 @pytest.fixture(scope="session")
 def web_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same bundle for the web; compiling the C library takes a minute the first time."""
-    place = tmp_path_factory.mktemp("web")
-    return write_bundle(place / "bundle", reading(web_contents(place)))
+
+    def make(place: Path) -> None:
+        write_bundle(place / "bundle", reading(web_contents(place)))
+
+    return made_once(tmp_path_factory, "web", make) / "bundle"
 
 
 @pytest.fixture(scope="session")
 def device_bundle(runtime_library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of the tiny model that speaks, with three stages on a device that the CPU plays."""
-    place = tmp_path_factory.mktemp("devices")
     devices = dict.fromkeys(("duration", "text_encoder", "decoder"), "metal")
-    libraries = compiled_libraries(place, *(f"{stage}={device}" for stage, device in devices.items()))
-    made = contents(libraries, runtime_library, {"metal": stand_in.build("metal")}, devices)
-    return write_bundle(place / "bundle", made)
+
+    def make(place: Path) -> None:
+        libraries = compiled_libraries(place, *(f"{stage}={device}" for stage, device in devices.items()))
+        made = contents(libraries, runtime_library, {"metal": stand_in.build("metal")}, devices)
+        write_bundle(place / "bundle", made)
+
+    return made_once(tmp_path_factory, "devices", make) / "bundle"
 
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle whose libraries hold nothing; never to be written to."""
-    directory = tmp_path_factory.mktemp("attacks")
-    return write_bundle(directory / "sound", dummy_contents(directory))
+
+    def make(place: Path) -> None:
+        write_bundle(place / "bundle", dummy_contents(place))
+
+    return made_once(tmp_path_factory, "sound", make) / "bundle"
 
 
 @pytest.fixture(scope="session")
 def text_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle with the data for English and no stage that computes; never to be written to."""
-    directory = tmp_path_factory.mktemp("text")
-    return write_bundle(directory / "bundle", dummy_contents(directory).extended(text_files(LANGUAGES)))
+
+    def make(place: Path) -> None:
+        write_bundle(place / "bundle", dummy_contents(place).extended(text_files(LANGUAGES)))
+
+    return made_once(tmp_path_factory, "text", make) / "bundle"
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from exporter import directories
 from exporter.bundle.write import ExtensionFiles
@@ -27,6 +26,7 @@ from exporter.reference.process import Reference
 from runtime_min import Bundle
 from tests.support.exported_self_test import ANSWERS, self_test
 from tests.support.paths import PROVING, ROOT
+from tests.support.shared import made_once
 from tests.support.utterances import HELLO
 
 PRECISION = "float16"
@@ -86,13 +86,12 @@ def export(export_arguments: ExportArguments) -> Export:
 @pytest.fixture(scope="session")
 def directory(export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle with the real weights and voices, on the disk: one for all processes of the tests."""
-    own = tmp_path_factory.getbasetemp()
-    output = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "exported"
-    with FileLock(output.with_suffix(".lock")):
-        if not output.exists():
-            done = export(output)
-            assert done.returncode == 0, done.stderr
-    return output
+
+    def make(place: Path) -> None:
+        done = export(place / "bundle")
+        assert done.returncode == 0, done.stderr
+
+    return made_once(tmp_path_factory, "exported", make) / "bundle"
 
 
 @pytest.fixture(scope="session")

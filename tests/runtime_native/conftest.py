@@ -11,24 +11,29 @@ from exporter.compiler.targets import find_target
 from exporter.native import build
 from runtime_min import Audio, Bundle
 from tests.support.native.examples import TEXT
+from tests.support.shared import made_once
 
 
 @pytest.fixture(scope="session")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the library and its header."""
-    place = tmp_path_factory.mktemp("native")
-    build.build_library(find_target("host"), place / build.LIBRARY)
-    shutil.copy(build.HEADER, place)
-    return place
+
+    def make(place: Path) -> None:
+        build.build_library(find_target("host"), place / build.LIBRARY)
+        shutil.copy(build.HEADER, place)
+
+    return made_once(tmp_path_factory, "native", make)
 
 
 @pytest.fixture(scope="session")
 def complete_bundle(native: Path, reading_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle that has the library, as an app gets it."""
-    place = tmp_path_factory.mktemp("complete") / "bundle"
-    shutil.copytree(reading_bundle, place)
-    shutil.copytree(native, place / "native")
-    return place
+
+    def make(place: Path) -> None:
+        shutil.copytree(reading_bundle, place / "bundle")
+        shutil.copytree(native, place / "bundle" / "native")
+
+    return made_once(tmp_path_factory, "complete", make) / "bundle"
 
 
 @pytest.fixture(scope="session")

@@ -241,6 +241,11 @@ def reference(
 def compiled_libraries(directory: Path, *devices: str) -> dict[str, Path]:
     """Compiles the tiny model's stages, with the source apart where `devices` has any STAGE=DEVICE."""
     _compile(directory, *devices)
+    return libraries_in(directory)
+
+
+def libraries_in(directory: Path) -> dict[str, Path]:
+    """Returns the compiled stages of a directory by their names."""
     return {path.stem: path for path in directory.glob("*.so")}
 
 
