@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import statistics
 import subprocess
 import tarfile
 import tempfile
@@ -27,7 +28,7 @@ from typing import Any
 import psutil
 
 from benchmarks.competitors.onnx_export import export_onnx
-from benchmarks.interleaved import TOKENS, Idleness, interleave
+from benchmarks.interleaved import TOKENS, Idleness, interleave, rotated
 from benchmarks.torch_checkpoint import write_torch_checkpoint
 from benchmarks.web.chromium import Page, opened
 from benchmarks.web.server import serving
@@ -56,14 +57,17 @@ _MEGA = 1_000_000
 HEAD = (
     *("engine", "threads"),
     *(f"{tokens} tokens" for tokens in LENGTHS),
-    *("first call ÷ later ones", "load", "download", "memory"),
+    *("first audio", "stall", "first call ÷ later ones", "load", "download", "memory"),
 )
 REPORT_TEXT = """# In a browser
 
 `python -m benchmarks.web` wrote this page on {date}: {processor}, two cores, {browser}, {package}.
 All speak the same phonemes with the same weights, in turns; the bundle's are stored as {precision}. The first
-call, of 62 tokens, is without the bundle's warm-up. Files come from this machine, and are not compressed. The
-memory is that of all processes of a browser, after 200 tokens.
+call, of 62 tokens, is without the bundle's warm-up. Files come from this machine, and are not compressed.
+The memory is that of all processes of a browser, after 200 tokens. First audio is the time until the first
+samples of 200 tokens are there, which a bundle streams. A stall is the longest time in which the page could
+do nothing while an utterance was made: ONNX Runtime Web computes on the page's own thread, if no app gives it
+a Worker.
 
 {table}
 """
@@ -93,6 +97,8 @@ class Engine:
         self.browser = str(page.call("Browser.getVersion")["product"])
         self.download = 0
         """Bytes that the page asked for."""
+        self.stalls: list[float] = []
+        """By utterance, the longest time in seconds in which the page did nothing."""
         page.open(address)
         page.wait_for("typeof load === 'function'")
         name = "bundle" if kind == "bundle" else "onnxruntime"
@@ -101,8 +107,16 @@ class Engine:
 
     def speak(self, phonemes: str) -> Spoken:
         """Speaks, and returns how long it took."""
-        seconds, samples = self._page.run(f"speak({json.dumps(self._words.utterance(phonemes))})")
+        seconds, samples, stall = self._run("speak", phonemes)
+        self.stalls.append(stall)
         return Spoken(seconds, seconds, samples)
+
+    def begin(self, phonemes: str) -> float:
+        """Returns the seconds until the first samples of a stream are there."""
+        return float(self._run("begin", phonemes))
+
+    def _run(self, function: str, phonemes: str) -> Any:
+        return self._page.run(f"{function}({json.dumps(self._words.utterance(phonemes))})")
 
     def cpu_seconds(self) -> float:
         """Returns the CPU time that the browser has used so far."""
@@ -157,6 +171,8 @@ def rows(engines: Sequence[Engine], words: Words) -> Iterator[tuple[str, ...]]:
         name: engine.speak(phonemes_of(LENGTHS[1], words.vocabulary)) for name, engine in by_name.items()
     }
     timings: dict[str, list[Timing]] = {name: [] for name in by_name}
+    for engine in engines:
+        engine.stalls.clear()
     idleness = Idleness()
     for tokens in LENGTHS:
         phonemes = phonemes_of(tokens, words.vocabulary)
@@ -166,11 +182,17 @@ def rows(engines: Sequence[Engine], words: Words) -> Iterator[tuple[str, ...]]:
         for name, spoken in found.items():
             timings[name].append(timing(name, by_name[name].threads, tokens, spoken))
         print(tokens, {name: round(each[-1].rate, 3) for name, each in timings.items()}, flush=True)
+    begun: dict[str, list[float]] = {name: [] for name in by_name}
+    for order in rotated(tuple(by_name), ROUNDS):
+        for name in order:
+            begun[name].append(by_name[name].begin(phonemes))
     for name, engine in by_name.items():
         yield (
             NAMES[engine.kind],
             str(engine.threads),
             *(f"{each.rate:.2f}" for each in timings[name]),
+            f"{statistics.median(begun[name]):.2f} s",
+            f"{1000 * max(engine.stalls):.0f} ms",
             f"{first[name].seconds / timings[name][1].median:.1f}",
             f"{engine.load_seconds:.1f} s",
             f"{engine.download / _MEGA:.0f} MB",

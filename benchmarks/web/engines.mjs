@@ -4,7 +4,11 @@
 async function bundle({ threads }) {
   const { Bundle } = await import("/bundle/web/kokoro.mjs");
   const loaded = await Bundle.load("/bundle/", { threads, cache: false, warmUp: false });
-  return async ({ phonemes, voice }) => (await loaded.synthesize(null, { phonemes, voice })).samples.length;
+  const speak = async ({ phonemes, voice }) => (await loaded.synthesize(null, { phonemes, voice })).samples.length;
+  const begin = async ({ phonemes, voice }) => {
+    for await (const piece of loaded.stream(null, { phonemes, voice })) return piece.samples.length;
+  };
+  return { speak, begin };
 }
 
 /** An ONNX file in ONNX Runtime Web's WebAssembly, as kokoro-js runs one: kokoro's own export, or one of kokoro-onnx. */
@@ -14,7 +18,7 @@ async function onnxruntime({ threads, model }) {
   ort.env.wasm.wasmPaths = "/npm/";
   const session = await ort.InferenceSession.create(`/models/${model}`, { executionProviders: ["wasm"] });
   const own = session.inputNames.includes("input_ids");
-  return async ({ tokens, style }) => {
+  const speak = async ({ tokens, style }) => {
     const found = await session.run({
       [own ? "input_ids" : "tokens"]: new ort.Tensor("int64", BigInt64Array.from(tokens, BigInt), [1, tokens.length]),
       style: new ort.Tensor("float32", Float32Array.from(style), [1, style.length]),
@@ -22,20 +26,47 @@ async function onnxruntime({ threads, model }) {
     });
     return found[own ? "waveform" : "audio"].data.length;
   };
+  // It has no streams: the first sample comes with the last.
+  return { speak, begin: speak };
 }
 
-let speak;
+/** Returns a function that ends the watch, and returns the longest time in which the page did nothing, in seconds. */
+function watch() {
+  let last = performance.now(), longest = 0;
+  const timer = setInterval(look, TICK);
+  function look() {
+    const now = performance.now();
+    longest = Math.max(longest, now - last - TICK);
+    last = now;
+  }
+  return () => {
+    look();
+    clearInterval(timer);
+    return longest / 1000;
+  };
+}
+
+const TICK = 4; // ms, the shortest that browsers allow
+let engine;
 
 /** Loads an engine; returns the seconds that it took. */
-globalThis.load = async (engine, options) => {
+globalThis.load = async (name, options) => {
   const begun = performance.now();
-  speak = await { bundle, onnxruntime }[engine](options);
+  engine = await { bundle, onnxruntime }[name](options);
   return (performance.now() - begun) / 1000;
 };
 
-/** Returns the seconds that an utterance took, and its number of samples. */
+/** Returns the seconds that an utterance took, its number of samples, and the longest stall of the page. */
 globalThis.speak = async (utterance) => {
+  const end = watch();
   const begun = performance.now();
-  const samples = await speak(utterance);
-  return [(performance.now() - begun) / 1000, samples];
+  const samples = await engine.speak(utterance);
+  return [(performance.now() - begun) / 1000, samples, end()];
+};
+
+/** Returns the seconds until the first samples are there. */
+globalThis.begin = async (utterance) => {
+  const begun = performance.now();
+  await engine.begin(utterance);
+  return (performance.now() - begun) / 1000;
 };

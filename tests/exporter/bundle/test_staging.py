@@ -77,7 +77,7 @@ PRECIOUS: list[tuple[Callable[[Path, Path], object], str]] = [
     (a_bundle_and_a_directory, "'thesis/'"),
     (half_a_bundle, "lacks NOTICE"),
     (an_edited_bundle, r"README\.txt should have"),
-    (a_link_to_a_bundle, "a link to '.*sound'"),
+    (a_link_to_a_bundle, "a link to '.*sound/bundle'"),
     (a_link_to_nothing, "a link to '.*nowhere'"),
 ]
 
