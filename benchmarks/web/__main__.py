@@ -28,7 +28,7 @@ from typing import Any
 import psutil
 
 from benchmarks.competitors.onnx_export import export_onnx
-from benchmarks.interleaved import TOKENS, Idleness, interleave, rotated
+from benchmarks.interleaved import TOKENS, Idleness, interleave
 from benchmarks.torch_checkpoint import write_torch_checkpoint
 from benchmarks.web.chromium import Page, opened
 from benchmarks.web.server import serving
@@ -111,9 +111,11 @@ class Engine:
         self.stalls.append(stall)
         return Spoken(seconds, seconds, samples)
 
-    def begin(self, phonemes: str) -> float:
-        """Returns the seconds until the first samples of a stream are there."""
-        return float(self._run("begin", phonemes))
+    def first_audio(self, phonemes: str, whole: float) -> float:
+        """Returns the seconds until the first samples are there, without streams those of the `whole`."""
+        if self.kind != "bundle":
+            return whole
+        return statistics.median(float(self._run("begin", phonemes)) for _ in range(ROUNDS))
 
     def _run(self, function: str, phonemes: str) -> Any:
         return self._page.run(f"{function}({json.dumps(self._words.utterance(phonemes))})")
@@ -182,16 +184,12 @@ def rows(engines: Sequence[Engine], words: Words) -> Iterator[tuple[str, ...]]:
         for name, spoken in found.items():
             timings[name].append(timing(name, by_name[name].threads, tokens, spoken))
         print(tokens, {name: round(each[-1].rate, 3) for name, each in timings.items()}, flush=True)
-    begun: dict[str, list[float]] = {name: [] for name in by_name}
-    for order in rotated(tuple(by_name), ROUNDS):
-        for name in order:
-            begun[name].append(by_name[name].begin(phonemes))
     for name, engine in by_name.items():
         yield (
             NAMES[engine.kind],
             str(engine.threads),
             *(f"{each.rate:.2f}" for each in timings[name]),
-            f"{statistics.median(begun[name]):.2f} s",
+            f"{engine.first_audio(phonemes, timings[name][-1].median):.2f} s",
             f"{1000 * max(engine.stalls):.0f} ms",
             f"{first[name].seconds / timings[name][1].median:.1f}",
             f"{engine.load_seconds:.1f} s",

@@ -4,11 +4,12 @@
 async function bundle({ threads }) {
   const { Bundle } = await import("/bundle/web/kokoro.mjs");
   const loaded = await Bundle.load("/bundle/", { threads, cache: false, warmUp: false });
-  const speak = async ({ phonemes, voice }) => (await loaded.synthesize(null, { phonemes, voice })).samples.length;
-  const begin = async ({ phonemes, voice }) => {
-    for await (const piece of loaded.stream(null, { phonemes, voice })) return piece.samples.length;
+  return {
+    speak: async ({ phonemes, voice }) => (await loaded.synthesize(null, { phonemes, voice })).samples.length,
+    begin: async ({ phonemes, voice }) => {
+      for await (const piece of loaded.stream(null, { phonemes, voice })) return piece.samples.length;
+    },
   };
-  return { speak, begin };
 }
 
 /** An ONNX file in ONNX Runtime Web's WebAssembly, as kokoro-js runs one: kokoro's own export, or one of kokoro-onnx. */
@@ -26,8 +27,7 @@ async function onnxruntime({ threads, model }) {
     });
     return found[own ? "waveform" : "audio"].data.length;
   };
-  // It has no streams: the first sample comes with the last.
-  return { speak, begin: speak };
+  return { speak };
 }
 
 /** Returns a function that ends the watch, and returns the longest time in which the page did nothing, in seconds. */
@@ -64,7 +64,7 @@ globalThis.speak = async (utterance) => {
   return [(performance.now() - begun) / 1000, samples, end()];
 };
 
-/** Returns the seconds until the first samples are there. */
+/** Returns the seconds until a stream has its first samples. */
 globalThis.begin = async (utterance) => {
   const begun = performance.now();
   await engine.begin(utterance);
