@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from exporter.bundle.write import write_bundle
+from exporter.bundle.write import BundleContents
 from exporter.text.files import LANGUAGES, text_files
 from tests.support.emulation.machine import EmulatedMachine, fetched_machine
 from tests.support.gpu import stand_in
 from tests.support.paths import PROVING
-from tests.support.shared import made_once
+from tests.support.shared import bundle_made_once, made_once
 from tests.support.tiny.bundle import contents, dummy_contents, reading
 from tests.support.tiny.model import compiled_libraries, libraries_in
 from tests.support.tiny.web import web_contents
@@ -86,11 +86,7 @@ def speaking_bundle(
     libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """A bundle of the tiny model that speaks; never to be written to."""
-
-    def make(place: Path) -> None:
-        write_bundle(place / "bundle", contents(libraries, runtime_library))
-
-    return made_once(tmp_path_factory, "speaking", make) / "bundle"
+    return bundle_made_once(tmp_path_factory, "speaking", lambda _: contents(libraries, runtime_library))
 
 
 @pytest.fixture(scope="session")
@@ -98,21 +94,15 @@ def reading_bundle(
     libraries: dict[str, Path], runtime_library: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """A bundle of the tiny model that speaks text; several phonemes are one token. Never to be written to."""
-
-    def make(place: Path) -> None:
-        write_bundle(place / "bundle", reading(contents(libraries, runtime_library)))
-
-    return made_once(tmp_path_factory, "reading", make) / "bundle"
+    return bundle_made_once(
+        tmp_path_factory, "reading", lambda _: reading(contents(libraries, runtime_library))
+    )
 
 
 @pytest.fixture(scope="session")
 def web_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same bundle for the web; compiling the C library takes a minute the first time."""
-
-    def make(place: Path) -> None:
-        write_bundle(place / "bundle", reading(web_contents(place)))
-
-    return made_once(tmp_path_factory, "web", make) / "bundle"
+    return bundle_made_once(tmp_path_factory, "web", lambda place: reading(web_contents(place)))
 
 
 @pytest.fixture(scope="session")
@@ -120,32 +110,25 @@ def device_bundle(runtime_library: Path, tmp_path_factory: pytest.TempPathFactor
     """A bundle of the tiny model that speaks, with three stages on a device that the CPU plays."""
     devices = dict.fromkeys(("duration", "text_encoder", "decoder"), "metal")
 
-    def make(place: Path) -> None:
+    def made(place: Path) -> BundleContents:
         libraries = compiled_libraries(place, *(f"{stage}={device}" for stage, device in devices.items()))
-        made = contents(libraries, runtime_library, {"metal": stand_in.build("metal")}, devices)
-        write_bundle(place / "bundle", made)
+        return contents(libraries, runtime_library, {"metal": stand_in.build("metal")}, devices)
 
-    return made_once(tmp_path_factory, "devices", make) / "bundle"
+    return bundle_made_once(tmp_path_factory, "devices", made)
 
 
 @pytest.fixture(scope="session")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle whose libraries hold nothing; never to be written to."""
-
-    def make(place: Path) -> None:
-        write_bundle(place / "bundle", dummy_contents(place))
-
-    return made_once(tmp_path_factory, "sound", make) / "bundle"
+    return bundle_made_once(tmp_path_factory, "sound", dummy_contents)
 
 
 @pytest.fixture(scope="session")
 def text_bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle with the data for English and no stage that computes; never to be written to."""
-
-    def make(place: Path) -> None:
-        write_bundle(place / "bundle", dummy_contents(place).extended(text_files(LANGUAGES)))
-
-    return made_once(tmp_path_factory, "text", make) / "bundle"
+    return bundle_made_once(
+        tmp_path_factory, "text", lambda place: dummy_contents(place).extended(text_files(LANGUAGES))
+    )
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import numpy as np
 import tvm
 
 from exporter.bundle.write import PARAMETER_FILE, BundleContents
-from exporter.compiler.kernels.wasm import enlarged
+from exporter.compiler.kernels.wasm import ENLARGED, enlarged
 from exporter.compiler.kernels.winograd import taps_layout
 from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from exporter.compiler.library import CompiledLibrary, StoredWeights, Weight
@@ -107,7 +107,7 @@ def _for_module(weight: Weight) -> Weight:
     if stored.dtype == np.float16 and not np.isfinite(stored).all():
         raise PrecisionError(
             f"The weights {weight.name} reach {np.abs(plain.values).max():g}: a bundle for the web stores "
-            "less than 64 in float16. Export with --precision float32."
+            f"less than {2**16 / ENLARGED:g} in float16. Export with --precision float32."
         )
     return Weight(weight.name, stored, plain.layout)
 

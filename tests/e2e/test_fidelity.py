@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -131,8 +132,17 @@ def made_up_inputs() -> dict[str, NDArray[np.float32]]:
     return {name: values.astype(np.float32) for name, values in inputs.items()}
 
 
-def test_the_decoder_alone_gives_kokoros_samples(bundle: Bundle, reference: Reference) -> None:
-    given = recorded_inputs() if RECORDED_INPUTS.exists() else made_up_inputs()
+MADE_UP = pytest.param(
+    made_up_inputs, id="made up", marks=[pytest.mark.slow] if RECORDED_INPUTS.exists() else []
+)
+RECORDED = [pytest.param(recorded_inputs, id="recorded")] if RECORDED_INPUTS.exists() else []
+
+
+@pytest.mark.parametrize("inputs", [MADE_UP, *RECORDED])
+def test_the_decoder_alone_gives_kokoros_samples(
+    bundle: Bundle, reference: Reference, inputs: Callable[[], dict[str, NDArray[np.float32]]]
+) -> None:
+    given = inputs()
     noise = gaussian_noise(0, 600 * given["asr"].shape[2])
     expected = reference.decode({**given, "noise": noise}).audio
     found = bundle.stage("decoder").run({**given, "noise": noise[None]})["audio"]

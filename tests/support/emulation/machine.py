@@ -6,13 +6,11 @@ works on a state of its own, that of an empty machine of the wanted processor fa
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -22,6 +20,7 @@ from typing import Any
 from exporter import directories
 from tests.support.emulation import questions
 from tests.support.paths import ROOT
+from tests.support.shared import filled_once
 
 Ask = Callable[[Any], Any]
 _DEBIAN_NAMES = {"aarch64": "arm64", "x86_64": "amd64"}
@@ -100,19 +99,11 @@ def ask_processor(place: Path, *emulator: str) -> str:
 def fetched_machine(family: str) -> EmulatedMachine:
     """Returns a machine from the user's cache, fetched if it is not there: 110 MB, 170 on the disk."""
     machines = directories.cache() / "machines"
-    machines.mkdir(parents=True, exist_ok=True)
     recipe = Path(__file__).read_bytes() + (ROOT / "constraints.txt").read_bytes()
     place = machines / f"{family}-{hashlib.sha256(recipe).hexdigest()[:16]}"
-    with (machines / f"{family}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not place.exists():
-            unfinished = Path(tempfile.mkdtemp(prefix=".fetching-", dir=machines))
-            try:
-                _fetch(EmulatedMachine(family, unfinished))
-                unfinished.rename(place)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
-    return EmulatedMachine(family, place)
+    return EmulatedMachine(
+        family, filled_once(place, lambda unfinished: _fetch(EmulatedMachine(family, unfinished)))
+    )
 
 
 def _fetch(machine: EmulatedMachine) -> None:

@@ -5,16 +5,15 @@ It comes from Debian's registry into the user's cache, and nothing is installed 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from exporter import directories
 from tests.support.emulation.machine import debian_packages, unpack
+from tests.support.shared import filled_once
 
 _VERSION = "19"
 _OF_THE_SYSTEM = ("libc6", "lib32", "gcc-", "linux-libc-dev")
@@ -38,18 +37,9 @@ class Clang:
 def fetched_clang() -> Clang:
     """Returns clang from the user's cache, fetched if it is not there: 103 MB, 400 on the disk."""
     compilers = directories.cache() / "compilers"
-    compilers.mkdir(parents=True, exist_ok=True)
     place = compilers / f"clang-{hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]}"
-    with (compilers / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not place.exists():
-            unfinished = Path(tempfile.mkdtemp(prefix=".fetching-", dir=compilers))
-            try:
-                _fetch(unfinished, (f"clang-{_VERSION}", f"libclang-rt-{_VERSION}-dev"))
-                unfinished.rename(place)
-            finally:
-                shutil.rmtree(unfinished, ignore_errors=True)
-    return Clang(place)
+    names = (f"clang-{_VERSION}", f"libclang-rt-{_VERSION}-dev")
+    return Clang(filled_once(place, lambda unfinished: _fetch(unfinished, names)))
 
 
 def _fetch(place: Path, names: Sequence[str]) -> None:
