@@ -24,7 +24,7 @@ UNITS := $(addprefix tests/runtime_min/,bundle_command format model output speec
 # numpy's threads spin between two calls.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo check test test-machines prove fuzz bench dist clean
+.PHONY: demo check test types tests test-machines prove fuzz bench dist clean
 
 demo: $(EXPORTER)
 	$(BIN)/python -m exporter.cli.demo
@@ -34,9 +34,15 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 	$(PYTEST) --quiet -m "not e2e and not slow and not machines" $(UNITS)
 
+# mypy runs beside the tests, which wait for others now and then.
 test: $(INSTALLED)
 	$(BIN)/ruff check .
+	$(MAKE) --jobs 2 types tests
+
+types:
 	$(BIN)/mypy
+
+tests:
 	$(PYTEST) --durations 15 -m "not slow and not machines" tests
 
 # Takes about an hour; emulated machines come from Debian's and Python's registries.

@@ -43,21 +43,18 @@ _REPLACED = ("ParallelLaunch", "AllocWorkspace", "FreeWorkspace")
 _ABSENT = ("-fPIC", "-pthread")
 """Flags of other systems' libraries."""
 _CXX = (
-    *("algorithm", "any", "bind", "call_once", "charconv", "chrono", "condition_variable"),
-    *("condition_variable_destructor", "error_category", "exception", "functional", "future", "hash", "ios"),
-    *("ios.instantiations", "iostream", "locale", "memory", "memory_resource", "mutex", "mutex_destructor"),
-    *("new", "new_handler", "new_helpers", "optional", "ostream", "random", "regex", "shared_mutex"),
-    *("stdexcept", "string", "strstream", "system_error", "thread", "typeinfo", "valarray", "variant"),
-    *("vector", "verbose_abort"),
+    *("call_once", "charconv", "chrono", "condition_variable", "condition_variable_destructor"),
+    *("error_category", "exception", "functional", "future", "hash", "ios", "ios.instantiations", "iostream"),
+    *("locale", "memory", "mutex", "mutex_destructor", "new_helpers", "optional", "stdexcept", "string"),
+    *("system_error", "thread", "variant"),
 )
-"""Sources of libc++, in ``libcxx/src``."""
+"""Sources of libc++ of which the module has something, in ``libcxx/src``."""
 _CXXABI = (
-    *("abort_message", "cxa_aux_runtime", "cxa_default_handlers", "cxa_demangle", "cxa_exception"),
-    *("cxa_exception_storage", "cxa_guard", "cxa_handlers", "cxa_personality", "cxa_vector", "cxa_virtual"),
-    *("fallback_malloc", "private_typeinfo", "stdlib_exception", "stdlib_new_delete", "stdlib_stdexcept"),
-    "stdlib_typeinfo",
+    *("abort_message", "cxa_default_handlers", "cxa_demangle", "cxa_exception", "cxa_exception_storage"),
+    *("cxa_guard", "cxa_handlers", "cxa_personality", "cxa_virtual", "fallback_malloc", "private_typeinfo"),
+    *("stdlib_exception", "stdlib_new_delete", "stdlib_stdexcept", "stdlib_typeinfo"),
 )
-"""Sources of libc++abi, in ``libcxxabi/src``."""
+"""The same of libc++abi, in ``libcxxabi/src``."""
 _EXPORTED = (
     *("kokoro_version", "kokoro_last_error", "kokoro_load", "kokoro_free", "kokoro_model_name"),
     *("kokoro_is_synthetic", "kokoro_max_phonemes", "kokoro_synthesize", "kokoro_pieces_open"),

@@ -54,7 +54,7 @@ def on_gpu(request: pytest.FixtureRequest, bundles: dict[str, Path]) -> Iterator
 
 
 def test_a_gpu_speaks_as_kokoro_speaks(on_gpu: EmulatedBundle, exact_kokoro: Kokoro) -> None:
-    for phonemes, voice, speed in ((HELLO, "af_heart", 1.0), (phonemes_of(3), "am_michael", 2.0)):
+    for phonemes, voice, speed in ((HELLO, "af_heart", 2.0), (phonemes_of(3), "am_michael", 1.0)):
         assert_speaks_as_kokoro(on_gpu, exact_kokoro, Utterance(phonemes, voice, speed))
 
 
@@ -73,5 +73,5 @@ def test_only_what_the_target_says_is_on_the_gpu(on_gpu: EmulatedBundle) -> None
 
 
 def test_the_same_input_gives_the_same_bits_again(on_gpu: EmulatedBundle) -> None:
-    first, second = (on_gpu.trace(HELLO, "af_heart") for _ in range(2))
+    first, second = (on_gpu.trace(phonemes_of(3), "af_heart") for _ in range(2))
     np.testing.assert_array_equal(first.audio, second.audio)

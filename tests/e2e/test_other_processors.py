@@ -30,7 +30,7 @@ UNCHECKED = """
 import sys
 sys.path.insert(0, sys.argv[1] + "/runtime_min.pyz")
 import runtime_min, runtime_min.loading
-runtime_min.loading.choose_level = lambda levels, features, forced: levels[-1]
+runtime_min.loading.choose_level = lambda levels, features, forced=None: levels[-1]
 bundle = runtime_min.Bundle.load(sys.argv[1], verify=False)
 print(bundle.level.name, flush=True)
 bundle.synthesize(phonemes=sys.argv[2])

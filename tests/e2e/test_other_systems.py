@@ -66,4 +66,4 @@ def test_windows_libraries_compute_there_what_kokoro_computes(
 ) -> None:
     path = bundles["windows-x86_64"]
     bundle = WindowsBundle(path, read_manifest(path), make_windows(tmp_path))
-    assert_speaks_as_kokoro(bundle, kokoro, Utterance(HELLO, "af_heart"))
+    assert_speaks_as_kokoro(bundle, kokoro, Utterance(HELLO, "af_heart", 2.0))

@@ -51,7 +51,7 @@ def calls() -> dict[str, StageCalls]:
 @pytest.fixture(scope="module")
 def make_executions(calls: dict[str, StageCalls], kokoro: Kokoro) -> MakeExecutions:
     """Executions with a small bucket for pt.static, which otherwise takes a minute."""
-    return lambda bundle: Executions(bundle, kokoro, calls, static_tokens=64, static_frames=128)
+    return lambda bundle: Executions(bundle, kokoro, calls, static_tokens=32, static_frames=96)
 
 
 # A good bundle.

@@ -69,7 +69,7 @@ def main(kind: str, lstm_device: str, device_library: str, cpu: str, output: str
     manifest = read_manifest(Path(cpu))
     options = ExportOptions(
         output=Path(output),
-        checkpoint="synthetic",
+        checkpoint="packages",
         target=target.name,
         precision=manifest.precision,
         cpu_level=manifest.target.levels[0].name,
