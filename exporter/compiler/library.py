@@ -62,6 +62,8 @@ class StoredWeights:
     """True for a bundle whose decoder is one for a GPU, which transforms no weights."""
     arithmetic: str = FLOAT32
     """Arithmetic of the generator's convolutions: ``float32`` or one of `targets.ARITHMETICS`."""
+    direct: bool = False
+    """True for an arithmetic that multiplies samples and taps as they are, not transformed."""
 
     @property
     def original(self) -> bool:

@@ -22,8 +22,8 @@ from exporter.compiler.library import StoredWeights
 from exporter.compiler.targets import FLOAT32
 from exporter.compiler.winograd_reference import (
     Round,
-    TransformedConv1d,
-    TransformedConvTranspose1d,
+    StoredConv1d,
+    StoredConvTranspose1d,
     unchanged,
 )
 from exporter.errors import ExportError
@@ -35,7 +35,7 @@ _ARITHMETIC: dict[str, Round] = {
     FLOAT32: unchanged,
     "bfloat16": lambda values: values.to(torch.bfloat16),
 }
-"""By arithmetic, what it makes of transformed factors and samples before it multiplies them."""
+"""By arithmetic, what it makes of factors and samples before it multiplies them."""
 
 
 class PrecisionError(ExportError):
@@ -134,9 +134,10 @@ def _replace_transformed(generator: Any, stored: StoredWeights) -> None:
     blocks = [*generator.noise_res, *generator.resblocks]
     for convs in (convs for block in blocks for convs in (block.convs1, block.convs2)):
         for index, conv in enumerate(convs):
-            convs[index] = TransformedConv1d(conv, as_stored, multiplied)
+            convs[index] = StoredConv1d(conv, as_stored, multiplied, stored.direct)
     for index in range(1, len(generator.ups)):
-        generator.ups[index] = TransformedConvTranspose1d(generator.ups[index], as_stored, multiplied)
+        up = generator.ups[index]
+        generator.ups[index] = StoredConvTranspose1d(up, as_stored, multiplied, stored.direct)
 
 
 def _large_weights(name: str, module: nn.Module) -> list[str]:

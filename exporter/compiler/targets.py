@@ -63,6 +63,8 @@ class CpuLevel:
     """LLVM's names of instructions that the level has besides those of `mcpu`."""
     arithmetic: str = FLOAT32
     """Arithmetic of the decoder's convolutions: ``float32`` or one of `ARITHMETICS`."""
+    direct: bool = False
+    """True if these convolutions multiply samples and taps as they are, and not by Winograd's method."""
     base: str = ""
     """With another arithmetic than float32: the level that computes the other stages."""
 

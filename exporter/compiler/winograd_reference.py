@@ -1,4 +1,4 @@
-"""Convolutions as `kernels.winograd` computes them, in float64, for kokoro's own modules.
+"""Convolutions of the generator as its kernels compute them, in float64, for kokoro's own modules.
 
 Where transformed weights are rounded, an output depends on its place in its block of time, which it does not
 in a convolution. So a reference needs the blocks too. Nothing here imports TVM.
@@ -61,35 +61,66 @@ def winograd_convolution(
     return steps.flatten(1)[None, :, :length]
 
 
-class TransformedConv1d(nn.Module):
-    """kokoro's `Conv1d` with a bias and without a stride, of weights that are rounded after the transform."""
+def direct_convolution(
+    x: Tensor, weight: Tensor, taps: int, padding: int, dilation: int, rounded: Round = unchanged
+) -> Tensor:
+    """Returns the convolution of x [1, in, n] by a weight [out, in, taps], in float64.
 
-    def __init__(self, conv: nn.Conv1d, rounded: Round, multiplied: Round = unchanged) -> None:
+    `rounded` is what an arithmetic does to the weight and to the samples.
+    """
+    assert weight.shape[2] == taps
+    return F.conv1d(rounded(x).double(), rounded(weight).double(), None, 1, padding, dilation)
+
+
+class _Convolve(nn.Module):
+    """A convolution whose weight [out, in, taps] is rounded as a bundle stores it, and multiplied."""
+
+    def __init__(self, weight: Tensor, rounded: Round, multiplied: Round, direct: bool) -> None:
         super().__init__()
-        self.multiplied = multiplied
-        self.taps, self.padding, self.dilation = conv.kernel_size[0], int(conv.padding[0]), conv.dilation[0]
+        self.taps, self.multiplied = weight.shape[2], multiplied
+        self.factors = rounded(weight.detach().float()) if direct else stored_factors(weight, rounded)
+        self.method = direct_convolution if direct else winograd_convolution
+
+    def forward(self, x: Tensor, padding: int, dilation: int) -> Tensor:
+        """Maps [1, in, n] to [1, out, n + 2 * padding - dilation * (taps - 1)], float64."""
+        return self.method(x, self.factors, self.taps, padding, dilation, self.multiplied)
+
+
+class StoredConv1d(nn.Module):
+    """kokoro's `Conv1d` with a bias and without a stride, as the generator's kernels compute it."""
+
+    def __init__(
+        self, conv: nn.Conv1d, rounded: Round, multiplied: Round = unchanged, direct: bool = False
+    ) -> None:
+        """Takes the module, the rounding of stored weights, and what an arithmetic does before it multiplies.
+
+        With `direct` it multiplies samples and taps as they are, and not transformed.
+        """
+        super().__init__()
+        self.padding, self.dilation = int(conv.padding[0]), conv.dilation[0]
         assert conv.bias is not None
-        self.factors, self.bias = stored_factors(conv.weight, rounded), conv.bias
+        self.convolve, self.bias = _Convolve(conv.weight, rounded, multiplied, direct), conv.bias
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps [1, in, n] to [1, out, n + growth]."""
-        y = winograd_convolution(x, self.factors, self.taps, self.padding, self.dilation, self.multiplied)
-        return (y + self.bias[:, None]).to(x.dtype)
+        return (self.convolve(x, self.padding, self.dilation) + self.bias[:, None]).to(x.dtype)
 
 
-class TransformedConvTranspose1d(nn.Module):
-    """kokoro's `ConvTranspose1d` whose kernel is twice its stride, of phases that are rounded likewise."""
+class StoredConvTranspose1d(nn.Module):
+    """kokoro's `ConvTranspose1d` whose kernel is twice its stride, computed likewise."""
 
-    def __init__(self, conv: nn.ConvTranspose1d, rounded: Round, multiplied: Round = unchanged) -> None:
+    def __init__(
+        self, conv: nn.ConvTranspose1d, rounded: Round, multiplied: Round = unchanged, direct: bool = False
+    ) -> None:
+        """Takes what `StoredConv1d` takes."""
         super().__init__()
-        self.multiplied = multiplied
         assert conv.bias is not None
         self.stride, self.padding, self.bias = conv.stride[0], int(conv.padding[0]), conv.bias
-        self.factors = stored_factors(phases_of(conv.weight, self.stride), rounded)
+        self.convolve = _Convolve(phases_of(conv.weight, self.stride), rounded, multiplied, direct)
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps [1, in, n] to [1, out, stride * n]."""
-        phases = winograd_convolution(x, self.factors, 2, 1, 1, self.multiplied)
+        phases = self.convolve(x, 1, 1)
         signal = phases.reshape(self.stride, -1, x.shape[2] + 1).permute(1, 2, 0).flatten(1)
         y = signal[None, :, self.padding : self.padding + self.stride * x.shape[2]] + self.bias[:, None]
         return y.to(x.dtype)

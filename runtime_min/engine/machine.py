@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import mmap
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -22,6 +24,10 @@ _LIBRARIES = 64 << 20
 """Bytes of address space that TVM and numpy take at most, without parameters."""
 _STACK = 8 << 20
 """Bytes of a thread's stack, as most systems have it."""
+_TILES = "amx_tile"
+"""A feature with registers of 8 KiB, which Linux gives only to a process that has asked for them."""
+_ARCH_PRCTL, _ASK_FOR_STATE, _TILE_DATA = 158, 0x1023, 18
+"""Linux's numbers, on x86-64, of the system call, its operation and the registers' part of a thread's state."""
 _WITH_AVX2_AND_FMA = frozenset({"abm", "bmi1", "bmi2", "cx16", "lahf_lm", "movbe", "xsave"})
 """Features of every processor with AVX2 and FMA; not every numpy lists them."""
 
@@ -92,8 +98,28 @@ def check_target(target: Target, machine: Machine) -> None:
 
 
 def levels_that_run(levels: Sequence[Level], features: frozenset[str]) -> list[Level]:
-    """Returns the levels whose features the processor has, in their order."""
-    return [level for level in levels if features.issuperset(level.features)]
+    """Returns the levels whose features the processor has, and Linux lets this process use, in their order."""
+    return [level for level in levels if not _lacking(level, features)]
+
+
+def _lacking(level: _WithFeatures, features: frozenset[str]) -> list[str]:
+    """Returns the features that a level needs and this processor lacks, or what the system refuses."""
+    lacking = sorted(set(level.features) - features)
+    if lacking or _TILES not in level.features or _tiles_are_permitted():
+        return lacking
+    return [f"{_TILES}, which Linux refuses this process"]
+
+
+@cache
+def _tiles_are_permitted() -> bool:
+    """Asks Linux for AMX's tiles, and returns whether it grants them; a kernel before 5.16 does not know them.
+
+    Only whoever needs them should ask: from then on each signal handler's own stack needs 8 KiB for them.
+    """
+    if platform.system() != "Linux":
+        return False
+    call = ctypes.CDLL(None).syscall
+    return bool(call(*map(ctypes.c_long, (_ARCH_PRCTL, _ASK_FOR_STATE, _TILE_DATA))) == 0)
 
 
 def choose_level(levels: Sequence[CpuLevel], features: frozenset[str], forced: str | None = None) -> CpuLevel:
@@ -115,7 +141,7 @@ def choose_level(levels: Sequence[CpuLevel], features: frozenset[str], forced: s
     if running := levels_that_run(candidates, features):
         return running[0]
     lacking = "; ".join(
-        f"{level.name} needs {', '.join(sorted(set(level.features) - features))}" for level in candidates
+        f"{level.name} needs {', '.join(_lacking(level, features))}" for level in candidates
     )
     runs = levels_that_run(levels, features)
     advice = (

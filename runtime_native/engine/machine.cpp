@@ -9,6 +9,9 @@
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
 #endif
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
@@ -79,10 +82,30 @@ std::vector<uint64_t> numbers(const std::string &version) {
     return found;
 }
 
+constexpr char TILES[] = "amx_tile";  // registers of 8 KiB, which Linux gives only to a process that has asked for them
+
+// Asks Linux for AMX's tiles, and returns whether it grants them; a kernel before 5.16 does not know them. Only whoever
+// needs them should ask: from then on each signal handler's own stack needs 8 KiB for them.
+bool tiles_are_permitted() {
+#if defined(__linux__) && defined(__x86_64__)
+    constexpr long ASK_FOR_STATE = 0x1023, TILE_DATA = 18;
+    static const bool permitted = syscall(SYS_arch_prctl, ASK_FOR_STATE, TILE_DATA) == 0;
+    return permitted;
+#else
+    return false;
+#endif
+}
+
+// Returns the features that a level needs and this processor lacks, or what the system refuses.
 std::vector<std::string> lacking(const CpuLevel &level, const std::set<std::string> &features) {
     std::vector<std::string> found;
+    bool has_tiles = false;
     for (const std::string &feature : level.features) {
+        has_tiles |= feature == TILES;
         if (!features.count(feature)) found.push_back(feature);
+    }
+    if (has_tiles && found.empty() && !tiles_are_permitted()) {
+        found.push_back(std::string(TILES) + ", which Linux refuses this process");
     }
     return found;
 }

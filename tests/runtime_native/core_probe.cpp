@@ -10,6 +10,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "base/errors.h"
 #include "base/sha256.h"
 #include "engine/machine.h"
 #include "engine/native.h"
@@ -122,9 +123,23 @@ std::string transformed(std::istream &question) {
     return answer;
 }
 
+// The level, or the reason for none, of a processor with the features of the first of two levels.
+std::string chosen(std::istream &question) {
+    CpuLevel level{"asked", {}}, plain{"plain", {}};
+    for (std::string feature; question >> feature;) level.features.push_back(feature);
+    const std::set<std::string> features(level.features.begin(), level.features.end());
+    const std::string best = choose_level({level, plain}, features, std::nullopt).name;
+    try {
+        return best + " " + choose_level({level}, features, "asked").name;
+    } catch (const Error &error) {
+        return best + " " + error.what();
+    }
+}
+
 std::string answer(std::istream &question) {
     std::string kind;
     question >> kind;
+    if (kind == "level") return chosen(question);
     if (kind == "scalar") return digest(Sha256::Path::SCALAR, question);
     if (kind == "struct") return known(question);
     if (kind == "library") return library(question);

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from exporter.compiler.kernels.winograd_schemes import SCHEMES
 from runtime_min.engine import machine
+from runtime_min.errors import CpuLevelError
+from runtime_min.format.manifest import CpuLevel
 from runtime_min.format.transforms import loaded
 from runtime_min.model.noise import gaussian_noise
 from tests.support.native.probe import Probe, field
@@ -78,6 +80,19 @@ VERSIONS = st.lists(st.tuples(NAMES, NUMBERS).map(" ".join) | NAMES, min_size=2,
 def test_versions_are_compared_as_in_python(probe: Probe, pairs: list[list[str]]) -> None:
     found = probe.ask([f"version {field(one)} {field(other)}" for one, other in pairs])
     assert found == [str(int(machine._at_least(one, other))) for one, other in pairs]
+
+
+@pytest.mark.parametrize("features", ["", "avx2 fma", "amx_bf16 amx_tile avx2"])
+def test_a_level_runs_where_it_does_in_python(probe: Probe, features: str) -> None:
+    """AMX's tiles take the system's permission, too."""
+    levels = (CpuLevel("asked", tuple(features.split())), CpuLevel("plain", ()))
+    known = frozenset(levels[0].features)
+    best = machine.choose_level(levels, known).name
+    try:
+        asked = machine.choose_level(levels[:1], known, "asked").name
+    except CpuLevelError as error:
+        asked = str(error)
+    assert probe.ask([f"level {features}"]) == [f"{best} {asked}"]
 
 
 def test_the_features_of_all_cores_are_found(probe: Probe) -> None:

@@ -27,8 +27,8 @@ from exporter.compiler.stages import make_stage
 from exporter.compiler.stages.audio import Upsampler
 from exporter.compiler.stages.layers import BidirectionalLstm, Conv, WinogradConv, effective_weight, is_large
 from exporter.compiler.winograd_reference import (
-    TransformedConv1d,
-    TransformedConvTranspose1d,
+    StoredConv1d,
+    StoredConvTranspose1d,
     stored_factors,
     winograd_convolution,
 )
@@ -66,12 +66,14 @@ def rounded_kokoro(*stored: Any) -> Any:
     return reference
 
 
-def test_an_arithmetic_changes_the_generators_convolutions_alone() -> None:
-    halves, exact = rounded_kokoro("float16", False, "bfloat16"), rounded_kokoro("float16")
+@pytest.mark.parametrize("direct", [False, True])
+def test_an_arithmetic_changes_the_generators_convolutions_alone(direct: bool) -> None:
+    halves, exact = rounded_kokoro("float16", False, "bfloat16", direct), rounded_kokoro("float16")
     changed = 0
     for (name, module), other in zip(halves.named_modules(), exact.modules(), strict=True):
-        if isinstance(module, TransformedConv1d):
-            x = torch.randn(1, module.factors.shape[2], 50, generator=torch.Generator().manual_seed(0))
+        if isinstance(module, StoredConv1d):
+            channels = module.convolve.factors.shape[1 if direct else 2]
+            x = torch.randn(1, channels, 50, generator=torch.Generator().manual_seed(0))
             distance = snr(module(x).detach().numpy(), other(x).detach().numpy())
             assert 25 < distance < 60, name
             changed += 1
@@ -163,9 +165,9 @@ def test_transformed_weights_are_those_of_kokoros_replaced_modules(model: Any) -
         if isinstance(module, WinogradConv) and is_large(module.weight)
     ]
     computed = [
-        module.factors
+        module.convolve.factors
         for module in reference.modules()
-        if isinstance(module, TransformedConv1d | TransformedConvTranspose1d)
+        if isinstance(module, StoredConv1d | StoredConvTranspose1d)
     ]
     assert len(stored) == len(computed) > 0
     last, exact = stage.generator.last, model.decoder.generator.conv_post
@@ -222,7 +224,7 @@ def test_exact_factors_compute_torchs_convolution(taps: int, dilation: int, leng
     random = torch.Generator().manual_seed(seed)
     conv = nn.Conv1d(3, 5, taps, padding=dilation * (taps - 1) // 2, dilation=dilation)
     x = torch.randn(1, 3, length, generator=random)
-    found = TransformedConv1d(conv, lambda value: value)(x)
+    found = StoredConv1d(conv, lambda value: value)(x)
     # The factors are rounded to float32.
     torch.testing.assert_close(found, conv(x).detach(), rtol=0, atol=3e-5)
 
@@ -233,7 +235,7 @@ def test_more_transforms_than_are_computed_together_join_without_a_gap(taps: int
     conv = nn.Conv1d(2, 2, taps, padding=dilation * (taps - 1) // 2, dilation=dilation)
     # More than 500 transforms with any number of taps.
     x = torch.randn(1, 2, 8_000, generator=torch.Generator().manual_seed(taps))
-    found = TransformedConv1d(conv, lambda value: value)(x)
+    found = StoredConv1d(conv, lambda value: value)(x)
     torch.testing.assert_close(found, conv(x).detach(), rtol=0, atol=3e-5)
 
 
@@ -242,7 +244,7 @@ def test_more_transforms_than_are_computed_together_join_without_a_gap(taps: int
 def test_exact_phases_compute_torchs_transposed_convolution(stride: int, length: int) -> None:
     conv = nn.ConvTranspose1d(4, 3, 2 * stride, stride=stride, padding=stride // 2)
     x = torch.randn(1, 4, length, generator=torch.Generator().manual_seed(length))
-    found = TransformedConvTranspose1d(conv, lambda value: value)(x)
+    found = StoredConvTranspose1d(conv, lambda value: value)(x)
     torch.testing.assert_close(found, conv(x).detach(), rtol=0, atol=1e-5)
 
 
@@ -267,7 +269,7 @@ def test_kokoros_replaced_modules_compute_what_the_layers_of_a_stage_do() -> Non
         module.weight.data = module.weight.data.half()
     x = torch.randn(1, 32, 100, generator=torch.Generator().manual_seed(0))
     found = layer(x.mT).mT
-    torch.testing.assert_close(found, TransformedConv1d(conv, half)(x).detach(), rtol=0, atol=1e-6)
+    torch.testing.assert_close(found, StoredConv1d(conv, half)(x).detach(), rtol=0, atol=1e-6)
     found = upsampler(x.mT, torch.zeros(1, 200, 32), 1.0).mT
-    torch.testing.assert_close(found, TransformedConvTranspose1d(up, half)(x).detach(), rtol=0, atol=1e-6)
+    torch.testing.assert_close(found, StoredConvTranspose1d(up, half)(x).detach(), rtol=0, atol=1e-6)
     assert layer.weight.shape == winograd.pack_weight(conv.weight.detach().numpy()).shape

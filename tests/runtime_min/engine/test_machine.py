@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from exporter.compiler.targets import find_target
+from runtime_min.engine import machine
 from runtime_min.engine.machine import (
     Machine,
     _cpu_features,
@@ -75,6 +76,38 @@ def test_the_message_names_what_the_processor_lacks(
     error = UsageError if asked == "x86-64-v5" else CpuLevelError
     with pytest.raises(error, match=message):
         choose_level(LEVELS, frozenset(features), asked)
+
+
+class TestTiles:
+    """A level with AMX's tiles, for which a process asks Linux."""
+
+    LEVELS = (CpuLevel("tiles", ("amx_bf16", "amx_tile", "avx2")), CpuLevel("plain", ("avx2",)))
+    ALL = frozenset(LEVELS[0].features)
+
+    @pytest.fixture(params=[True, False])
+    def granted(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+        monkeypatch.setattr(machine, "_tiles_are_permitted", lambda: request.param)
+        return bool(request.param)
+
+    def test_it_runs_if_linux_grants_them_and_the_next_one_otherwise(self, granted: bool) -> None:
+        assert choose_level(self.LEVELS, self.ALL).name == ("tiles" if granted else "plain")
+
+    def test_a_refusal_is_told_to_whoever_asks_for_the_level(self, granted: bool) -> None:
+        if granted:
+            assert choose_level(self.LEVELS, self.ALL, "tiles").name == "tiles"
+            return
+        expected = r"tiles needs amx_tile, which Linux refuses this process\. Ask for plain"
+        with pytest.raises(CpuLevelError, match=expected):
+            choose_level(self.LEVELS, self.ALL, "tiles")
+
+    def test_nobody_asks_on_a_processor_without_them(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(machine, "_tiles_are_permitted", lambda: pytest.fail("asked"))
+        assert choose_level(self.LEVELS, self.ALL - {"amx_bf16"}).name == "plain"
+        assert choose_level(self.LEVELS[1:], self.ALL).name == "plain"
+
+    @pytest.mark.skipif(platform.system() != "Linux", reason="only Linux is asked")
+    def test_linux_grants_them_where_the_processor_has_them(self) -> None:
+        assert machine._tiles_are_permitted() == ("amx_tile" in this_machine().features)
 
 
 def test_features_are_those_that_every_core_has() -> None:
