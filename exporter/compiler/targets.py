@@ -90,7 +90,7 @@ class Target:
     """Oldest system of the wheels."""
     levels: tuple[CpuLevel, ...]
     arithmetic_levels: tuple[CpuLevel, ...] = ()
-    """Levels with another arithmetic than float32, which a bundle has beside `levels` if it is asked for."""
+    """Levels with another arithmetic than float32, best first; a bundle has them beside `levels` if asked."""
     wheel_platform: str = ""
     """Platform tag of the wheels; empty where there are none."""
     device: str
@@ -156,6 +156,16 @@ _X86_64_LEVELS = (
     CpuLevel("x86-64-v4", _X86_64_V4, mcpu="x86-64-v4", lanes=16),
     CpuLevel("x86-64-v3", _X86_64_V3, mcpu="x86-64-v3", lanes=8),
 )
+_AMX = CpuLevel(
+    "x86-64-v4-amx",
+    # Every processor with AMX also rounds to bfloat16 with AVX-512.
+    (*_X86_64_V4, "avx512_bf16", "amx_tile", "amx_bf16"),
+    mcpu="x86-64-v4",
+    lanes=16,
+    attributes=("+avx512bf16", "+amx-tile", "+amx-bf16"),
+    arithmetic="bfloat16",
+    base="x86-64-v4",
+)
 _BFLOAT16 = CpuLevel(
     "x86-64-v4-bf16",
     (*_X86_64_V4, "avx512_bf16"),
@@ -176,7 +186,7 @@ _LINUX_X86_64 = Target(
     wheel_platform="manylinux_2_28_x86_64",
     device="cpu",
     levels=_X86_64_LEVELS,
-    arithmetic_levels=(_BFLOAT16,),
+    arithmetic_levels=(_AMX, _BFLOAT16),
     runtime=RuntimeFile(
         "libtvm_runtime.so", "43544bbeaea3cd3ffa919f7eac77244753aff28d1440c42f1ba8df03fa6e3948"
     ),

@@ -6,6 +6,7 @@ import errno
 import importlib.util
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -113,10 +114,10 @@ class TestExport:
         path = run(replace(options, arithmetic="bfloat16"))
         manifest = read_manifest(path)
         verify_files(path, manifest)
-        (level,) = find_target("linux-x86_64").arithmetic_levels
-        assert [each.name for each in manifest.target.levels] == [each.name for each in (*LEVELS, level)]
-        assert manifest.extensions[ARITHMETIC] == {level.name: "bfloat16"}
-        for stage in manifest.stages:
+        levels = find_target("linux-x86_64").arithmetic_levels
+        assert [each.name for each in manifest.target.levels] == [each.name for each in (*LEVELS, *levels)]
+        assert manifest.extensions[ARITHMETIC] == {level.name: "bfloat16" for level in levels}
+        for level, stage in product(levels, manifest.stages):
             own, shared = stage.buckets(level.name), stage.buckets(level.base)
             assert own.keys() == shared.keys()
             if stage.name == "decoder":

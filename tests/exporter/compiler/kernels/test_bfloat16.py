@@ -29,7 +29,7 @@ from tests.support.kernels.on_cpu import (
 )
 
 TARGET = find_target("linux-x86_64")
-(LEVEL,) = TARGET.arithmetic_levels
+(LEVEL,) = (level for level in TARGET.arithmetic_levels if level.name == "x86-64-v4-bf16")
 TILES = tiles_of(LEVEL)
 pytestmark = pytest.mark.skipif(
     not levels_that_run([LEVEL], this_machine().features),
