@@ -16,7 +16,7 @@ from tvm.ir import Op
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc, call_intrin
 
-from exporter.compiler.kernels import bfloat16
+from exporter.compiler.kernels import amx_conv1d, bfloat16
 from exporter.compiler.kernels.convolution import (
     Convolution,
     activate,
@@ -323,7 +323,7 @@ def _check(spec: Convolution) -> None:
 
 
 def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
-    """Returns the kernel of `spec`.
+    """Returns the kernel of `spec`, which is that of `amx_conv1d` where products are for the matrix unit.
 
     Its arguments are those of `convolution_function`, and a weight of `pack_weight`.
 
@@ -332,6 +332,8 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
             residual to overwrite in place.
     """
     _check(spec)
+    if tiles.amx and rounds(spec, tiles):
+        return amx_conv1d.convolution(spec, tiles)
     in_channels, dilation, scheme = spec.in_channels, spec.dilation, SCHEMES[spec.taps]
     products, blocks = scheme.products, spec.out_channels // BLOCK
     stride, reach = scheme.outputs * dilation, (spec.taps - 1) * dilation
