@@ -18,7 +18,7 @@ from rich.text import Text
 from exporter import PYTHONS, directories
 from exporter.cli.terminal import plain_console, reported_errors
 from exporter.compiler.link import find_linker
-from exporter.compiler.targets import FLOAT32, choose_levels, find_target
+from exporter.compiler.targets import FLOAT32, Target, choose_levels, find_target
 from exporter.errors import ExportError
 from exporter.native.node import require_node
 from runtime_min.engine.machine import Machine, levels_that_run, this_machine
@@ -148,9 +148,20 @@ def _machine(machine: Machine) -> Iterator[Finding]:
         return
     yield Finding("target", Status.OK, target.name)
     yield _attempt("cpu level", Status.WARN, lambda: choose_levels(target, "host", machine)[0].name)
-    able = {level.arithmetic for level in levels_that_run(target.arithmetic_levels, machine.features)}
-    yield Finding("arithmetic", Status.OK, ", ".join((FLOAT32, *sorted(able))))
+    yield from _arithmetic(target, machine)
     yield _attempt("linker", Status.FAIL, lambda: shlex.join(find_linker(target)))
+
+
+def _arithmetic(target: Target, machine: Machine) -> Iterator[Finding]:
+    levels = target.arithmetic_levels
+    running = levels_that_run(levels, machine.features)
+    best = {level.arithmetic: level.name for level in reversed(running)}
+    able = (f"{arithmetic} on {level}" for arithmetic, level in best.items())
+    yield Finding("arithmetic", Status.OK, ", ".join((FLOAT32, *able)))
+    for level in levels:
+        if level not in running and machine.features.issuperset(level.features):
+            advice = "Linux does not let this process use AMX's tiles: another level takes its place"
+            yield Finding(level.name, Status.WARN, "refused", advice)
 
 
 def _attempt(name: str, otherwise: Status, find: Callable[[], str]) -> Finding:

@@ -63,10 +63,13 @@ class CpuLevel:
     """LLVM's names of instructions that the level has besides those of `mcpu`."""
     arithmetic: str = FLOAT32
     """Arithmetic of the decoder's convolutions: ``float32`` or one of `ARITHMETICS`."""
-    direct: bool = False
-    """True if these convolutions multiply samples and taps as they are, and not by Winograd's method."""
     base: str = ""
     """With another arithmetic than float32: the level that computes the other stages."""
+
+    @property
+    def has_matrix_unit(self) -> bool:
+        """True if the generator's convolutions are direct, on Intel's AMX, and not by Winograd's method."""
+        return "+amx-bf16" in self.attributes
 
 
 @dataclass(frozen=True)

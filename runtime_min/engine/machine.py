@@ -98,7 +98,7 @@ def check_target(target: Target, machine: Machine) -> None:
 
 
 def levels_that_run(levels: Sequence[Level], features: frozenset[str]) -> list[Level]:
-    """Returns the levels whose features the processor has, and Linux lets this process use, in their order."""
+    """Returns the levels that the processor has and Linux lets this process use, in their order."""
     return [level for level in levels if not _lacking(level, features)]
 
 
@@ -112,7 +112,7 @@ def _lacking(level: _WithFeatures, features: frozenset[str]) -> list[str]:
 
 @cache
 def _tiles_are_permitted() -> bool:
-    """Asks Linux for AMX's tiles, and returns whether it grants them; a kernel before 5.16 does not know them.
+    """Asks Linux for AMX's tiles, and returns whether it grants them; one before 5.16 does not know them.
 
     Only whoever needs them should ask: from then on each signal handler's own stack needs 8 KiB for them.
     """
@@ -140,9 +140,7 @@ def choose_level(levels: Sequence[CpuLevel], features: frozenset[str], forced: s
         raise UsageError(f"The bundle has no CPU level {forced!r}: it has {names}.")
     if running := levels_that_run(candidates, features):
         return running[0]
-    lacking = "; ".join(
-        f"{level.name} needs {', '.join(_lacking(level, features))}" for level in candidates
-    )
+    lacking = "; ".join(f"{level.name} needs {', '.join(_lacking(level, features))}" for level in candidates)
     runs = levels_that_run(levels, features)
     advice = (
         f"Ask for {runs[0].name}, or leave the choice to the runtime."

@@ -84,7 +84,7 @@ std::vector<uint64_t> numbers(const std::string &version) {
 
 constexpr char TILES[] = "amx_tile";  // registers of 8 KiB, which Linux gives only to a process that has asked for them
 
-// Asks Linux for AMX's tiles, and returns whether it grants them; a kernel before 5.16 does not know them. Only whoever
+// Asks Linux for AMX's tiles, and returns whether it grants them; one before 5.16 does not know them. Only whoever
 // needs them should ask: from then on each signal handler's own stack needs 8 KiB for them.
 bool tiles_are_permitted() {
 #if defined(__linux__) && defined(__x86_64__)

@@ -74,8 +74,7 @@ def tiles_of(level: CpuLevel) -> Tiles:
     """Returns the register tiles of a CPU level with its part of the table."""
     tiles = WASM if level.name == "simd128" else _BY_LANES[level.lanes]
     table = read_table().get(level.base or level.name, {})
-    amx = "+amx-bf16" in level.attributes
-    return replace(tiles, arithmetic=level.arithmetic, amx=amx, table=table)
+    return replace(tiles, arithmetic=level.arithmetic, amx=level.has_matrix_unit, table=table)
 
 
 def read_table() -> Table:

@@ -14,8 +14,10 @@ from packaging.utils import canonicalize_name
 
 from exporter.cli import doctor
 from exporter.cli.doctor import Status, check_packages
+from exporter.compiler.targets import find_target
 from exporter.errors import ExportError
 from exporter.export.assemble import versions
+from runtime_min.engine import machine
 from runtime_min.engine.machine import Machine
 from tests.support.paths import ROOT
 
@@ -73,6 +75,16 @@ def test_a_machine_without_a_target_can_still_export_for_others():
     checks = list(doctor._machine(Machine("plan9", "mips", "", frozenset())))
     assert [check.status for check in checks] == [Status.WARN]
     assert "--target" in checks[0].advice
+
+
+@pytest.mark.parametrize("granted", [True, False])
+def test_the_best_level_of_an_arithmetic_is_named_and_one_that_linux_refuses_too(monkeypatch, granted):
+    monkeypatch.setattr(machine, "_tiles_are_permitted", lambda: granted)
+    levels = find_target("linux-x86_64").arithmetic_levels
+    every = frozenset(feature for level in levels for feature in level.features)
+    found = {check.name: check for check in doctor._machine(Machine("linux", "x86_64", "glibc 2.36", every))}
+    assert found["arithmetic"].found == f"float32, bfloat16 on {levels[0 if granted else 1].name}"
+    assert (levels[0].name in found) != granted
 
 
 @pytest.mark.parametrize(

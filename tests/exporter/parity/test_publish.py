@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,6 +24,7 @@ from exporter.parity.figures import Comparison
 from exporter.parity.publish import measure_bundle, measure_voices, numbers_of
 from exporter.parity.rounding import Rounding
 from exporter.reference.utterances import Utterance
+from runtime_min.engine import machine
 from runtime_min.engine.machine import Machine
 from tests.support.fakes.kokoro_answers import waveform
 
@@ -165,12 +167,15 @@ class TestPublishing:
         progress: Any = Progress()
         if (decibels, log_mel) == (28.0, 0.5):
             numbers = measure_bundle(plan, progress, Path("staged"))
-            assert numbers["x86-64-v4-bf16: bfloat16 alone, dB"] == decibels
-            assert numbers["x86-64-v4-bf16: bfloat16 alone, log-mel over another seed's"] == log_mel
+            for level in self.TARGET.arithmetic_levels:
+                assert numbers[f"{level.name}: bfloat16 alone, dB"] == decibels
+                assert numbers[f"{level.name}: bfloat16 alone, log-mel over another seed's"] == log_mel
         else:
             with pytest.raises(ValidationFailedError, match=r"bfloat16 changes .* --arithmetic"):
                 measure_bundle(plan, progress, Path("staged"))
-        assert models == [plan.stored, StoredWeights("float16", arithmetic="bfloat16")]
+        modelled = StoredWeights("float16", arithmetic="bfloat16")
+        assert models == [plan.stored, replace(modelled, direct=True), modelled]
+        monkeypatch.setattr(machine, "_tiles_are_permitted", lambda: True)
         every = frozenset(self.TARGET.arithmetic_levels[0].features)
         monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE._replace(features=every))
         assert measure_bundle(plan, progress, Path("staged")).keys() == numbers_of([waveform()]).keys()
