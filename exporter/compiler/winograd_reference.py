@@ -72,16 +72,15 @@ def direct_convolution(
     return F.conv1d(rounded(x).double(), rounded(weight).double(), None, 1, padding, dilation)
 
 
-class _Convolve(nn.Module):
-    """A convolution whose weight [out, in, taps] is rounded as a bundle stores it, and multiplied."""
+class _Stored:
+    """A weight [out, in, taps] as a bundle stores it and kernels multiply by it."""
 
     def __init__(self, weight: Tensor, rounded: Round, multiplied: Round, direct: bool) -> None:
-        super().__init__()
         self.taps, self.multiplied = weight.shape[2], multiplied
         self.factors = rounded(weight.detach().float()) if direct else stored_factors(weight, rounded)
         self.method = direct_convolution if direct else winograd_convolution
 
-    def forward(self, x: Tensor, padding: int, dilation: int) -> Tensor:
+    def convolve(self, x: Tensor, padding: int, dilation: int) -> Tensor:
         """Maps [1, in, n] to [1, out, n + 2 * padding - dilation * (taps - 1)], float64."""
         return self.method(x, self.factors, self.taps, padding, dilation, self.multiplied)
 
@@ -99,11 +98,11 @@ class StoredConv1d(nn.Module):
         super().__init__()
         self.padding, self.dilation = int(conv.padding[0]), conv.dilation[0]
         assert conv.bias is not None
-        self.convolve, self.bias = _Convolve(conv.weight, rounded, multiplied, direct), conv.bias
+        self.stored, self.bias = _Stored(conv.weight, rounded, multiplied, direct), conv.bias
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps [1, in, n] to [1, out, n + growth]."""
-        return (self.convolve(x, self.padding, self.dilation) + self.bias[:, None]).to(x.dtype)
+        return (self.stored.convolve(x, self.padding, self.dilation) + self.bias[:, None]).to(x.dtype)
 
 
 class StoredConvTranspose1d(nn.Module):
@@ -116,11 +115,11 @@ class StoredConvTranspose1d(nn.Module):
         super().__init__()
         assert conv.bias is not None
         self.stride, self.padding, self.bias = conv.stride[0], int(conv.padding[0]), conv.bias
-        self.convolve = _Convolve(phases_of(conv.weight, self.stride), rounded, multiplied, direct)
+        self.stored = _Stored(phases_of(conv.weight, self.stride), rounded, multiplied, direct)
 
     def forward(self, x: Tensor) -> Tensor:
         """Maps [1, in, n] to [1, out, stride * n]."""
-        phases = self.convolve(x, 1, 1)
+        phases = self.stored.convolve(x, 1, 1)
         signal = phases.reshape(self.stride, -1, x.shape[2] + 1).permute(1, 2, 0).flatten(1)
         y = signal[None, :, self.padding : self.padding + self.stride * x.shape[2]] + self.bias[:, None]
         return y.to(x.dtype)

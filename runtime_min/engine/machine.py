@@ -27,7 +27,7 @@ _STACK = 8 << 20
 _TILES = "amx_tile"
 """A feature with registers of 8 KiB, which Linux gives only to a process that has asked for them."""
 _ARCH_PRCTL, _ASK_FOR_STATE, _TILE_DATA = 158, 0x1023, 18
-"""Linux's numbers, on x86-64, of the system call, its operation and the registers' part of a thread's state."""
+"""Linux's numbers on x86-64: the system call, its operation, and the tiles among a thread's registers."""
 _WITH_AVX2_AND_FMA = frozenset({"abm", "bmi1", "bmi2", "cx16", "lahf_lm", "movbe", "xsave"})
 """Features of every processor with AVX2 and FMA; not every numpy lists them."""
 

@@ -72,7 +72,7 @@ def test_an_arithmetic_changes_the_generators_convolutions_alone(direct: bool) -
     changed = 0
     for (name, module), other in zip(halves.named_modules(), exact.modules(), strict=True):
         if isinstance(module, StoredConv1d):
-            channels = module.convolve.factors.shape[1 if direct else 2]
+            channels = module.stored.factors.shape[1 if direct else 2]
             x = torch.randn(1, channels, 50, generator=torch.Generator().manual_seed(0))
             distance = snr(module(x).detach().numpy(), other(x).detach().numpy())
             assert 25 < distance < 60, name
@@ -165,7 +165,7 @@ def test_transformed_weights_are_those_of_kokoros_replaced_modules(model: Any) -
         if isinstance(module, WinogradConv) and is_large(module.weight)
     ]
     computed = [
-        module.convolve.factors
+        module.stored.factors
         for module in reference.modules()
         if isinstance(module, StoredConv1d | StoredConvTranspose1d)
     ]
