@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,15 +13,18 @@ from exporter.parity.answers import Kokoro
 from exporter.reference.utterances import Utterance
 from runtime_min import Bundle
 from runtime_min.engine.machine import levels_that_run, this_machine
-from tests.e2e.conftest import PRECISION, Export
+from runtime_min.format.verify import read_manifest
+from tests.e2e.conftest import PRECISION, Export, environment
 from tests.e2e.test_length_is_data import arrays_of, assert_same_bits
 from tests.e2e.test_precision import SENTENCES
+from tests.support.emulation import amx, bundle_server, questions
+from tests.support.emulation.bundle_server import EmulatedBundle
 from tests.support.native.both_runtimes import both_runtimes
 from tests.support.native.library import native_library
 from tests.support.proof import assert_speaks_as_kokoro
 from tests.support.utterances import phonemes_of
 
-LEVEL = find_target("linux-x86_64").arithmetic_levels[-1]
+AMX, LEVEL = find_target("linux-x86_64").arithmetic_levels
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.slow,
@@ -77,6 +81,38 @@ def test_threads_change_no_bit(place: Path, halves: Bundle, tokens: int) -> None
     with Bundle.load(place, threads=1, arithmetic="bfloat16") as single:
         one, other = (arrays_of(bundle.trace(phonemes_of(tokens), "af_heart")) for bundle in (single, halves))
     assert_same_bits(one, other)
+
+
+@pytest.fixture(scope="module")
+def amx_bundle(place: Path) -> Iterator[EmulatedBundle]:
+    """The same on a processor with AMX, or one whose tiles are emulated."""
+    given = (place, "bfloat16", *AMX.features)
+    with questions.asking(
+        [sys.executable], bundle_server.__file__, *given, env=environment(**amx.environment())
+    ) as ask:
+        bundle = EmulatedBundle(place, read_manifest(place), ask, "bfloat16")
+        assert bundle.level() == AMX.name
+        yield bundle
+
+
+@pytest.mark.parametrize("tokens", [3, 44])
+def test_on_amx_every_length_is_spoken_as_the_arithmetic_may(
+    amx_bundle: EmulatedBundle, halves: Bundle, rounded: Kokoro, tokens: int
+) -> None:
+    said = Utterance(phonemes_of(tokens), "am_michael", seed=tokens)
+    direct, transformed = (
+        next(each.value for each in compared.figures if each.name == "decoder, dB")
+        for compared in (assert_speaks_as_kokoro(bundle, rounded, said) for bundle in (amx_bundle, halves))
+    )
+    # Samples and taps are rounded as they are, which loses less than after a transform.
+    assert direct > transformed + 3
+
+
+def test_where_linux_refuses_tiles_the_next_level_speaks(place: Path) -> None:
+    given = (place, "bfloat16", *AMX.features)
+    variables = environment(**amx.environment("refused"))
+    with questions.asking([sys.executable], bundle_server.__file__, *given, env=variables) as ask:
+        assert EmulatedBundle(place, read_manifest(place), ask).level() == LEVEL.name
 
 
 def test_the_c_library_gives_the_same_bits(place: Path) -> None:

@@ -9,12 +9,18 @@ from pathlib import Path
 from typing import Any
 
 
-def answers(bundle: str) -> Callable[[Any], Any]:
-    """Returns a function that calls the methods of a bundle, loaded by the bundle's own runtime."""
+def answers(bundle: str, arithmetic: str | None = None, *features: str) -> Callable[[Any], Any]:
+    """Returns a function that calls the methods of a bundle, loaded by the bundle's own runtime.
+
+    `features` are those that the emulated processor has and the file of the system does not name.
+    """
     sys.path.insert(0, f"{bundle}/runtime_min.pyz")
     from runtime_min import Bundle
+    from runtime_min.engine import machine
 
-    loaded = Bundle.load(bundle)
+    found = machine._parse_cpuinfo
+    machine._parse_cpuinfo = lambda text: found(text).union(features)
+    loaded = Bundle.load(bundle, arithmetic=arithmetic)
 
     def answer(question: Any) -> Any:
         stage, method, arguments, options = question
