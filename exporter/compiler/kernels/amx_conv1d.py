@@ -208,6 +208,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
         for block_chunk in T.parallel(blocks * chunks):
             recover(buffers.weight, factors, T.floordiv(block_chunk, chunks), T.floormod(block_chunk, chunks))
         for job in T.parallel(plan[_JOBS] * plan[_SHARES]):
+            # One axis, because TVM would shorten rows to what it sees used, and not the stride of a tile.
             window = T.alloc_buffer(((LONGEST * STEPS + reach) * _row(spec),), "uint16", scope="global")
             sums = T.alloc_buffer((STEPS, CHANNEL_BLOCK), "float32", scope="global")
             # First square of the job, number of its squares along time, number of its blocks.
