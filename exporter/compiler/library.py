@@ -5,7 +5,7 @@ Plain values that any process can read: nothing here imports torch or TVM.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +69,10 @@ class StoredWeights:
     def original(self) -> bool:
         """True if they are the checkpoint's own, in kokoro's own modules."""
         return self.precision == "float32" and self.arithmetic == FLOAT32
+
+    def on(self, level: CpuLevel) -> StoredWeights:
+        """Returns the same weights as the decoder of a CPU level multiplies by them."""
+        return replace(self, arithmetic=level.arithmetic, direct=level.has_matrix_unit)
 
 
 ORIGINAL = StoredWeights()

@@ -130,6 +130,10 @@ class Target:
         """True if the harmonic source is a stage of its own, on the CPU, whose phase rounds as PyTorch's."""
         return self.device != "cpu"
 
+    def level(self, name: str) -> CpuLevel:
+        """Returns the CPU level of this name, of any arithmetic."""
+        return next(level for level in (*self.levels, *self.arithmetic_levels) if level.name == name)
+
     @property
     def precision(self) -> str:
         """The default of `precision.PRECISIONS`: float16, where the device's kernels can read it."""

@@ -148,8 +148,7 @@ def _arithmetic(plan: Plan, progress: Progress) -> Numbers:
     files = plan.checkpoint.path, plan.checkpoint.config_path
     with Kokoro(files, stored=plan.stored) as kokoro:
         for level in lacking:
-            modelled = replace(plan.stored, arithmetic=arithmetic, direct=level.has_matrix_unit)
-            with Kokoro(files, stored=modelled) as model:
+            with Kokoro(files, stored=plan.stored.on(level)) as model:
                 figures = _arithmetic_alone(plan, kokoro, model)
             found |= {f"{level.name}: {each.name}": each for each in figures}
     if missed := [each for each in found.values() if not each.holds]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
-from exporter.compiler.targets import FLOAT32
+from exporter.compiler.targets import FLOAT32, find_target
 from exporter.validate.experiments import decibels
 from exporter.validate.results import Table
 from exporter.validate.utterance_runs import UtteranceRuns
@@ -20,8 +19,8 @@ def rounding_tables(runs: UtteranceRuns) -> Iterator[Table]:
     Where the bundle multiplies in another arithmetic than float32, each layer then does so too, by a model of
     that arithmetic in PyTorch.
     """
-    kokoro, arithmetic = runs.executions.kokoro, runs.executions.bundle.arithmetic
-    stored = kokoro.stored
+    kokoro, bundle = runs.executions.kokoro, runs.executions.bundle
+    stored, arithmetic = kokoro.stored, bundle.arithmetic
     found: Mapping[str, float] = {}
     if not stored.original:
         runs.executions.progress("each layer with rounded weights")
@@ -29,7 +28,8 @@ def rounding_tables(runs: UtteranceRuns) -> Iterator[Table]:
         yield _table(f"Layers with weights in {stored.precision}", "Rounding", found)
     if arithmetic != FLOAT32:
         runs.executions.progress(f"each layer in {arithmetic}")
-        both = kokoro.original.rounded_layers(runs.request, replace(stored, arithmetic=arithmetic))
+        level = find_target(bundle.manifest.target.name).level(bundle.level.name)
+        both = kokoro.original.rounded_layers(runs.request, stored.on(level))
         changed = {path: value for path, value in both.items() if found.get(path) != value}
         yield _table(f"Layers that multiply in {arithmetic}", arithmetic, changed)
 

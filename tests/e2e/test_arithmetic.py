@@ -105,7 +105,7 @@ def test_on_amx_every_length_is_spoken_as_the_arithmetic_may(
         for compared in (assert_speaks_as_kokoro(bundle, rounded, said) for bundle in (amx_bundle, halves))
     )
     # Samples and taps are rounded as they are, which loses less than after a transform.
-    assert direct > transformed + 3
+    assert direct > transformed + 10
 
 
 def test_where_linux_refuses_tiles_the_next_level_speaks(place: Path) -> None:

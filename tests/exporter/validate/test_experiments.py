@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from exporter.compiler.library import StoredWeights
+from exporter.compiler.targets import find_target
 from exporter.reference.padded import TAILS, padded
 from exporter.reference.traces import ModelInput
 from exporter.reference.utterances import Utterance
@@ -293,7 +294,10 @@ def test_the_layer_that_rounding_harms_most_is_named() -> None:
 def test_layers_that_suffer_from_the_arithmetic_have_a_table_of_their_own() -> None:
     made = runs()
     kokoro, bundle = made.executions.kokoro, made.executions.bundle
+    (level, *_) = find_target("linux-x86_64").arithmetic_levels
     kokoro.stored, bundle.arithmetic = StoredWeights("float16"), "bfloat16"  # type: ignore[misc]
+    bundle.level = SimpleNamespace(name=level.name)  # type: ignore[misc]
+    bundle.manifest = SimpleNamespace(target=SimpleNamespace(name="linux-x86_64"))  # type: ignore[misc]
     layers = {
         "float32": {"a.rounded": 60.0, "b.rounded": 70.0},
         "bfloat16": {"a.multiplied": 30.0, "b.rounded": 35.0, "a.rounded": 60.0},
