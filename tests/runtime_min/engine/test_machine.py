@@ -106,8 +106,8 @@ class TestTiles:
         assert choose_level(self.LEVELS[1:], self.ALL).name == "plain"
 
     @pytest.mark.skipif(platform.system() != "Linux", reason="only Linux is asked")
-    def test_linux_grants_them_where_the_processor_has_them(self) -> None:
-        assert machine._tiles_are_permitted() == ("amx_tile" in this_machine().features)
+    def test_linux_grants_no_tiles_that_the_processor_lacks(self) -> None:
+        assert not machine._tiles_are_permitted() or "amx_tile" in this_machine().features
 
 
 def test_features_are_those_that_every_core_has() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from exporter import directories
 from exporter.compiler.link import find_linker
 from exporter.compiler.targets import find_target
+from runtime_min.engine import machine
 from runtime_min.engine.machine import this_machine
 from tests.support.shared import filled_once
 
@@ -25,14 +26,17 @@ _ARCH_PRCTL, _REQUEST, _TILES = 158, 0x1023, 18
 
 
 def processor_has_amx() -> bool:
-    """Returns whether this processor has the unit, so that nothing is emulated."""
-    return "amx_bf16" in this_machine().features
+    """Returns whether this process may use a unit of the processor's, so that nothing is emulated.
+
+    If Linux refuses one that is there, its instructions raise SIGILL as unknown ones do.
+    """
+    return "amx_bf16" in this_machine().features and machine._tiles_are_permitted()
 
 
 def can_run() -> bool:
     """Returns whether tiles can be used here: on Linux, by the processor or emulated in AVX-512."""
-    machine = this_machine()
-    return find_target("linux-x86_64").fits(machine) and "avx512f" in machine.features
+    here = this_machine()
+    return find_target("linux-x86_64").fits(here) and "avx512f" in here.features
 
 
 @cache
@@ -53,9 +57,9 @@ def library() -> Path:
 @cache
 def install() -> None:
     """Lets this process use tiles, of the processor or emulated, on all of its threads."""
-    answering = ctypes.CDLL(None if processor_has_amx() else str(library()), use_errno=True)
-    refused = answering.syscall(_ARCH_PRCTL, _REQUEST, _TILES)
-    assert refused == 0, os.strerror(ctypes.get_errno())
+    if not processor_has_amx():
+        refused = ctypes.CDLL(str(library()), use_errno=True).syscall(_ARCH_PRCTL, _REQUEST, _TILES)
+        assert refused == 0, os.strerror(ctypes.get_errno())
 
 
 def environment(permission: str = "granted") -> dict[str, str]:
