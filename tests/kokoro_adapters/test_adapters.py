@@ -35,9 +35,9 @@ PACKAGES = {
 @pytest.mark.machines
 @pytest.mark.parametrize("name", PACKAGES)
 def test_an_adapter_speaks_through_its_framework(reading_bundle: Path, tmp_path: Path, name: str) -> None:
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
     python = tmp_path / "env" / "bin" / "python"
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    install = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile"]
     subprocess.run([*install, ROOT], check=True)
     for packages in PACKAGES[name]:
         subprocess.run([*install, *packages.split()], check=True)
