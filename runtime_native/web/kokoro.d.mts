@@ -65,7 +65,7 @@ export interface LoadOptions {
   cache?: boolean;
   /** From 1 to 64; by default one for each core, at most 8. A page without shared memory has one. */
   threads?: number;
-  /** Stages run unheard until speech is asked for; false leaves the first speech slow. */
+  /** Runs the stages unheard, so that the engine has compiled them; false loads sooner, and the first speech is slow. */
   warmUp?: boolean;
   signal?: AbortSignal;
 }

@@ -84,8 +84,6 @@ export class Bundle {
   #closed = null;
   /** Of `Module.speeches`, if the memory is shared. */
   #speeches = null;
-  /** The number under which the thread runs stages that nobody hears; 0 once speech was asked for. */
-  #unheard = 0;
 
   constructor(worker) {
     this.#worker = worker;
@@ -113,8 +111,7 @@ export class Bundle {
     try {
       const isNode = typeof process !== "undefined" && process.versions?.node;
       const address = isNode ? String(source) : new URL(source, globalThis.location?.href).href;
-      if (warmUp) bundle.#unheard = ++bundle.#number;
-      const given = { source: address, manifestSha256, cache, threads, warmUp: bundle.#unheard };
+      const given = { source: address, manifestSha256, cache, threads, warmUp };
       const { facts, speeches } = await bundle.#call("load", given, signal);
       Object.assign(bundle, facts);
       bundle.#speeches = speeches;
@@ -213,8 +210,6 @@ export class Bundle {
 
   /** Returns the number of a new speech. */
   #begin() {
-    if (this.#unheard) this.#stop(this.#unheard);
-    this.#unheard = 0;
     return ++this.#number;
   }
 

@@ -3,6 +3,18 @@ import { Module } from "./module.mjs";
 import { MANIFEST } from "./manifest.mjs";
 import { System, inMemory } from "./system.mjs";
 
+// Tokens and frames; long inputs take other parts of some kernels.
+const UNHEARD = [8, 40];
+
+/** Lets messages arrive, such as that which ends a speech. */
+export const breath = () => new Promise((resolve) => setTimeout(resolve));
+
+/** Returns zeros as an input of a stage: a size is a number, or `[times, axis]` and what is added. */
+function zeros({ dtype, shape }, length) {
+  const sizes = shape.map((size) => (Array.isArray(size) ? size[0] * length + (size[2] ?? 0) : size));
+  return new Uint8Array(sizes.reduce((product, size) => product * size, dtype === "int64" ? 8 : 4));
+}
+
 /** Speaks with a module, and fetches the files that it lacks. */
 export class Speaker {
   constructor(manifest, module, fetch) {
@@ -15,8 +27,10 @@ export class Speaker {
    * Loads a bundle from a store: the module, and the parameters into its memory.
    *
    * @param store has `manifest(pinned)`, `read(path)`, `each(path, take)` and `progress`
+   * @param options `manifestSha256`; `onStart(module)`, called before the parameters are read; `warmUp`: run the stages
+   *   unheard while they are
    */
-  static async load(store, { manifestSha256 } = {}) {
+  static async load(store, { manifestSha256, onStart = () => {}, warmUp } = {}) {
     const manifest = await store.manifest(manifestSha256);
     const size = manifest.files.get(manifest.parameters).bytes;
     store.progress.total = size + manifest.files.get(manifest.module).bytes;
@@ -24,12 +38,59 @@ export class Speaker {
     for (const { path, bytes } of manifest.files.values()) system.sizes.set(path, bytes);
     system.contents.set(MANIFEST, inMemory(manifest.bytes));
     const module = await Module.start(await store.read(manifest.module), system);
+    onStart(module);
     const address = module.allocate(Math.max(size, 1));
-    await store.each(manifest.parameters, (offset, bytes) => module.bytes(address + offset, bytes.length).set(bytes));
     const read = (offset, length) => module.bytes(address + offset, length);
     system.contents.set(manifest.parameters, { size, address, read });
+    const fetch = async (path) => system.contents.set(path, inMemory(await store.read(path)));
+    const speaker = new Speaker(manifest, module, fetch);
+    let arriving = true;
+    const unheard = warmUp ? speaker.#runBeforeLoading(() => arriving) : null;
+    try {
+      await store.each(manifest.parameters, (offset, bytes) => module.bytes(address + offset, bytes.length).set(bytes));
+    } finally {
+      arriving = false;
+      await unheard;
+    }
     module.load();
-    return new Speaker(manifest, module, async (path) => system.contents.set(path, inMemory(await store.read(path))));
+    if ((await unheard) === false) await speaker.#runUnheard(() => true);
+    return speaker;
+  }
+
+  /** Does what `#runUnheard` does with zeros in place of parameters that have not arrived. */
+  async #runBeforeLoading(goesOn) {
+    try {
+      this.module.load();
+    } catch {
+      // It is loaded again, which tells why.
+      return true;
+    }
+    try {
+      return await this.#runUnheard(goesOn);
+    } finally {
+      this.module.free();
+    }
+  }
+
+  /**
+   * Runs each stage, and nobody hears it: engines compile a kernel well after its first call alone.
+   *
+   * @param goesOn asked before each stage
+   * @returns true if all of them ran
+   */
+  async #runUnheard(goesOn) {
+    for (const length of UNHEARD) {
+      for (const { name, inputs, outputs } of this.manifest.entries.stages) {
+        await breath();
+        if (!goesOn()) return false;
+        try {
+          this.module.runStage(name, length, inputs.map((input) => zeros(input, length)), outputs.length);
+        } catch {
+          // Whatever fails here fails in the first speech too, which tells it.
+        }
+      }
+    }
+    return true;
   }
 
   /** Calls a function of the module, and again as long as it lacks files, which are then fetched. */
