@@ -45,7 +45,7 @@ types:
 tests:
 	$(PYTEST) --durations 15 -m "not slow and not machines" tests
 
-# Takes about an hour; emulated machines come from Debian's and Python's registries.
+# Takes 20 minutes with empty caches; emulated machines come from Debian's and Python's registries.
 test-machines: $(INSTALLED)
 	$(PYTEST) -m "machines and not slow" tests
 
