@@ -106,9 +106,9 @@ def recorded_inputs() -> dict[str, NDArray[np.float32]]:
     """Recorded inputs of the real model's decoder, without the padding behind its 160 frames."""
     recorded = np.load(RECORDED_INPUTS)
     return {
-        "asr": recorded["asr"][:, :, :160],
-        "f0": recorded["f0"][:, :320],
-        "energy": recorded["n"][:, :320],
+        "asr": recorded["asr"][:, :, :80],
+        "f0": recorded["f0"][:, :160],
+        "energy": recorded["n"][:, :160],
         "decoder_style": recorded["s"],
     }
 

@@ -33,7 +33,7 @@ from runtime_min.model import chain as pipeline
 from runtime_min.model.voices import Style, style_row
 from runtime_min.speech import request
 from tests.e2e.conftest import PRECISION, ROOT, run_python
-from tests.support.utterances import HELLO, phonemes_of
+from tests.support.utterances import phonemes_of
 
 pytestmark = pytest.mark.e2e
 
@@ -51,7 +51,7 @@ def calls() -> dict[str, StageCalls]:
 @pytest.fixture(scope="module")
 def make_executions(calls: dict[str, StageCalls], kokoro: Kokoro) -> MakeExecutions:
     """Executions with a small bucket for pt.static, which otherwise takes a minute."""
-    return lambda bundle: Executions(bundle, kokoro, calls, static_tokens=32, static_frames=96)
+    return lambda bundle: Executions(bundle, kokoro, calls, static_tokens=32, static_frames=64)
 
 
 # A good bundle.
@@ -60,7 +60,7 @@ def make_executions(calls: dict[str, StageCalls], kokoro: Kokoro) -> MakeExecuti
 @pytest.fixture(scope="module")
 def good(bundle: Bundle, make_executions: MakeExecutions) -> SpokenSteps:
     extras = Extras(True, True, ("zeros", "repeat", "noise", "nan"), True, STAGE_NAMES)
-    return trace_steps(make_executions(bundle), Utterance(HELLO, "af_heart"), extras)
+    return trace_steps(make_executions(bundle), SHORT, extras)
 
 
 def test_every_step_of_a_good_bundle_is_within_its_threshold(good: SpokenSteps) -> None:
@@ -94,7 +94,7 @@ def test_padding_is_what_pt_static_suffers_from(
     assert by_name["bert"] > 100
     assert by_name["F0"] < 20
     assert by_name["audio"] < 10
-    table = prefix_f0n(run_utterance(make_executions(bundle), Utterance(HELLO, "af_heart")))
+    table = prefix_f0n(run_utterance(make_executions(bundle), SHORT))
     assert "collapses" in table.conclusion
 
 
