@@ -1,7 +1,7 @@
 // A thread that computes parts of kernels for that of `worker.mjs`: a Worker of it, with an instance of the module.
 import { help } from "./module.mjs";
+import { isNode } from "./system.mjs";
 
-const isNode = typeof process !== "undefined" && Boolean(process.versions?.node);
 const port = isNode ? (await import("node:worker_threads")).parentPort : globalThis;
 
 /** Tells that it helps from now on, and does so for ever. */

@@ -1,6 +1,7 @@
 // Speech from a kokoro-bundle in a browser or in Node: the package's interface. `kokoro.d.mts` has its types.
 import { KokoroError } from "./errors.mjs";
 import { checkedSeed, join, notZero, wholeCharacters } from "./shared.mjs";
+import { isNode } from "./system.mjs";
 
 export { KokoroError } from "./errors.mjs";
 export { Player } from "./player.mjs";
@@ -34,7 +35,7 @@ function unlessAborted(promise, signal) {
 /** Starts the thread that computes. */
 async function startWorker() {
   const address = new URL("./worker.mjs", import.meta.url);
-  if (typeof process === "undefined" || !process.versions?.node) return new Worker(address, { type: "module" });
+  if (!isNode) return new Worker(address, { type: "module" });
   const threads = await import("node:worker_threads");
   // Options of this process, such as that a script comes from its input, are not for the thread.
   const worker = new threads.Worker(address, { execArgv: [] });
@@ -109,7 +110,6 @@ export class Bundle {
     const bundle = new Bundle(await startWorker());
     bundle.onProgress = onProgress;
     try {
-      const isNode = typeof process !== "undefined" && process.versions?.node;
       const address = isNode ? String(source) : new URL(source, globalThis.location?.href).href;
       const given = { source: address, manifestSha256, cache, threads, warmUp };
       const { facts, speeches } = await bundle.#call("load", given, signal);

@@ -27,8 +27,8 @@ export class Speaker {
    * Loads a bundle from a store: the module, and the parameters into its memory.
    *
    * @param store has `manifest(pinned)`, `read(path)`, `each(path, take)` and `progress`
-   * @param options `manifestSha256`; `onStart(module)`, called before the parameters are read; `warmUp`: run the stages
-   *   unheard while they are
+   * @param options `manifestSha256`; `onStart(module)`, called before the parameters are read, and awaited; `warmUp`: run
+   *   the stages unheard while they are
    */
   static async load(store, { manifestSha256, onStart = () => {}, warmUp } = {}) {
     const manifest = await store.manifest(manifestSha256);
@@ -38,26 +38,23 @@ export class Speaker {
     for (const { path, bytes } of manifest.files.values()) system.sizes.set(path, bytes);
     system.contents.set(MANIFEST, inMemory(manifest.bytes));
     const module = await Module.start(await store.read(manifest.module), system);
-    onStart(module);
+    const helping = onStart(module);
     const address = module.allocate(Math.max(size, 1));
     const read = (offset, length) => module.bytes(address + offset, length);
     system.contents.set(manifest.parameters, { size, address, read });
     const fetch = async (path) => system.contents.set(path, inMemory(await store.read(path)));
     const speaker = new Speaker(manifest, module, fetch);
-    let arriving = true;
-    const unheard = warmUp ? speaker.#runBeforeLoading(() => arriving) : null;
-    try {
-      await store.each(manifest.parameters, (offset, bytes) => module.bytes(address + offset, bytes.length).set(bytes));
-    } finally {
-      arriving = false;
-      await unheard;
-    }
+    let arrived = false;
+    const take = (offset, bytes) => module.bytes(address + offset, bytes.length).set(bytes);
+    const arriving = store.each(manifest.parameters, take).finally(() => (arrived = true));
+    const unheard = warmUp ? speaker.#runBeforeLoading(() => !arrived) : true;
+    const [allRan] = await Promise.all([unheard, arriving, helping]);
     module.load();
-    if ((await unheard) === false) await speaker.#runUnheard(() => true);
+    if (!allRan) await speaker.#runUnheard(() => true);
     return speaker;
   }
 
-  /** Does what `#runUnheard` does with zeros in place of parameters that have not arrived. */
+  /** Does what `#runUnheard` does, with zeros for what has not arrived. */
   async #runBeforeLoading(goesOn) {
     try {
       this.module.load();

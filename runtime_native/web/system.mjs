@@ -1,6 +1,9 @@
 // The system of the module: the functions of WASI that it imports, over files that lie in memory or that can be read at
 // once. The module sees one directory, "/bundle", and can write nothing.
 
+/** True in Node, false in a browser. */
+export const isNode = typeof process !== "undefined" && Boolean(process.versions?.node);
+
 const OK = 0, BAD_FILE = 8, MISSING = 44, NO_FUNCTION = 52, PIPE = 29, NO_LINK = 28;
 const DIRECTORY = 3, REGULAR = 4;
 const ROOT = 3;

@@ -1,11 +1,12 @@
 // The thread that computes: a Worker of a page, or of Node. It answers the messages of `kokoro.mjs`.
 import { KokoroError } from "./errors.mjs";
 import { breath, Speaker } from "./speaker.mjs";
+import { isNode } from "./system.mjs";
 
-const isNode = typeof process !== "undefined" && Boolean(process.versions?.node);
 const nodeThreads = isNode ? await import("node:worker_threads") : null;
 const port = nodeThreads?.parentPort ?? globalThis;
 const MOST_THREADS = 8;
+const PATIENCE = 1000; // milliseconds for a helper to start; nobody misses it
 const speeches = new Map();
 let speaker = null;
 
@@ -19,14 +20,14 @@ async function chooseThreads(wanted) {
   return wanted ?? Math.min(cores ?? 1, MOST_THREADS);
 }
 
-/** Starts a thread that helps this one, which ends with it; waits until it helps. */
+/** Starts a thread that helps this one, which ends with it; waits for it a while. */
 function startHelper(module) {
   const address = new URL("./helper.mjs", import.meta.url);
   // Options of this process, such as that a script comes from its input, are not for the thread.
   const helper = isNode ? new nodeThreads.Worker(address, { execArgv: [] }) : new Worker(address, { type: "module" });
   helper.unref?.();
   const ready = new Promise((resolve) => {
-    // One that does not start is missed by nobody.
+    setTimeout(resolve, PATIENCE);
     if (isNode) helper.on("error", resolve).once("message", resolve);
     else {
       helper.onmessage = resolve;
@@ -48,14 +49,10 @@ const calls = {
     const onProgress = (progress) => port.postMessage({ progress });
     const { Store } = await import(isNode ? "./directory.mjs" : "./store.mjs");
     const threads = await chooseThreads(wanted);
-    let helping = null;
-    // Before this thread computes for the first time: helpers do not start while it does.
-    const onStart = (module) => {
-      helping = Promise.all(Array.from({ length: threads - 1 }, () => startHelper(module)));
-    };
+    // Before this thread computes: helpers do not start while it does.
+    const onStart = (module) => Promise.all(Array.from({ length: threads - 1 }, () => startHelper(module)));
     const store = new Store(source, { cache, onProgress });
     speaker = await Speaker.load(store, { manifestSha256, warmUp, onStart });
-    await helping;
     return { facts: { ...speaker.facts(), threads }, speeches: shares() ? speaker.module.speeches : null };
   },
   open({ speech, request }) {
