@@ -28,7 +28,7 @@ class Tiles:
         widened_steps: the same for one vector of widened weights; None where `steps` serve them too.
         winograd: rows and vectors of a tile of Winograd's method, in place of `channels` and `vectors`.
         arithmetic: ``float32``, or ``bfloat16`` where products may be rounded so.
-        amx: the level has Intel's matrix unit, for products of bfloat16.
+        has_matrix_unit: the level has Intel's matrix unit, for products of bfloat16.
         table: sizes of single kernels; they change no bit of a result.
     """
 
@@ -39,7 +39,7 @@ class Tiles:
     widened_steps: int | None = None
     winograd: tuple[int, int] | None = None
     arithmetic: str = "float32"
-    amx: bool = False
+    has_matrix_unit: bool = False
     table: Mapping[str, Sizes] = field(default_factory=dict, hash=False)
 
     @property
@@ -74,7 +74,7 @@ def tiles_of(level: CpuLevel) -> Tiles:
     """Returns the register tiles of a CPU level with its part of the table."""
     tiles = WASM if level.name == "simd128" else _BY_LANES[level.lanes]
     table = read_table().get(level.base or level.name, {})
-    return replace(tiles, arithmetic=level.arithmetic, amx=level.has_matrix_unit, table=table)
+    return replace(tiles, arithmetic=level.arithmetic, has_matrix_unit=level.has_matrix_unit, table=table)
 
 
 def read_table() -> Table:

@@ -332,7 +332,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
             residual to overwrite in place.
     """
     _check(spec)
-    if tiles.amx and rounds(spec, tiles):
+    if tiles.has_matrix_unit and rounds(spec, tiles):
         return amx_conv1d.convolution(spec, tiles)
     in_channels, dilation, scheme = spec.in_channels, spec.dilation, SCHEMES[spec.taps]
     products, blocks = scheme.products, spec.out_channels // BLOCK

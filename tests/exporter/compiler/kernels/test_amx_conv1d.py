@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,25 +10,24 @@ import pytest
 import tvm
 from numpy.typing import NDArray
 
-from exporter.compiler.compile_stage import tvm_target
 from exporter.compiler.kernels import amx_conv1d, winograd
 from exporter.compiler.kernels.convolution import Convolution
-from exporter.compiler.kernels.tiles import Tiles, tiles_of
+from exporter.compiler.kernels.tiles import tiles_of
 from exporter.compiler.kernels.winograd_schemes import SCHEMES
-from exporter.compiler.targets import find_target
 from runtime_min.engine.machine import levels_that_run, this_machine
 from runtime_min.model.distances import snr
 from tests.exporter.compiler.kernels.test_conv1d import random_arguments, swapped, torch_convolution
 from tests.exporter.compiler.kernels.test_winograd import convolution
-from tests.support.emulation import amx
-from tests.support.kernels.on_cpu import (
-    assert_nothing_is_left_in_workspaces,
-    assert_threads_change_no_bit,
-    call,
-    compiled,
+from tests.exporter.compiler.kernels.winograd_on_level import (
+    TARGET,
+    assert_every_workspace_is_written,
+    assert_no_thread_changes_a_bit,
+    build,
+    given,
+    run,
 )
+from tests.support.emulation import amx
 
-TARGET = find_target("linux-x86_64")
 LEVEL, EMULATING = (
     next(level for level in TARGET.arithmetic_levels if level.name == name)
     for name in ("x86-64-v4-amx", "x86-64-v4-bf16")
@@ -49,30 +47,10 @@ def unit() -> None:
     amx.install()
 
 
-@cache
-def build(spec: Convolution, tiles: Tiles = TILES) -> Any:
-    kernel = winograd.convolution(spec, tiles)
-    level = LEVEL if tiles.amx else EMULATING
-    return tvm.runtime.load_module(str(compiled(kernel, tvm_target(TARGET, level), find_target("host"))))
-
-
 def spec_of(taps: int, dilation: int, **changes: Any) -> Convolution:
     padding = max(1, dilation * (taps - 1) // 2)
     plain = replace(convolution(taps, dilation), padding=padding, activation="none", weight_dtype="float16")
     return replace(plain, **changes)
-
-
-def given(spec: Convolution, arguments: tuple[Any, ...]) -> list[Any]:
-    """The kernel's arguments, channels last."""
-    x, weight, bias, affine, alpha, *addends = arguments
-    factors = winograd.pack_weight(weight.astype(np.float32)).astype(spec.weight_dtype)
-    return [swapped(x), factors, bias, affine, alpha, *map(swapped, addends)]
-
-
-def run(spec: Convolution, arguments: tuple[Any, ...], tiles: Tiles = TILES) -> np.ndarray:
-    """The output, channels first."""
-    shape = spec.output_shape(arguments[0].shape[2] + spec.growth)
-    return swapped(call(build(spec, tiles), shape, *given(spec, arguments)))
 
 
 def halves(values: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
@@ -124,7 +102,7 @@ def test_it_is_that_of_bfloat16_taps_and_samples(taps: int, dilation: int) -> No
     spec = spec_of(taps, dilation)
     for length in LENGTHS:
         arguments = random_arguments(spec, length)
-        found = run(spec, arguments)
+        found = run(spec, arguments, LEVEL)
         # A tap whose float32 is next to a tie of bfloat16's is rounded the other way now and then: 81 dB and
         # more are measured. Where none is, 145 dB are, of sums in float32.
         assert snr(found, model(spec, arguments)) > 75, length
@@ -145,13 +123,13 @@ def test_it_has_what_convolutions_have(changes: dict[str, Any]) -> None:
     for length in (33, 150):
         arguments = random_arguments(spec, length)
         # As above, and samples, which are activated in float32, may be rounded the other way too.
-        assert snr(run(spec, arguments), model(spec, arguments)) > 75, length
+        assert snr(run(spec, arguments, LEVEL), model(spec, arguments)) > 75, length
 
 
 def test_the_float32_kernel_computes_about_the_same() -> None:
     spec = spec_of(3, 5, activation="adain_snake", residuals=1)
     arguments = random_arguments(spec, 400)
-    assert 45 < snr(run(spec, arguments), run(spec, arguments, tiles_of(TARGET.levels[0]))) < 70
+    assert 45 < snr(run(spec, arguments, LEVEL), run(spec, arguments, TARGET.levels[0])) < 70
 
 
 def test_the_output_may_overwrite_the_first_residual() -> None:
@@ -159,17 +137,17 @@ def test_the_output_may_overwrite_the_first_residual() -> None:
     arguments = random_arguments(spec, 1_001)
     *inputs, residual, other = given(spec, arguments)
     tensors = [tvm.runtime.tensor(value) for value in (*inputs, other, residual)]
-    build(replace(spec, in_place=True))["kernel"](*tensors)
-    np.testing.assert_array_equal(swapped(tensors[-1].numpy()), run(spec, arguments))
+    build(replace(spec, in_place=True), LEVEL)["kernel"](*tensors)
+    np.testing.assert_array_equal(swapped(tensors[-1].numpy()), run(spec, arguments, LEVEL))
 
 
 @pytest.mark.parametrize(("taps", "dilation"), SHAPES)
 def test_an_output_has_the_same_bits_in_every_job(taps: int, dilation: int) -> None:
     spec = spec_of(taps, dilation)
     x, *rest = random_arguments(spec, 9_000)
-    whole = run(spec, (x, *rest))
+    whole = run(spec, (x, *rest), LEVEL)
     for length in (20, 60, 70, 130, 1_000, 4_100):
-        part = run(spec, (np.ascontiguousarray(x[..., :length]), *rest))
+        part = run(spec, (np.ascontiguousarray(x[..., :length]), *rest), LEVEL)
         # Those that read nothing beyond the end.
         same = max(0, length + spec.growth - spec.padding)
         np.testing.assert_array_equal(part[:, :, :same], whole[:, :, :same])
@@ -177,22 +155,15 @@ def test_an_output_has_the_same_bits_in_every_job(taps: int, dilation: int) -> N
 
 @pytest.mark.parametrize(("taps", "dilation"), SHAPES)
 def test_the_number_of_threads_changes_no_bit(taps: int, dilation: int) -> None:
-    spec = spec_of(taps, dilation, residuals=1)
-    arguments = random_arguments(spec, 2_000)
-    assert_threads_change_no_bit(lambda: run(spec, arguments))
+    assert_no_thread_changes_a_bit(spec_of(taps, dilation, residuals=1), LEVEL)
 
 
 @pytest.mark.parametrize("taps", [3, 11])
 def test_nothing_is_left_in_workspaces(taps: int) -> None:
-    spec = spec_of(taps, 1)
-    for length in (3, 100, 1_001):
-        x, weight, bias, affine, alpha, *addends = random_arguments(spec, length)
-        assert_nothing_is_left_in_workspaces(
-            lambda x, bias, w=weight, rest=(affine, alpha, *addends): run(spec, (x, w, bias, *rest)), x, bias
-        )
+    assert_every_workspace_is_written(spec_of(taps, 1), LEVEL)
 
 
 def test_the_last_convolution_stays_winograds_in_float32() -> None:
     spec = replace(convolution(3, 1, out=32, channels=96), writes_channels_last=False)
-    expected = winograd.convolution(spec, replace(TILES, amx=False, arithmetic="float32"))
+    expected = winograd.convolution(spec, replace(TILES, has_matrix_unit=False, arithmetic="float32"))
     tvm.ir.assert_structural_equal(winograd.convolution(spec, TILES), expected)

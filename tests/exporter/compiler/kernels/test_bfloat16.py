@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-import tvm
 
-from exporter.compiler.compile_stage import tvm_target
 from exporter.compiler.kernels import winograd
 from exporter.compiler.kernels.convolution import Convolution
-from exporter.compiler.kernels.tiles import Tiles, tiles_of
-from exporter.compiler.targets import find_target
+from exporter.compiler.kernels.tiles import tiles_of
 from exporter.compiler.winograd_reference import stored_factors, winograd_convolution
 from runtime_min.engine.machine import levels_that_run, this_machine
 from runtime_min.model.distances import snr
-from tests.exporter.compiler.kernels.test_conv1d import random_arguments, swapped
+from tests.exporter.compiler.kernels.test_conv1d import random_arguments
 from tests.exporter.compiler.kernels.test_winograd import convolution
-from tests.support.kernels.on_cpu import (
-    assert_nothing_is_left_in_workspaces,
-    assert_threads_change_no_bit,
-    call,
-    compiled,
+from tests.exporter.compiler.kernels.winograd_on_level import (
+    TARGET,
+    assert_every_workspace_is_written,
+    assert_no_thread_changes_a_bit,
+    run,
 )
 
-TARGET = find_target("linux-x86_64")
 (LEVEL,) = (level for level in TARGET.arithmetic_levels if level.name == "x86-64-v4-bf16")
 TILES = tiles_of(LEVEL)
 pytestmark = pytest.mark.skipif(
@@ -39,27 +34,8 @@ SHAPES = [(3, 1), (3, 5), (7, 3), (11, 1), (11, 5)]
 LENGTHS = (3, 17, 64, 400, 1001)
 
 
-@cache
-def build(spec: Convolution, tiles: Tiles = TILES) -> Any:
-    kernel = winograd.convolution(spec, tiles)
-    return tvm.runtime.load_module(str(compiled(kernel, tvm_target(TARGET, LEVEL), find_target("host"))))
-
-
 def spec_of(taps: int, dilation: int, **changes: Any) -> Convolution:
     return replace(convolution(taps, dilation), activation="none", weight_dtype="float16", **changes)
-
-
-def given(spec: Convolution, arguments: tuple[Any, ...]) -> list[Any]:
-    """The kernel's arguments, channels last."""
-    x, weight, bias, affine, alpha, *addends = arguments
-    factors = winograd.pack_weight(weight.astype(np.float32)).astype(np.float16)
-    return [swapped(x), factors, bias, affine, alpha, *map(swapped, addends)]
-
-
-def run(spec: Convolution, arguments: tuple[Any, ...], tiles: Tiles = TILES) -> np.ndarray:
-    """The output, channels first."""
-    shape = spec.output_shape(arguments[0].shape[2] + spec.growth)
-    return swapped(call(build(spec, tiles), shape, *given(spec, arguments)))
 
 
 def model(spec: Convolution, arguments: tuple[Any, ...]) -> np.ndarray:
@@ -78,28 +54,21 @@ def test_it_is_that_of_bfloat16_factors_and_samples(taps: int, dilation: int) ->
     for length in LENGTHS:
         arguments = random_arguments(spec, length)
         expected = model(spec, arguments)
-        found = run(spec, arguments)
+        found = run(spec, arguments, LEVEL)
         # A sample whose float32 is next to a tie of bfloat16's is rounded the other way now and then.
         assert snr(found, expected) > 60, length
-        exact = run(spec, arguments, tiles_of(TARGET.levels[0]))
+        exact = run(spec, arguments, TARGET.levels[0])
         assert 25 < snr(found, exact) < 60, length
 
 
 @pytest.mark.parametrize(("taps", "dilation"), SHAPES)
 def test_the_number_of_threads_changes_no_bit(taps: int, dilation: int) -> None:
-    spec = spec_of(taps, dilation, residuals=1)
-    arguments = random_arguments(spec, 2_000)
-    assert_threads_change_no_bit(lambda: run(spec, arguments))
+    assert_no_thread_changes_a_bit(spec_of(taps, dilation, residuals=1), LEVEL)
 
 
 @pytest.mark.parametrize("taps", [3, 11])
 def test_nothing_is_left_in_workspaces(taps: int) -> None:
-    spec = spec_of(taps, 1)
-    for length in (3, 100, 1_001):
-        x, weight, bias, affine, alpha, *addends = random_arguments(spec, length)
-        assert_nothing_is_left_in_workspaces(
-            lambda x, bias, w=weight, rest=(affine, alpha, *addends): run(spec, (x, w, bias, *rest)), x, bias
-        )
+    assert_every_workspace_is_written(spec_of(taps, 1), LEVEL)
 
 
 def test_the_last_convolution_stays_float32() -> None:
