@@ -27,7 +27,8 @@ from exporter.compiler.compile_stage import tvm_target
 from exporter.compiler.kernels import conv1d, winograd
 from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.tiles import Sizes, Table, Tiles, tiles_of
-from exporter.compiler.targets import CpuLevel, Target, UnknownCpuLevelError, choose_levels, find_target
+from exporter.compiler.levels import UnknownCpuLevelError, choose_levels
+from exporter.compiler.targets import CpuLevel, Target, find_target
 from exporter.errors import ExportError
 from exporter.export.jobs import worker_processes
 from runtime_min.engine.machine import Machine, levels_that_run

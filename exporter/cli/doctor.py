@@ -17,8 +17,9 @@ from rich.text import Text
 
 from exporter import PYTHONS, directories
 from exporter.cli.terminal import plain_console, reported_errors
+from exporter.compiler.levels import choose_levels
 from exporter.compiler.link import find_linker
-from exporter.compiler.targets import FLOAT32, Target, choose_levels, find_target
+from exporter.compiler.targets import FLOAT32, Target, find_target
 from exporter.errors import ExportError
 from exporter.native.node import require_node
 from runtime_min.engine.machine import Machine, levels_that_run, this_machine

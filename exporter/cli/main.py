@@ -16,7 +16,8 @@ from typer.core import TyperGroup
 
 from exporter.cli import bundle, doctor, finished_bundles, inspect, measure, targets, tune, validate
 from exporter.cli.terminal import EPILOG, CheckedOutput
-from exporter.compiler.targets import UnknownCpuLevelError, UnknownTargetError
+from exporter.compiler.levels import UnknownCpuLevelError
+from exporter.compiler.targets import UnknownTargetError
 from runtime_min import __version__
 from runtime_min.command_line import exit_code
 from runtime_min.errors import UsageError

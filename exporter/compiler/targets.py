@@ -6,12 +6,11 @@ proved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from exporter.errors import ExportError
-from runtime_min.engine.machine import Machine, levels_that_run, this_machine
+from runtime_min.engine.machine import Machine, this_machine
 
 # The x86-64 microarchitecture levels (x86-64 psABI, table 3.1), in the names of Linux's /proc/cpuinfo.
 # pni is SSE3 and abm is LZCNT; the operating system's own part, OSXSAVE, shows in avx being listed at all.
@@ -32,18 +31,6 @@ ARITHMETICS = ("bfloat16",)
 
 class UnknownTargetError(ExportError):
     """No row of the table has this name, or none fits this machine."""
-
-    exit_code = 3
-
-
-class UnknownCpuLevelError(ExportError):
-    """A CPU level is not one of the target's, or this machine runs none of them."""
-
-    exit_code = 3
-
-
-class UnknownArithmeticError(ExportError):
-    """The chosen CPU levels of a target have no such arithmetic."""
 
     exit_code = 3
 
@@ -163,16 +150,6 @@ _X86_64_LEVELS = (
     CpuLevel("x86-64-v4", _X86_64_V4, mcpu="x86-64-v4", lanes=16),
     CpuLevel("x86-64-v3", _X86_64_V3, mcpu="x86-64-v3", lanes=8),
 )
-_AMX = CpuLevel(
-    "x86-64-v4-amx",
-    # Every processor with AMX also rounds to bfloat16 with AVX-512.
-    (*_X86_64_V4, "avx512_bf16", "amx_tile", "amx_bf16"),
-    mcpu="x86-64-v4",
-    lanes=16,
-    attributes=("+avx512bf16", "+amx-tile", "+amx-bf16"),
-    arithmetic="bfloat16",
-    base="x86-64-v4",
-)
 _BFLOAT16 = CpuLevel(
     "x86-64-v4-bf16",
     (*_X86_64_V4, "avx512_bf16"),
@@ -181,6 +158,13 @@ _BFLOAT16 = CpuLevel(
     attributes=("+avx512bf16",),
     arithmetic="bfloat16",
     base="x86-64-v4",
+)
+# Every processor with AMX also rounds to bfloat16 with AVX-512.
+_AMX = replace(
+    _BFLOAT16,
+    name="x86-64-v4-amx",
+    features=(*_BFLOAT16.features, "amx_tile", "amx_bf16"),
+    attributes=(*_BFLOAT16.attributes, "+amx-tile", "+amx-bf16"),
 )
 _APPLE_M1 = CpuLevel("apple-m1", _ARMV8_A, mcpu="apple-m1", lanes=4)
 
@@ -353,66 +337,4 @@ def find_target(name: str, machine: Machine | None = None) -> Target:
     hint = f" Did you mean {near[0]}?" if near else ""
     raise UnknownTargetError(
         f"Unknown target {name!r}.{hint} There are {', '.join(names)}, and 'host' for this machine."
-    )
-
-
-def choose_levels(target: Target, selection: str, machine: Machine) -> tuple[CpuLevel, ...]:
-    """Returns the levels of `target` to compile for, best first.
-
-    Args:
-        target: the row of the table.
-        selection: ``all``, ``host`` for the best level that `machine` runs, or names joined by commas.
-        machine: what ``host`` stands for.
-
-    Raises:
-        UnknownCpuLevelError: a name is not one of the target's levels, or ``host`` fits none of them.
-    """
-    if selection == "all":
-        return target.levels
-    known = ", ".join(level.name for level in target.levels)
-    if selection == "host":
-        running = levels_that_run(target.levels, machine.features)
-        if target.fits(machine) and running:
-            return (running[0],)
-        raise UnknownCpuLevelError(
-            f"This machine runs no CPU level of {target.name} ({known}): name some of them with --cpu-level."
-        )
-    wanted = {name.strip() for name in selection.split(",")}
-    unknown = sorted(wanted - {level.name for level in target.levels})
-    if unknown:
-        raise UnknownCpuLevelError(
-            f"{target.name} has no CPU level {', '.join(map(repr, unknown))}: "
-            f"give 'all', 'host', or some of {known}, joined by commas."
-        )
-    return tuple(level for level in target.levels if level.name in wanted)
-
-
-def arithmetic_levels(target: Target, levels: Sequence[CpuLevel], arithmetic: str) -> tuple[CpuLevel, ...]:
-    """Returns the levels that compute with `arithmetic` beside the chosen ones; none for ``float32``.
-
-    Args:
-        target: the row of the table.
-        levels: the chosen levels, whose libraries compute the stages before the decoder.
-        arithmetic: ``float32`` or one of `ARITHMETICS`.
-
-    Raises:
-        UnknownArithmeticError: the target has no level with this arithmetic, or none beside the chosen ones.
-    """
-    if arithmetic == FLOAT32:
-        return ()
-    bases = [level.name for level in levels]
-    rows = [level for level in target.arithmetic_levels if level.arithmetic == arithmetic]
-    if found := tuple(level for level in rows if level.base in bases):
-        return found
-    if rows:
-        needed = f"--cpu-level {' or '.join(level.base for level in rows)}, beside which it is compiled"
-    elif arithmetic in ARITHMETICS:
-        having = [
-            row.name for row in TARGETS if arithmetic in {each.arithmetic for each in row.arithmetic_levels}
-        ]
-        needed = f"--target {' or '.join(having)}"
-    else:
-        needed = f"one of {', '.join((FLOAT32, *ARITHMETICS))}"
-    raise UnknownArithmeticError(
-        f"{target.name} on the CPU levels {', '.join(bases)} has no arithmetic {arithmetic!r}: give {needed}."
     )

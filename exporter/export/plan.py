@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from exporter.compiler import cuda
+from exporter.compiler.levels import arithmetic_levels, choose_levels
 from exporter.compiler.library import Job, StoredWeights
 from exporter.compiler.link import LinkerMissingError, find_linker
-from exporter.compiler.targets import CpuLevel, Target, arithmetic_levels, choose_levels, find_target
+from exporter.compiler.targets import CpuLevel, Target, find_target
 from exporter.directories import refuse_shared
 from exporter.errors import ExportError
 from exporter.export.runtime_wheel import runtime_libraries

@@ -23,7 +23,8 @@ from exporter.cli.main import app
 from exporter.compiler.kernels import conv1d, tiles, winograd
 from exporter.compiler.kernels.convolution import Convolution
 from exporter.compiler.kernels.tiles import AVX2, AVX512, Tiles, read_table, tiles_of
-from exporter.compiler.targets import UnknownCpuLevelError, find_target
+from exporter.compiler.levels import UnknownCpuLevelError
+from exporter.compiler.targets import find_target
 from exporter.tune import CASES, MARGIN, Case, Choice, Measured, TuningError
 from runtime_min.engine.machine import Machine
 from runtime_min.errors import DiskFullError

@@ -12,16 +12,13 @@ from rich.console import Console
 
 from exporter.cli.targets import as_tables
 from exporter.compiler.kernels.tiles import tiles_of
-from exporter.compiler.targets import (
-    TARGETS,
-    Target,
+from exporter.compiler.levels import (
     UnknownArithmeticError,
     UnknownCpuLevelError,
-    UnknownTargetError,
     arithmetic_levels,
     choose_levels,
-    find_target,
 )
+from exporter.compiler.targets import TARGETS, Target, UnknownTargetError, find_target
 from runtime_min.engine.machine import Machine
 from runtime_min.format.signatures import stage_names
 

@@ -21,8 +21,6 @@ from tests.support.shared import filled_once
 
 _SOURCE = Path(__file__).with_suffix(".c")
 _OPTIONS = ("-O2", "-Wall", "-shared", "-fPIC")
-_ARCH_PRCTL, _REQUEST, _TILES = 158, 0x1023, 18
-"""Linux's number of arch_prctl, of its request for a state of the processor, and of the tiles' state."""
 
 
 def processor_has_amx() -> bool:
@@ -58,7 +56,8 @@ def library() -> Path:
 def install() -> None:
     """Lets this process use tiles, of the processor or emulated, on all of its threads."""
     if not processor_has_amx():
-        refused = ctypes.CDLL(str(library()), use_errno=True).syscall(_ARCH_PRCTL, _REQUEST, _TILES)
+        request = machine._ARCH_PRCTL, machine._ASK_FOR_STATE, machine._TILE_DATA
+        refused = ctypes.CDLL(str(library()), use_errno=True).syscall(*request)
         assert refused == 0, os.strerror(ctypes.get_errno())
 
 

@@ -95,7 +95,7 @@ def _check_dll(path: Path, wheels: Mapping[str, set[str]]) -> None:
     assert library is not None
     assert library.header.machine == lief.PE.Header.MACHINE_TYPES.AMD64
     assert library.header.has_characteristic(lief.PE.Header.CHARACTERISTICS.DLL)
-    # A hash of the contents stands for the time, and nothing for the place.
+    # Where the time would be, the linker writes a hash of the contents. It writes no path.
     assert [entry.type for entry in library.debug] == [lief.PE.Debug.TYPES.REPRO]
     # Windows 10 is 10.0.
     assert library.optional_header.major_operating_system_version <= 10
