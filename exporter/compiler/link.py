@@ -4,9 +4,9 @@ The same objects and name give the same bytes on every run: no build id, no symb
 files after temporary directories), no time stamps.
 
 A library finds TVM's functions in the process that loads it. ELF and Mach-O libraries name no other file for
-them; a DLL must name one, that of apache-tvm-ffi. A library also names its system's C library. zig brings
-that of Linux, macOS and Windows; for iOS and Android it links a stub with a few functions. For macOS zig
-signs ad hoc; for iOS the app signs.
+them; a DLL must name one, that of apache-tvm-ffi, and a library for Android that of our C library. A library
+also names its system's C library. zig brings that of Linux, macOS and Windows; for iOS and Android it links a
+stub with a few functions. For macOS zig signs ad hoc; for iOS the app signs.
 """
 
 from __future__ import annotations
@@ -50,8 +50,12 @@ exports:
 ...
 """
 """The functions of the C library of iOS that compiled code calls, in the format of linkers."""
-_ANDROID_SYSTEM = {"libc.so": ("memcpy", "memmove", "memset"), "libm.so": ("expf", "fmodf", "powf")}
-"""The functions of Android's C library that compiled code calls, by library."""
+_ANDROID_LIBRARIES = {
+    "libc.so": ("memcpy", "memmove", "memset"),
+    "libm.so": ("expf", "fmodf", "powf"),
+    "libkokoro.so": ("TVMFFIErrorSetRaisedFromCStrParts",),
+}
+"""The functions that compiled code calls, by library: there an app's own libraries are seen by name alone."""
 _ANDROID = ("-nostdlib", "-Wl,-z,max-page-size=16384", "-Wl,--build-id=none", "-Wl,--as-needed")
 """Some phones have pages of 16 KiB."""
 _ZIG = (sys.executable, "-m", "ziglang")
@@ -147,7 +151,10 @@ def _arguments(target: Target, name: str, place: Path) -> Sequence[str]:
         _run([*_ZIG, "dlltool", "-m", "i386:x86-64", "-d", str(names), "-l", imports], place)
         return (imports,)
     if target.system == "android":
-        stubs = [_stub(library, names, target, place) for library, names in _ANDROID_SYSTEM.items()]
+        stubs = [
+            link_stub(library, names, target.zig_target, place)
+            for library, names in _ANDROID_LIBRARIES.items()
+        ]
         return (*_ANDROID, *stubs, f"-Wl,-soname,{name}")
     arguments = (*_MACH_O, f"-Wl,-install_name,@rpath/{name}")
     if target.system == "ios":
@@ -157,12 +164,12 @@ def _arguments(target: Target, name: str, place: Path) -> Sequence[str]:
     return arguments
 
 
-def _stub(name: str, functions: Iterable[str], target: Target, place: Path) -> str:
-    """Links an ELF library that has `functions` in name only, and returns its path."""
+def link_stub(name: str, functions: Iterable[str], zig_target: str, place: Path) -> str:
+    """Links an ELF library in `place` that has `functions` in name only, and returns its path."""
     source, library = place / f"{name}.s", str(place / name)
     source.write_text("".join(f".globl {each}\n.type {each}, %function\n{each}:\n" for each in functions))
     linked = ("-shared", "-nostdlib", f"-Wl,-soname,{name}", "-o", library)
-    _run([*_ZIG, "cc", "-target", target.zig_target, str(source), *linked], place)
+    _run([*_ZIG, "cc", "-target", zig_target, str(source), *linked], place)
     return library
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exporter.errors import ExportError
-from exporter.native.build import HEADER, ROOT, SOURCES
+from exporter.native.build import HEADER, SOURCES
+from exporter.native.zig import ROOT
 
 NODE = ROOT / "bindings" / "node"
 RUST = ROOT / "bindings" / "rust"

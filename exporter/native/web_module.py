@@ -6,24 +6,15 @@ module imports functions of WASI, which JavaScript implements (`runtime_native/w
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from exporter.compiler.targets import WASM_FEATURES, Target
-from exporter.native.build import (
-    FLAGS,
-    OPTIMISED,
-    SOURCES,
-    ZIG,
-    Unit,
-    compile_all,
-    library_units,
-    package_directory,
-    run,
-)
+from exporter.native.build import FLAGS, SOURCES, library_units
+from exporter.native.cxx_library import cxx_units
+from exporter.native.zig import OPTIMISED, ZIG, compile_all, run
 
 MODULE = "kokoro.wasm"
 """The module's name in the bundle."""
@@ -38,23 +29,12 @@ _SYSTEM = (
     # tvm-ffi does not know the system.
     "-DTVM_FFI_CMAKE_LITTLE_ENDIAN=1",
 )
+_UNWINDING = "Unwind-wasm.c"
+"""The part of libunwind that WebAssembly's exceptions need."""
 _REPLACED = ("ParallelLaunch", "AllocWorkspace", "FreeWorkspace")
 """Functions of TVM under whose names kernels find others, those of `runtime_native/web/pool.cpp`."""
 _ABSENT = ("-fPIC", "-pthread")
 """Flags of other systems' libraries."""
-_CXX = (
-    *("call_once", "charconv", "chrono", "condition_variable", "condition_variable_destructor"),
-    *("error_category", "exception", "functional", "future", "hash", "ios", "ios.instantiations", "iostream"),
-    *("locale", "memory", "mutex", "mutex_destructor", "new_helpers", "optional", "stdexcept", "string"),
-    *("system_error", "thread", "variant"),
-)
-"""Sources of libc++ of which the module has something, in ``libcxx/src``."""
-_CXXABI = (
-    *("abort_message", "cxa_default_handlers", "cxa_demangle", "cxa_exception", "cxa_exception_storage"),
-    *("cxa_guard", "cxa_handlers", "cxa_personality", "cxa_virtual", "fallback_malloc", "private_typeinfo"),
-    *("stdlib_exception", "stdlib_new_delete", "stdlib_stdexcept", "stdlib_typeinfo"),
-)
-"""The same of libc++abi, in ``libcxxabi/src``."""
 _EXPORTED = (
     *("kokoro_version", "kokoro_last_error", "kokoro_load", "kokoro_free", "kokoro_model_name"),
     *("kokoro_is_synthetic", "kokoro_max_phonemes", "kokoro_synthesize", "kokoro_pieces_open"),
@@ -79,7 +59,9 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
     compiler = [*ZIG, "c++", "-target", target.zig_target]
     renamed = [f"-DTVMBackend{name}=KokoroTVM{name}" for name in _REPLACED]
     flags = (*(flag for flag in FLAGS if flag not in _ABSENT), *_SYSTEM, *renamed, *OPTIMISED)
-    objects = compile_all(compiler, [*library_units(flags, "system_lib"), *_cxx()])
+    objects = compile_all(
+        compiler, [*library_units(flags, "system_lib"), *cxx_units(_SYSTEM, (_UNWINDING,), has_files=False)]
+    )
     exported = [f"-Wl,--export={name}" for name in (*_EXPORTED, *_FOR_HELPERS)]
     memory = (f"-Wl,--initial-memory={_INITIAL_MEMORY}", f"-Wl,--max-memory={_MOST_MEMORY}")
     with tempfile.TemporaryDirectory(prefix="kokoro-web-") as place:
@@ -114,28 +96,3 @@ def scripts() -> dict[str, bytes]:
         for path in sorted(SCRIPTS.iterdir())
         if path.suffix in kept
     }
-
-
-def _cxx() -> Iterator[Unit]:
-    """Yields the sources of the C++ library, with exceptions."""
-    library = package_directory("ziglang") / "lib"
-    places = [library / "libcxx" / "src", library / "libcxx" / "libc", library / "libcxxabi" / "src"]
-    defined = (
-        "_LIBCPP_BUILDING_LIBRARY",
-        "LIBCXX_BUILDING_LIBCXXABI",
-        "_LIBCXXABI_BUILDING_LIBRARY",
-        "NDEBUG",
-    )
-    flags = (
-        *(*_SYSTEM, *OPTIMISED, "-w", "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"),
-        *(f"-D{name}" for name in defined),
-    )
-    cxx = (*flags, "-std=c++23", *(f"-I{place}" for place in places))
-    facts = importlib.metadata.version("ziglang")
-    for name in _CXX:
-        yield Unit((places[0] / f"{name}.cpp",), cxx, facts)
-    for name in _CXXABI:
-        yield Unit((places[2] / f"{name}.cpp",), cxx, facts)
-    unwind = library / "libunwind"
-    plain = (*flags, "-D_LIBUNWIND_HIDE_SYMBOLS", f"-I{unwind / 'include'}", "-x", "c", "-std=c11")
-    yield Unit((unwind / "src" / "Unwind-wasm.c",), plain, facts)

@@ -12,6 +12,9 @@
 #if defined(__linux__)
 #include <sys/syscall.h>
 #endif
+#if defined(__ANDROID__)
+#include <android/api-level.h>
+#endif
 
 #include <algorithm>
 #include <cstring>
@@ -42,6 +45,8 @@ std::string os_version() {
     char version[64] = "";
     size_t size = sizeof version;
     return sysctlbyname("kern.osproductversion", version, &size, nullptr, 0) ? "" : "macos " + std::string(version);
+#elif defined(__ANDROID__)
+    return "android " + std::to_string(android_get_device_api_level());
 #elif defined(_CS_GNU_LIBC_VERSION)
     char version[64] = "";
     // Another C library, such as musl, does not have the name.
@@ -126,6 +131,9 @@ Machine this_machine() {
     utsname name;
     uname(&name);
     std::string system = lower(name.sysname), machine = lower(name.machine);
+#if defined(__ANDROID__)
+    system = "android";
+#endif
     return {system == "darwin" ? "macos" : system, machine == "amd64" ? "x86_64" : machine, os_version(),
             cpu_features()};
 }

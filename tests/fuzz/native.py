@@ -15,7 +15,7 @@ from random import Random
 from typing import NamedTuple
 
 from exporter.bundle.write import write_bundle
-from exporter.native import build
+from exporter.native import build, zig
 from exporter.text.files import LANGUAGES, text_files
 from tests.fuzz.readers import golden_manifests, languages, texts
 from tests.support.fakes.text_bundle import PHONEMES
@@ -94,10 +94,10 @@ class Fuzzers:
         clang, fuzzer = fetched_clang(), [f"-fsanitize={harness.sanitisers}", "-fsanitize=fuzzer"]
         source = SOURCES / f"{harness.source}.cpp"
         own = ["-std=c++17", "-O1", "-g", f"-I{SOURCES}", f"-I{build.SOURCES}", f"-I{build.HEADER.parent}"]
-        packages = build.package_directory("tvm_ffi").parent
+        packages = zig.package_directory("tvm_ffi").parent
         libraries = [runtime_library(), *packages.glob("tvm_ffi/lib/libtvm_ffi.so")]
         found = [f"-Wl,-rpath,{library.parent}" for library in libraries]
-        include = [f"-I{build.package_directory('tvm_ffi') / 'include'}"]
+        include = [f"-I{zig.package_directory('tvm_ffi') / 'include'}"]
         objects = compiled(clang, harness.sanitisers)
         arguments = [*own, *include, *fuzzer, source, *objects, "-Wl,--no-as-needed", *libraries, *found]
         clang.run(*arguments, "-ldl", "-pthread", "-o", program)
@@ -135,4 +135,4 @@ def compiled(clang: Clang, sanitisers: str) -> list[Path]:
         for path in each.paths
         if path.is_relative_to(build.SOURCES) and path != _LEFT_OUT
     ]
-    return build.compile_all(clang.command, wanted)
+    return zig.compile_all(clang.command, wanted)

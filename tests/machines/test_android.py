@@ -1,54 +1,107 @@
-"""Libraries for Android speak under emulation, with glibc in the place of Android's C library."""
+"""The C library for Android speaks under emulation, with musl in the place of Android's C library."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from exporter.bundle.write import write_bundle
-from exporter.compiler.targets import find_target
+from exporter.compiler.targets import Target, find_target
 from exporter.export.runtime_wheel import runtime_libraries
-from tests.support.emulation import bundle_server, questions
-from tests.support.emulation.library_files import BIONIC
+from exporter.native.build import LIBRARY, build_library
+from runtime_min import Audio, Bundle
+from tests.support.emulation.android import Android, Request, made_android
+from tests.support.emulation.library_files import check_android
 from tests.support.emulation.machine import EmulatedMachine
-from tests.support.tiny.bundle import with_entries
+from tests.support.native.file_checks import DECLARED, FOR_STAGES
 from tests.support.tiny.model import contents_with_levels
 from tests.support.tiny.runtime_alone import UTTERANCES
 
 pytestmark = pytest.mark.machines
 
-LINUX = find_target("linux-aarch64")
-NAMES = ("phonemes", "voice", "speed", "seed")
+ANDROID = find_target("android-arm64")
+REQUESTS = [Request("phonemes", voice, speed, seed, phonemes) for phonemes, voice, speed, seed in UTTERANCES]
+LONG = "abc abccba " * 12
 
 
-@pytest.fixture
-def speak(aarch64: EmulatedMachine, tmp_path: Path) -> Callable[[str], list[NDArray[np.float32]]]:
-    """Returns a function that compiles the tiny model for a target and speaks with it as Linux does."""
-    renamed = tmp_path / "renamed"
-    renamed.mkdir()
-    for name in BIONIC:
-        (renamed / name).symlink_to(next(aarch64.system.glob(f"**/{name}.6")))
-
-    def speak(name: str) -> list[NDArray[np.float32]]:
-        runtime = runtime_libraries(LINUX)["libtvm_runtime.so"]
-        made = contents_with_levels(tmp_path / name, find_target(name), runtime)
-        system = made.manifest.target._replace(system="linux", minimum_os=LINUX.minimum_os)
-        bundle = write_bundle(tmp_path / name / "bundle", with_entries(made, target=system))
-        variables = {**aarch64.environment, "LD_LIBRARY_PATH": str(renamed)}
-        script = Path(bundle_server.__file__)
-        with questions.asking(aarch64.command, script, bundle, env=variables, cwd=aarch64.place) as ask:
-            return [
-                ask((None, "synthesize", (), dict(zip(NAMES, utterance, strict=True)))).samples
-                for utterance in UTTERANCES
-            ]
-
-    return speak
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("native") / LIBRARY
+    build_library(ANDROID, path)
+    return path
 
 
-def test_samples_are_those_of_linux_to_the_bit(speak: Callable[[str], list[NDArray[np.float32]]]) -> None:
-    for found, expected in zip(speak("android-arm64"), speak("linux-aarch64"), strict=True):
-        assert found.tobytes() == expected.tobytes()
+@pytest.fixture(scope="module")
+def android(library: Path, aarch64: EmulatedMachine, tmp_path_factory: pytest.TempPathFactory) -> Android:
+    return made_android(aarch64, library, tmp_path_factory.mktemp("android"))
+
+
+def tiny_bundle(place: Path, target: Target, of_runtime: str) -> Path:
+    place.mkdir()
+    runtime = next(iter(runtime_libraries(find_target(of_runtime)).values()))
+    return write_bundle(place / "bundle", contents_with_levels(place, target, runtime))
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bundle(tmp_path_factory.mktemp("tiny") / "android", ANDROID, "linux-aarch64")
+
+
+def test_it_needs_android_10_alone_and_is_the_same_again(library: Path, tmp_path: Path) -> None:
+    shown = check_android(library, {"libc.so", "libm.so", "libdl.so"})
+    assert shown == DECLARED | FOR_STAGES
+    build_library(ANDROID, tmp_path / LIBRARY)
+    assert (tmp_path / LIBRARY).read_bytes() == library.read_bytes()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_samples_are_those_of_python_on_this_machine_to_the_bit(
+    android: Android, bundle: Path, threads: int, tmp_path: Path
+) -> None:
+    here = tiny_bundle(tmp_path / "host", find_target("linux-x86_64"), "linux-x86_64")
+    found = android.speak(bundle, [*REQUESTS, Request("stream", "af_heart", 1.0, 3, LONG)], threads)
+    with Bundle.load(here, level="x86-64-v3") as loaded:
+        expected = [
+            loaded.synthesize(phonemes=each.input, voice=each.voice, speed=each.speed, seed=each.seed).samples
+            for each in REQUESTS
+        ]
+        with loaded.stream(phonemes=LONG, voice="af_heart", seed=3) as stream:
+            expected.append(Audio.join(list(stream)).samples)
+    assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Request("phonemes", "nobody", 1.0, 0, "a"), "nobody"),
+        (Request("phonemes", "af_heart", 1.0, 0, "a¬"), "¬"),
+        (Request("phonemes", "af_heart", -1.0, 0, "a"), "speed"),
+        (Request("text", "af_heart", 1.0, 0, "Hello."), "text"),
+    ],
+)
+def test_errors_of_the_input_are_messages(
+    android: Android, bundle: Path, request_: Request, message: str
+) -> None:
+    done = android.start(bundle, [request_])
+    assert done.returncode == 1 and message in done.stderr.decode()
+
+
+def test_a_changed_library_is_refused(android: Android, bundle: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    for path in bundle.rglob("*"):
+        if path.is_file():
+            place = copy / path.relative_to(bundle)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(path.read_bytes())
+    changed = next(copy.glob("lib/*/decoder-*.so"))
+    content = bytearray(changed.read_bytes())
+    content[len(content) // 2] ^= 1
+    changed.write_bytes(content)
+    done = android.start(copy, REQUESTS)
+    assert done.returncode == 1 and changed.name in done.stderr.decode()
+
+
+def test_an_older_android_is_refused(android: Android, bundle: Path) -> None:
+    done = android.start(bundle, REQUESTS, api_level=28)
+    assert done.returncode == 1 and "android 28" in done.stderr.decode()

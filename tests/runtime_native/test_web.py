@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +58,19 @@ def test_stages_and_chain_have_the_bits_of_other_systems(bundle: Path, reading_b
         said = (SAID.phonemes, SAID.voice, SAID.speed, SAID.seed)
         np.testing.assert_array_equal(here.trace(*said).audio, web.trace(*said).audio)
         assert web.compare_chains(SAID).holds
+
+
+def test_the_readmes_program_speaks(copy: Path) -> None:
+    # The tiny model has other phonemes.
+    readme = (copy / "README.txt").read_text(encoding="utf-8").replace("həlˈO wˈɜɹld.", "abc cab")
+    program = textwrap.dedent(
+        "".join(re.findall(r"^    .*\n", readme.partition("Every file")[0], re.MULTILINE))
+    )
+    (copy / "speak.mjs").write_text(f"{program}console.log(audio.samples.length);", encoding="utf-8")
+    done = subprocess.run(
+        [find_node() or "", "speak.mjs"], cwd=copy, capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) > 1_000
 
 
 def test_a_failure_of_a_stage_names_it(bundle: Path) -> None:

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import lief
@@ -31,8 +31,12 @@ LIBRARY_BIN = "__tvm_ffi__library_bin"
 _ADHOC, _LINKER_SIGNED = 0x2, 0x20000
 _CODE_DIRECTORY, _SUPER_BLOB = 0xFADE0C02, 0xFADE0CC0
 _STAND_INS = {"ios": "macos-arm64", "android": "linux-aarch64"}
-BIONIC = {"libc.so": {"memcpy", "memmove", "memset"}, "libm.so": {"expf", "fmodf", "powf"}}
-"""The C library's functions that LLVM makes calls of, in Android of any age."""
+CALLED_ON_ANDROID = {
+    "libc.so": {"memcpy", "memmove", "memset"},
+    "libm.so": {"expf", "fmodf", "powf"},
+    "libkokoro.so": {"TVMFFIErrorSetRaisedFromCStrParts"},
+}
+"""The functions of Android of any age, and of the C library, that compiled code calls."""
 _PAGE = 16 << 10
 PLATFORMS = {"macos": lief.MachO.BuildVersion.PLATFORMS.MACOS, "ios": lief.MachO.BuildVersion.PLATFORMS.IOS}
 
@@ -85,7 +89,7 @@ def check_library(path: Path, target: Target, wheels: Mapping[str, set[str]]) ->
     if target.system == "windows":
         _check_dll(path, wheels)
     elif target.system == "android":
-        _check_android(path, wheels)
+        _check_android_stage(path, wheels)
     else:
         _check_mach_o(path, target, wheels)
 
@@ -108,13 +112,16 @@ def _check_dll(path: Path, wheels: Mapping[str, set[str]]) -> None:
             assert {entry.name for entry in needed.entries} <= known[needed.name]
 
 
-def _check_android(path: Path, wheels: Mapping[str, set[str]]) -> None:
+def check_android(path: Path, needed: Collection[str]) -> set[str]:
+    """Fails unless Android 10 loads the library at `path`, which needs no other libraries than `needed`.
+
+    Returns:
+        The symbols that it exports.
+    """
     library = lief.ELF.parse(path)
     assert library is not None and library.header.machine_type == lief.ELF.ARCH.AARCH64
     assert library.header.file_type == lief.ELF.Header.FILE_TYPE.DYN
-    assert set(library.libraries) <= BIONIC.keys() and not list(library.symbols_version_requirement)
-    of_system = set[str]().union(*(BIONIC[str(name)] for name in library.libraries))
-    assert {str(each.name) for each in library.imported_symbols} <= of_system.union(*wheels.values())
+    assert set(library.libraries) <= set(needed) and not list(library.symbols_version_requirement)
     for segment in library.segments:
         if segment.type == lief.ELF.Segment.TYPE.LOAD:
             assert segment.alignment == _PAGE
@@ -122,7 +129,17 @@ def _check_android(path: Path, wheels: Mapping[str, set[str]]) -> None:
         elif segment.type == lief.ELF.Segment.TYPE.GNU_STACK:
             assert not segment.has(lief.ELF.Segment.FLAGS.X)
     assert not library.has(lief.ELF.DynamicEntry.TAG.TEXTREL)
-    assert LIBRARY_BIN in exported(path)
+    return {str(symbol.name) for symbol in library.exported_symbols}
+
+
+def _check_android_stage(path: Path, wheels: Mapping[str, set[str]]) -> None:
+    assert LIBRARY_BIN in check_android(path, CALLED_ON_ANDROID)
+    library = lief.ELF.parse(path)
+    assert library is not None
+    functions = set[str]().union(*(CALLED_ON_ANDROID[str(name)] for name in library.libraries))
+    # Slots, which the loader fills, are weak.
+    needed = [each for each in library.imported_symbols if each.binding != lief.ELF.Symbol.BINDING.WEAK]
+    assert {str(each.name) for each in needed} <= functions
     _check_slots(path, wheels, "__TVM", "TVM")
 
 

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from exporter.native import build
+from exporter.native import build, zig
 from tests.support.native.sanitised import compiled, flags, link
 from tests.support.paths import ROOT
 
@@ -20,7 +20,7 @@ class Probe:
         """Builds the program in `directory`; unchanged parts come from the user's cache."""
         self._program = directory / name
         units = [each for each in build.library_units(flags()) if each.paths[0].is_relative_to(build.SOURCES)]
-        own = build.Unit((SOURCES / f"{name}.cpp",), (*units[0].flags, f"-I{build.SOURCES}"), units[0].facts)
+        own = zig.Unit((SOURCES / f"{name}.cpp",), (*units[0].flags, f"-I{build.SOURCES}"), units[0].facts)
         # What calls TVM is in no program, and is left out.
         link(["-Wl,--gc-sections", *map(str, compiled([own, *units]))], self._program)
 

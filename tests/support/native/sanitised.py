@@ -13,7 +13,7 @@ from pathlib import Path
 
 from exporter import directories
 from exporter.compiler.targets import find_target
-from exporter.native import build
+from exporter.native import build, zig
 
 SANITISERS = os.environ.get("KOKORO_EXPORT_SANITISERS", "")
 _LIFETIMES = {build.SOURCES / name for name in (".", "base", "engine", "speech")}
@@ -27,24 +27,24 @@ _EMBEDDED = re.compile(r'#embed "([\w./]+\.bin)"')
 def flags(sanitisers: str = SANITISERS) -> tuple[str, ...]:
     """Returns the flags of every source."""
     if not sanitisers:
-        return (*build.FLAGS, *build.OPTIMISED)
+        return (*build.FLAGS, *zig.OPTIMISED)
     found = (f"-fsanitize={each}" for each in sanitisers.split(","))
     return (*build.FLAGS, "-O1", "-g", "-fno-omit-frame-pointer", *found)
 
 
 def compiler(sanitisers: str = SANITISERS) -> list[str]:
     """Returns the command of the compiler."""
-    return ["g++"] if sanitisers else [*build.ZIG, "c++", "-target", find_target("host").zig_target]
+    return ["g++"] if sanitisers else [*zig.ZIG, "c++", "-target", find_target("host").zig_target]
 
 
-def compiled(units: Iterable[build.Unit], sanitisers: str = SANITISERS) -> list[Path]:
+def compiled(units: Iterable[zig.Unit], sanitisers: str = SANITISERS) -> list[Path]:
     """Returns object files; unchanged ones come from the user's cache."""
     if sanitisers:
         units = (for_another_compiler(unit, path) for unit in units for path in unit.paths)
-    return build.compile_all(compiler(sanitisers), units)
+    return zig.compile_all(compiler(sanitisers), units)
 
 
-def for_another_compiler(unit: build.Unit, path: Path) -> build.Unit:
+def for_another_compiler(unit: zig.Unit, path: Path) -> zig.Unit:
     """Returns one source, which shows a missing include, with more warnings.
 
     It has no ``#embed``, which zig's clang alone understands.
@@ -54,7 +54,7 @@ def for_another_compiler(unit: build.Unit, path: Path) -> build.Unit:
     embedded = _EMBEDDED.sub(lambda name: ",".join(map(str, (folder / name[1]).read_bytes())), text)
     if embedded == text:
         return unit._replace(paths=(path,), flags=flags)
-    source = build._cache() / path.name
+    source = zig.cache() / path.name
     directories.store(source, embedded.encode())
     return unit._replace(paths=(source,), flags=(*flags, f"-iquote{folder}"))
 
@@ -82,7 +82,7 @@ def build_partly(output: Path, sanitiser: str) -> None:
 
 def link(arguments: Sequence[str], output: Path, sanitisers: str = SANITISERS) -> None:
     """Links a program or a library."""
-    build.run([*compiler(sanitisers), *flags(sanitisers), *arguments, "-o", str(output)])
+    zig.run([*compiler(sanitisers), *flags(sanitisers), *arguments, "-o", str(output)])
 
 
 def runtime_of(sanitiser: str) -> str:
