@@ -1,7 +1,7 @@
 // Android's C library, where it differs from musl, whose headers zig has: included before everything else.
 //
-// On 64-bit Arm both follow Linux in all that is named here by neither. The headers of both were compared, for all
-// constants, types and structs that the C library, TVM's runtime and the C++ library use.
+// On 64-bit Arm both follow Linux in everything else that the C library, TVM's runtime and the C++ library use: the
+// headers of both were compared.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 #define _GNU_SOURCE
 #endif
 
-// As of the processor, which tvm-ffi finds out by headers of glibc.
+// tvm-ffi takes the order of bytes from headers of glibc alone.
 #define TVM_FFI_CMAKE_LITTLE_ENDIAN 1
 
 #if !defined(__ASSEMBLER__)
