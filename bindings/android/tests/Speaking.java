@@ -8,7 +8,9 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.NoSuchElementException;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.FutureTask;
@@ -19,16 +21,15 @@ import kokoro.bundle.Bundle;
 import kokoro.bundle.BundleOptions;
 import kokoro.bundle.ErrorCode;
 import kokoro.bundle.KokoroException;
-import kokoro.bundle.Listener;
 import kokoro.bundle.Live;
 import kokoro.bundle.Pieces;
 import kokoro.bundle.Request;
 import kokoro.bundle.Wav;
 
-final class Speaking {
+final class Speaking extends Checks {
     private static final String TEXT =
         "One sentence is here. Another one follows it, and it is longer. The third one ends it.";
-    private static final String LONG = String.join(" ", java.util.Collections.nCopies(100_000, TEXT));
+    private static final String LONG = String.join(" ", Collections.nCopies(100_000, TEXT));
     private static String directory;
 
     public static void main(String[] arguments) throws Exception {
@@ -187,7 +188,7 @@ final class Speaking {
             pieces.next();
             bundle.cancel();
             refused(ErrorCode.CANCELLED, pieces::next);
-            require(!pieces.hasNext());
+            require(pieces.next() == null);
             require(bundle.synthesize(Request.text("Still here.")).samples.length > 0);
         }
     }
@@ -249,8 +250,8 @@ final class Speaking {
             require(((KokoroException) failure(taking)).code() == ErrorCode.STREAM_CLOSED_ERROR);
             refused(ErrorCode.STREAM_CLOSED_ERROR, pieces::next);
             Pieces all = bundle.stream(Request.text("Hello."));
-            while (all.hasNext()) all.next();
-            require(thrown(all::next) instanceof java.util.NoSuchElementException);
+            while (all.next() != null) continue;
+            require(all.next() == null && thrown(all.iterator()::next) instanceof NoSuchElementException);
             all.close();
         }
     }
@@ -330,7 +331,7 @@ final class Speaking {
     /** Loads, speaks and closes so often; returns how many files are mapped, and the KiB of this process. */
     private static long[] memory(int rounds) throws IOException {
         // A speech of 0.5 MB, so that a leak shows.
-        String text = String.join(" ", java.util.Collections.nCopies(2, TEXT));
+        String text = String.join(" ", Collections.nCopies(2, TEXT));
         for (int round = 0; round < rounds; round++) {
             try (Bundle bundle = loaded()) {
                 bundle.synthesize(Request.text(text));
@@ -353,76 +354,7 @@ final class Speaking {
         throw new AssertionError("no RssAnon");
     }
 
-    // ---- Helpers ----
-
     private static Bundle loaded() {
         return Bundle.load(directory);
-    }
-
-    private static void require(boolean condition) {
-        require(condition, "as the trace tells");
-    }
-
-    private static void require(boolean condition, String message) {
-        if (!condition) throw new AssertionError(message);
-    }
-
-    private static Throwable thrown(Callable<?> call) {
-        try {
-            call.call();
-        } catch (Throwable error) {
-            return error;
-        }
-        throw new AssertionError("nothing was thrown");
-    }
-
-    private static KokoroException refused(int code, Callable<?> call) {
-        Throwable found = thrown(call);
-        require(found instanceof KokoroException, found.toString());
-        KokoroException error = (KokoroException) found;
-        require(error.code() == code && error.getMessage().length() > 20, error.toString());
-        return error;
-    }
-
-    private static KokoroException refused(int code, Runnable call) {
-        return refused(code, () -> {
-            call.run();
-            return null;
-        });
-    }
-
-    private static <Result> FutureTask<Result> started(Callable<Result> call) {
-        FutureTask<Result> task = new FutureTask<>(call);
-        new Thread(task).start();
-        return task;
-    }
-
-    private static void finished(FutureTask<Boolean> task) {
-        try {
-            require(task.get());
-        } catch (Exception error) {
-            throw new AssertionError(error);
-        }
-    }
-
-    private static Throwable failure(FutureTask<?> task) {
-        return thrown(task::get).getCause();
-    }
-
-    private static Listener throwing(Throwable error) {
-        return piece -> {
-            if (error instanceof Error) throw (Error) error;
-            throw (RuntimeException) error;
-        };
-    }
-
-    private static float[] joined(List<Audio> pieces) {
-        float[] all = new float[pieces.stream().mapToInt(piece -> piece.samples.length).sum()];
-        int at = 0;
-        for (Audio piece : pieces) {
-            System.arraycopy(piece.samples, 0, all, at, piece.samples.length);
-            at += piece.samples.length;
-        }
-        return all;
     }
 }

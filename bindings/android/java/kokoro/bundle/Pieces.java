@@ -9,51 +9,57 @@ import java.util.NoSuchElementException;
  * <p>After the last piece or an error nothing is left to close. A speech that is left before, and not closed, keeps its
  * memory until the process ends.
  */
-public final class Pieces implements Iterable<Audio>, Iterator<Audio>, AutoCloseable {
+public final class Pieces implements Iterable<Audio>, AutoCloseable {
     // An address, so no method may use it while another one frees it.
     private long pointer;
-    private Audio next;
     private boolean closed;
 
     Pieces(long pointer) {
         this.pointer = pointer;
     }
 
-    @Override
-    public Iterator<Audio> iterator() {
-        return this;
-    }
-
-    /** Computes the next piece, if that is not done, and returns true if there is one. */
-    @Override
-    public synchronized boolean hasNext() {
+    /** Computes the next piece, and returns null after the last one. */
+    public synchronized Audio next() {
         if (closed) {
             throw new KokoroException(ErrorCode.STREAM_CLOSED_ERROR, "The speech was closed: open another one.");
         }
-        if (next == null && pointer != 0) {
-            try {
-                next = Native.nextPiece(pointer);
-            } finally {
-                // After an error too, nothing follows.
-                if (next == null) free();
-            }
+        if (pointer == 0) return null;
+        Audio piece = null;
+        try {
+            piece = Native.nextPiece(pointer);
+            return piece;
+        } finally {
+            // After an error too, nothing follows.
+            if (piece == null) free();
         }
-        return next != null;
     }
 
+    /** Returns what calls {@link #next} for a loop. */
     @Override
-    public synchronized Audio next() {
-        if (!hasNext()) throw new NoSuchElementException("The speech has no more pieces.");
-        Audio piece = next;
-        next = null;
-        return piece;
+    public Iterator<Audio> iterator() {
+        return new Iterator<Audio>() {
+            private Audio piece;
+
+            @Override
+            public boolean hasNext() {
+                if (piece == null) piece = Pieces.this.next();
+                return piece != null;
+            }
+
+            @Override
+            public Audio next() {
+                if (!hasNext()) throw new NoSuchElementException("The speech has no more pieces.");
+                Audio taken = piece;
+                piece = null;
+                return taken;
+            }
+        };
     }
 
     /** Frees the speech, after the piece that another thread computes; {@link Bundle#cancel} ends that. */
     @Override
     public synchronized void close() {
         closed = true;
-        next = null;
         free();
     }
 
