@@ -1,7 +1,8 @@
 """Makes the package for Java and Kotlin: ``python -m exporter.native.android_package --output DIRECTORY``.
 
-For Android that is an archive (AAR) for Gradle, with libkokoro, and the source for Kotlin beside it. For ``--target host``
-it is what a Java program of this machine needs. Equal sources, libraries and versions of ``javac`` give equal bytes.
+For Android that is an archive (AAR) for Gradle, with libkokoro, and the source for Kotlin beside it. For
+``--target host`` it is what a Java program of this machine needs. Equal sources, libraries and versions of
+``javac`` give equal bytes.
 """
 
 from __future__ import annotations
@@ -64,8 +65,8 @@ def find_javac() -> Path:
     javac = Path(found).resolve() if found else None
     if javac is None or not (_includes(javac)[0] / "jni.h").is_file():
         raise JavaMissingError(
-            f"The package for Java needs a JDK of version 9 or later, and there is none at {home or 'PATH'}: install "
-            "it (Debian, Ubuntu: apt install openjdk-17-jdk-headless), or name its directory in JAVA_HOME."
+            f"The package for Java needs a JDK of version 9 or later, and there is none at {home or 'PATH'}: "
+            "install it (Debian, Ubuntu: apt install openjdk-17-jdk-headless), or name it in JAVA_HOME."
         )
     return javac
 
@@ -77,14 +78,18 @@ def _includes(javac: Path) -> list[Path]:
 
 
 def compile_java(place: Path) -> None:
-    """Compiles the classes into `place`/classes, and writes the header of the native methods into `place`/headers.
+    """Compiles the classes.
+
+    Args:
+        place: directory that gets `classes`, and `headers` with that of the native methods.
 
     Raises:
         JavaMissingError: there is no compiler.
         JavaError: it refused the sources.
     """
     sources = sorted(map(str, (ANDROID / "java").rglob("*.java")))
-    command = [str(find_javac()), *_JAVAC_FLAGS, "-d", str(place / "classes"), "-h", str(place / "headers"), *sources]
+    outputs = ("-d", str(place / "classes"), "-h", str(place / "headers"))
+    command = [str(find_javac()), *_JAVAC_FLAGS, *outputs, *sources]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     if done.returncode != 0:
         raise JavaError(f"javac ended with status {done.returncode}: {(done.stdout + done.stderr).strip()}")

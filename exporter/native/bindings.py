@@ -1,7 +1,7 @@
 """What the packages for Node, Rust and Java know of kokoro.h: its errors, structs and functions.
 
-They are read from the header, so no package can differ from it; a test compares the files. That for Java has the errors
-alone: its C source includes the header.
+They are read from the header, so no package can differ from it; a test compares the files. That for Java has
+the errors alone, because its C source includes the header.
 
     python -m exporter.native.bindings
 """
@@ -226,7 +226,7 @@ def java_class(header: Header) -> str:
             "",
             "    private ErrorCode() {}",
             "",
-            "    /** Returns the name of Python's error, and null if this version does not know the number. */",
+            "    /** Returns the name of Python's error; null if this version does not know the number. */",
             "    static String nameOf(int code) {",
             "        switch (code) {",
             *(f'            case {name}: return "{header.errors[code]}";' for code, name in names.items()),
@@ -252,7 +252,10 @@ def files() -> dict[Path, str]:
         },
         RUST / "src" / "header.rs": rust_module(header),
         # A registry shows each package by itself.
-        **{place / "LICENSE": (ROOT / "LICENSE").read_text(encoding="utf-8") for place in (NODE, RUST, ANDROID)},
+        **dict.fromkeys(
+            (place / "LICENSE" for place in (NODE, RUST, ANDROID)),
+            (ROOT / "LICENSE").read_text(encoding="utf-8"),
+        ),
     }
 
 

@@ -1,4 +1,4 @@
-"""The packages for Node and Rust declare what kokoro.h declares, and have the version of the library."""
+"""The packages for Node, Rust and Java have what kokoro.h declares, and the version of the library."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.support.native.library import NAMES, Options, Request
 from tests.support.tiny.web import run_node
 
 HEADER = bindings.HEADER.read_text(encoding="utf-8")
+GLUE = bindings.ANDROID / "jni" / "kokoro_jni.c"
 
 
 @pytest.mark.parametrize("path", bindings.files(), ids=lambda path: f"{path.parent.name}-{path.name}")
@@ -51,6 +52,17 @@ def test_a_declaration_of_another_kind_is_refused(declared: str) -> None:
         bindings.read_header(declared)
 
 
+def test_a_new_error_comes_to_java() -> None:
+    made = bindings.java_class(bindings.read_header(HEADER.replace("508,", "508, KOKORO_HEAT_ERROR = 509,")))
+    assert "int HEAT_ERROR = 509;" in made and 'case HEAT_ERROR: return "HeatError";' in made
+
+
+def test_java_calls_every_function() -> None:
+    called = set(re.findall(r"\b(kokoro_\w+)\(", GLUE.read_text(encoding="utf-8")))
+    # It copies samples into Java, and writes files there.
+    assert {each.name for each in bindings.read_header(HEADER).functions} - called == {"kokoro_write_wav"}
+
+
 def test_a_new_field_comes_to_both_packages() -> None:
     header = bindings.read_header(HEADER.replace("int one_pass;", "int one_pass; const int64_t *marks;"))
     assert '  one_pass: "int",\n  marks: "const int64_t *",\n' in bindings.node_module(header)
@@ -66,12 +78,15 @@ def test_a_new_field_comes_to_both_packages() -> None:
         ("kokoro_options", bindings.RUST / "src" / "bundle.rs"),
         ("kokoro_request", bindings.RUST / "src" / "request.rs"),
         ("kokoro_audio", bindings.RUST / "src" / "audio.rs"),
+        ("kokoro_options", GLUE),
+        ("kokoro_request", GLUE),
+        ("kokoro_audio", GLUE),
     ],
     ids=lambda each: each if isinstance(each, str) else each.name,
 )
 def test_the_packages_use_every_field(struct: str, path: Path) -> None:
     fields = {each.name for each in bindings.read_header(HEADER).structs[struct]}
-    used = re.findall(r"\b(\w+):|\.(\w+)|\b(\w+),$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    used = re.findall(r"\b(\w+):|(?:\.|->)(\w+)|\b(\w+),$", path.read_text(encoding="utf-8"), re.MULTILINE)
     assert fields <= {name for names in used for name in names}
 
 

@@ -55,7 +55,7 @@ public final class ErrorCode {
 
     private ErrorCode() {}
 
-    /** Returns the name of Python's error, and null if this version does not know the number. */
+    /** Returns the name of Python's error; null if this version does not know the number. */
     static String nameOf(int code) {
         switch (code) {
             case INTERNAL_ERROR: return "InternalError";
