@@ -51,10 +51,10 @@ def package(native: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def java(package: Path, *more: object) -> list[object]:
     """Returns the beginning of a command, which ends with the name of a class and its arguments."""
-    # The output is UTF-8 wherever the tests run.
-    output = [f"-D{name}.encoding=UTF-8" for name in ("file", "stdout", "sun.jnu")]
     classes = os.pathsep.join(map(str, (package / CLASSES, package, *more)))
-    return ["java", "-Xcheck:jni", "-Xmx256m", *output, f"-Dkokoro.library={package}", "-cp", classes]
+    # Arguments and output are UTF-8 wherever the tests run.
+    java = ["env", "LC_ALL=C.UTF-8", "java", "-Xcheck:jni", "-Xmx256m"]
+    return [*java, f"-Dkokoro.library={package}", "-cp", classes]
 
 
 def test_the_example_writes_the_file_that_python_writes(
