@@ -219,8 +219,8 @@ JNIEXPORT void METHOD(cancel)(JNIEnv *env, jclass class, jlong bundle) {
 // ---- Requests ----
 
 JNIEXPORT jlong METHOD(makeRequest)(
-    JNIEnv *env, jclass class, jbyteArray text, jbyteArray phonemes, jbyteArray voice, jbyteArray language, jdouble speed,
-    jlong seed, jboolean ssml, jboolean skip_emoji, jint trim, jboolean steady, jdouble sentence_pause,
+    JNIEnv *env, jclass class, jbyteArray text, jbyteArray phonemes, jbyteArray voice, jbyteArray language,
+    jdouble speed, jlong seed, jboolean ssml, jboolean skip_emoji, jint trim, jboolean steady, jdouble sentence_pause,
     jdouble clause_pause, jdouble end_pause, jdouble loudness, jboolean no_stretch, jboolean one_pass) {
     (void)class;
     const jbyteArray given[TEXTS] = {text, phonemes, voice, language};
@@ -298,7 +298,8 @@ static int take(const kokoro_audio *piece, void *user) {
     return !more || failed;
 }
 
-// Returns true after the last piece, and false if the listener wanted no more. Throws what it threw, or the library's error.
+// Returns true after the last piece, and false if the listener wanted no more. Throws what it threw, or the error of the
+// library.
 static jboolean ended(const Taker *taker, kokoro_error code) {
     JNIEnv *env = taker->env;
     if ((*env)->ExceptionCheck(env) || taker->ended) return JNI_FALSE;

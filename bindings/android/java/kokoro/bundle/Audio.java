@@ -24,8 +24,8 @@ public final class Audio {
 
     /** Takes what kokoro_jni.c has of a kokoro_audio; it calls this. */
     Audio(
-        float[] samples, int sampleRate, double start, byte[] phonemes, byte[] tokens, double[] tokenTimes, byte[] words,
-        double[] wordTimes, long[] durations, double lead) {
+        float[] samples, int sampleRate, double start, byte[] phonemes, byte[] tokens, double[] tokenTimes,
+        byte[] words, double[] wordTimes, long[] durations, double lead) {
         this.samples = samples;
         this.sampleRate = sampleRate;
         this.start = start;

@@ -102,8 +102,8 @@ public final class Bundle implements AutoCloseable {
     }
 
     /**
-     * Speaks piece by piece: the first is a clause or a few words, later ones grow. The listener gets each piece on this
-     * thread, while the next one is computed.
+     * Speaks piece by piece: the first is a clause or a few words, later ones grow. The listener gets each piece on
+     * this thread, while the next one is computed.
      *
      * @return false if the listener ended the speech
      */

@@ -20,9 +20,9 @@ final class Native {
             if (place == null) System.loadLibrary("kokoro_jni");
             else System.load(file(new File(place)).getAbsolutePath());
         } catch (UnsatisfiedLinkError error) {
-            String message = "The library kokoro_jni cannot be loaded: " + error.getMessage() + ". On Android, take the "
-                + "archive for the processor of the device; elsewhere, name the library, or the directory with it and "
-                + "libkokoro, in the system property kokoro.library.";
+            String message = "The library kokoro_jni cannot be loaded: " + error.getMessage() + ". On Android, take "
+                + "the archive for the processor of the device; elsewhere, name the library, or the directory with it "
+                + "and libkokoro, in the system property kokoro.library.";
             throw new KokoroException(ErrorCode.LIBRARY_LOAD_ERROR, message);
         }
         loaded = true;

@@ -14,7 +14,7 @@ final class Text {
      * Returns a string in UTF-8; null for null.
      *
      * @param what what it is, for the message
-     * @throws KokoroException it has the character U+0000, which would end the string of C, or half of a pair of surrogates
+     * @throws KokoroException it has the character U+0000, which would end the string of C, or half of a surrogate pair
      */
     static byte[] encoded(String what, String text) {
         if (text == null) return null;
@@ -27,7 +27,7 @@ final class Text {
             ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
             return Arrays.copyOf(bytes.array(), bytes.limit());
         } catch (CharacterCodingException error) {
-            String message = "The " + what + " has half of a pair of surrogates, which UTF-8 does not have: take it out.";
+            String message = "The " + what + " has half of a surrogate pair, which UTF-8 does not have: take it out.";
             throw new KokoroException(ErrorCode.TEXT_ENCODING_ERROR, message);
         }
     }
