@@ -88,16 +88,16 @@ def _load_weights(spec: Convolution, channels: int) -> Any:
             block: T.let[T.int32] = T.floordiv(index, products * CHANNELS)
             product: T.let[T.int32] = T.floordiv(index, CHANNELS) % products
             source: T.let[T.int32] = first_channel + T.floordiv(product, spec.taps)
-            target: T.let[T.int32] = (first_block + block) * CHANNELS + index % CHANNELS
+            place: T.let[T.int32] = (first_block + block) * CHANNELS + index % CHANNELS
             if index < size:
                 weights[block, product, index % CHANNELS] = T.if_then_else(
-                    target < spec.out_channels and source < spec.in_channels,
+                    place < spec.out_channels and source < spec.in_channels,
                     T.cast(
                         weight[
-                            T.floordiv(target, CHANNEL_BLOCK),
+                            T.floordiv(place, CHANNEL_BLOCK),
                             source,
                             product % spec.taps,
-                            target % CHANNEL_BLOCK,
+                            place % CHANNEL_BLOCK,
                         ],
                         "float32",
                     ),
@@ -135,17 +135,17 @@ def _multiply(spec: Convolution, channels: int) -> Any:
 
 
 def _store(spec: Convolution) -> Any:
-    """Returns a TIR macro that stores a thread's outputs; `target` is their first channel and time."""
+    """Returns a TIR macro that stores a thread's outputs; `place` is their first channel and time."""
 
     @T.inline
-    def store(buffers: Any, total: Any, target: Any, length: Any) -> None:
-        if target[0] < spec.out_channels:
+    def store(buffers: Any, total: Any, place: Any, length: Any) -> None:
+        if place[0] < spec.out_channels:
             for step in T.unroll(STEPS):
-                if target[1] + step * LANES < length:
+                if place[1] + step * LANES < length:
                     for channel in T.unroll(CHANNELS):
                         store_output(
-                            spec, total[channel, step], buffers, target[0] + channel,
-                            target[1] + step * LANES, device_math,
+                            spec, total[channel, step], buffers, place[0] + channel,
+                            place[1] + step * LANES, device_math,
                         )  # fmt: skip
 
     return store
@@ -170,7 +170,7 @@ def convolution(spec: Convolution) -> PrimFunc:
                         (BLOCKS, channels * spec.taps, CHANNELS), "float32", scope="shared"
                     )
                     total = T.alloc_buffer((CHANNELS, STEPS), "float32", scope="local")
-                    target = T.alloc_buffer((2,), "int32", scope="local")  # first channel and time
+                    place = T.alloc_buffer((2,), "int32", scope="local")  # first channel and time
                     length: T.let[T.int32] = T.cast(n, "int32")
                     start: T.let[T.int32] = T.cast(tile_number, "int32") * SPAN
                     row: T.let[T.int32] = T.floordiv(thread, LANES)
@@ -184,8 +184,8 @@ def convolution(spec: Convolution) -> PrimFunc:
                         load_weights(weights, buffers.weight, group * BLOCKS, chunk * channels, thread)
                         T.tvm_storage_sync("shared")
                         multiply(tile, weights, row, lane, total)
-                    target[0] = (group * BLOCKS + row) * CHANNELS
-                    target[1] = start + lane
-                    store(buffers, total, target, length + growth)
+                    place[0] = (group * BLOCKS + row) * CHANNELS
+                    place[1] = start + lane
+                    store(buffers, total, place, length + growth)
 
     return convolution_function(spec, (out_blocks, spec.in_channels, spec.taps, CHANNEL_BLOCK), convolve)
