@@ -259,7 +259,7 @@ def _write_texts(staging: Path, manifest: Manifest) -> None:
         (staging / name).write_bytes((data / f"BUNDLE_{name}").read_bytes())
     voices = [voice.name for voice in manifest.voices]
     library = [path.name for path in (staging / NATIVE_FOLDER).glob("libkokoro.*")]
-    kind = "_WEB" if manifest.target.system == "web" else ""
+    kind = f"_{manifest.target.system.upper()}" if manifest.target.system in ("android", "web") else ""
     readme = (data / f"BUNDLE_README{kind}.txt").read_text(encoding="utf-8")
     text = readme.format(
         name=manifest.model.name,

@@ -46,14 +46,14 @@ _FUNCTIONS = {
         pthread_mutexattr_init pthread_mutexattr_settype pthread_rwlock_rdlock pthread_rwlock_unlock
         pthread_rwlock_wrlock pthread_self pthread_setspecific read realloc realpath remove rename rmdir
         sched_getaffinity sched_setaffinity sched_yield setbuf snprintf sscanf stat stderr stdin stdout
-        strcmp strerror strerror_r strftime_l strncmp strtod strtod_l strtof_l strtoimax strtol strtold_l
-        strtoll strtoul syscall sysconf sysinfo time tolower toupper uname ungetc ungetwc unlink uselocale
-        vasprintf vfprintf vsnprintf wcrtomb wcslen wcsnrtombs wmemchr write
+        strcmp strerror strerror_r strftime_l strlen strncmp strtod strtod_l strtof_l strtoimax strtol
+        strtold_l strtoll strtoul syscall sysconf sysinfo time tolower toupper uname ungetc ungetwc unlink
+        uselocale vasprintf vfprintf vsnprintf wcrtomb wcslen wcsnrtombs wmemchr write
     """,
     "libm.so": "__fe_dfl_env fegetenv fesetenv modf pow",
     "libdl.so": "dl_iterate_phdr dladdr dlclose dlerror dlopen dlsym",
 }
-"""Functions of Android 10 that the C library calls, and its variables, by library."""
+"""Functions of Android 10 that the C library, or the one for Java, calls, and its variables, by library."""
 
 
 def units() -> Iterator[Unit]:

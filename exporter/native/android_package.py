@@ -16,10 +16,12 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from exporter.compiler.targets import find_target
+from exporter.compiler.targets import Target, find_target
 from exporter.errors import ExportError
+from exporter.native import android
 from exporter.native.bindings import ANDROID
-from exporter.native.build import HEADER, LIBRARY, OPTIMISED, ZIG, build_library, run
+from exporter.native.build import HEADER, LIBRARY, build_library
+from exporter.native.zig import OPTIMISED, ZIG, run
 from runtime_min import __version__
 
 ARCHIVE = f"kokoro-bundle-{__version__}.aar"
@@ -104,11 +106,11 @@ def write_classes(output: Path) -> None:
     _write_zip(output, {**found, "META-INF/LICENSE": (ANDROID / "LICENSE").read_bytes()})
 
 
-def build_glue(compiler: Sequence[str], libkokoro: Path, output: Path) -> None:
+def build_glue(target: Target, libkokoro: Path, output: Path) -> None:
     """Builds the library with the native methods.
 
     Args:
-        compiler: a command that compiles C for the target, such as that of zig.
+        target: the system that it is for.
         libkokoro: the library that it needs, which is found by its name.
         output: file to write.
 
@@ -121,8 +123,15 @@ def build_glue(compiler: Sequence[str], libkokoro: Path, output: Path) -> None:
         compile_java(Path(place))
         made = Path(place, GLUE)
         included = [f"-I{path}" for path in (Path(place, "headers"), HEADER.parent, *_includes(find_javac()))]
-        source = ["-x", "c", str(ANDROID / "jni" / "kokoro_jni.c"), "-x", "none"]
-        run([*compiler, *_GLUE_FLAGS, *included, *source, str(libkokoro.resolve()), "-o", str(made)])
+        source = [str(ANDROID / "jni" / "kokoro_jni.c"), str(libkokoro.resolve())]
+        compiler: list[str] = [*ZIG, "cc", "-target", target.zig_target]
+        more: tuple[str, ...] = ()
+        if target.system == "android":
+            compiler, more = (
+                [*ZIG, "cc", "-target", android.ZIG_TARGET, *android.FLAGS],
+                android.linked(Path(place)),
+            )
+        run([*compiler, *_GLUE_FLAGS, *included, *source, *more, "-o", str(made)])
         shutil.copyfile(made, output)
 
 
@@ -168,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="kokoro-java-") as place:
         libraries = [Path(place, LIBRARY), Path(place, GLUE)]
         build_library(target, libraries[0])
-        build_glue([*ZIG, "cc", "-target", target.zig_target], *libraries)
+        build_glue(target, *libraries)
         if given.target == TARGET:
             write_archive(given.output / ARCHIVE, libraries)
         else:

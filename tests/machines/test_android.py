@@ -9,6 +9,7 @@ import pytest
 from exporter.bundle.write import write_bundle
 from exporter.compiler.targets import Target, find_target
 from exporter.export.runtime_wheel import runtime_libraries
+from exporter.native import android_package
 from exporter.native.build import LIBRARY, build_library
 from runtime_min import Audio, Bundle
 from tests.support.emulation.android import Android, Request, made_android
@@ -53,6 +54,13 @@ def test_it_needs_android_10_alone_and_is_the_same_again(library: Path, tmp_path
     assert shown == DECLARED | FOR_STAGES
     build_library(ANDROID, tmp_path / LIBRARY)
     assert (tmp_path / LIBRARY).read_bytes() == library.read_bytes()
+
+
+def test_the_one_for_java_needs_that_alone(library: Path, tmp_path: Path) -> None:
+    android_package.build_glue(ANDROID, library, tmp_path / android_package.GLUE)
+    shown = check_android(tmp_path / android_package.GLUE, {"libc.so", LIBRARY})
+    methods = {name for name in shown if name.startswith("Java_kokoro_bundle_Native_")}
+    assert shown == methods | {"JNI_OnLoad"} and methods
 
 
 @pytest.mark.parametrize("threads", [1, 3])

@@ -20,7 +20,7 @@ from exporter.compiler.targets import find_target
 from exporter.native import android_package
 from exporter.native.android_package import CLASSES, GLUE, KOTLIN
 from exporter.native.bindings import ANDROID
-from exporter.native.build import LIBRARY, ZIG
+from exporter.native.build import LIBRARY
 from runtime_min import Audio, Bundle
 from tests.support.native.examples import TEXT, run, speak
 
@@ -32,7 +32,7 @@ pytestmark = [
 
 KOTLIN_COMPILER = "kotlin-compiler@2.4.20"
 PHONEMES = "abc abcabc, " * 9
-COMPILER = [*ZIG, "cc", "-target", find_target("host").zig_target]
+HOST = find_target("host")
 SPEAKING = (ANDROID / "tests" / "Speaking.java").read_text("utf-8")
 CHECKS = re.findall(r"^    static void (\w+)\(\)", SPEAKING, re.MULTILINE)
 
@@ -43,7 +43,7 @@ def package(native: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("java")
     shutil.copy(native / LIBRARY, place)
     android_package.write_classes(place / CLASSES)
-    android_package.build_glue(COMPILER, place / LIBRARY, place / GLUE)
+    android_package.build_glue(HOST, place / LIBRARY, place / GLUE)
     sources = [*(ANDROID / "tests").glob("*.java"), ANDROID / "examples" / "Speak.java"]
     run(["javac", "-encoding", "UTF-8", "-Xlint:all", "-Werror", "-cp", CLASSES, "-d", ".", *sources], place)
     return place
@@ -182,7 +182,7 @@ def test_the_archive_is_that_of_gradle_and_has_equal_bytes(package: Path, tmp_pa
 
 
 def test_the_glue_is_equal_each_time_and_needs_libkokoro_by_its_name(package: Path, tmp_path: Path) -> None:
-    android_package.build_glue(COMPILER, package / LIBRARY, tmp_path / GLUE)
+    android_package.build_glue(HOST, package / LIBRARY, tmp_path / GLUE)
     assert (tmp_path / GLUE).read_bytes() == (package / GLUE).read_bytes()
     library = lief.ELF.parse(tmp_path / GLUE)
     assert library is not None and set(library.libraries) == {LIBRARY, "libc.so.6"}

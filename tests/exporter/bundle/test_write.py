@@ -105,6 +105,15 @@ def test_the_readme_warns_of_synthetic_weights_only(made: BundleContents, place:
         assert ("babbles" in readme) is warns
 
 
+@pytest.mark.parametrize(("system", "program"), [("android", "kokoro.bundle"), ("web", "kokoro.mjs")])
+def test_the_readme_has_a_program_of_the_system(
+    made: BundleContents, place: Path, system: str, program: str
+) -> None:
+    other = with_entries(made, target=made.manifest.target._replace(system=system))
+    readme = (write_bundle(place / "bundle", other) / "README.txt").read_text(encoding="utf-8")
+    assert program in readme and "pip install" not in readme and "{{" not in readme
+
+
 def test_parity_is_measured_on_the_finished_bundle(made: BundleContents, place: Path) -> None:
     seen = []
 
