@@ -44,7 +44,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class JavaMissingError(ExportError):
-    """There is no compiler of Java."""
+    """There is no compiler of Java, or there are no sources for it."""
 
     exit_code = 5
 
@@ -86,10 +86,14 @@ def compile_java(place: Path) -> None:
         place: directory that gets `classes`, and `headers` with that of the native methods.
 
     Raises:
-        JavaMissingError: there is no compiler.
+        JavaMissingError: there is no compiler, or no source.
         JavaError: it refused the sources.
     """
     sources = sorted(map(str, (ANDROID / "java").rglob("*.java")))
+    if not sources:
+        raise JavaMissingError(
+            f"The sources of the package are not at {ANDROID}: run this in a clone of the repository, which has them."
+        )
     outputs = ("-d", str(place / "classes"), "-h", str(place / "headers"))
     command = [str(find_javac()), *_JAVAC_FLAGS, *outputs, *sources]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
