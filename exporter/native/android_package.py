@@ -92,7 +92,7 @@ def compile_java(place: Path) -> None:
     sources = sorted(map(str, (ANDROID / "java").rglob("*.java")))
     if not sources:
         raise JavaMissingError(
-            f"The sources of the package are not at {ANDROID}: run this in a clone of the repository, which has them."
+            f"The sources of the package are not at {ANDROID}: run this in a clone of the repository."
         )
     outputs = ("-d", str(place / "classes"), "-h", str(place / "headers"))
     command = [str(find_javac()), *_JAVAC_FLAGS, *outputs, *sources]
