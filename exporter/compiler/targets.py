@@ -166,6 +166,15 @@ _AMX = replace(
     features=(*_BFLOAT16.features, "amx_tile", "amx_bf16"),
     attributes=(*_BFLOAT16.attributes, "+amx-tile", "+amx-bf16"),
 )
+_ARMV8_A_LEVEL = CpuLevel("armv8-a", _ARMV8_A, mcpu="generic", lanes=4)
+_ARM_BFLOAT16 = replace(
+    _ARMV8_A_LEVEL,
+    name="armv8-a-bf16",
+    features=(*_ARMV8_A, "bf16"),
+    attributes=("+bf16",),
+    arithmetic="bfloat16",
+    base="armv8-a",
+)
 _APPLE_M1 = CpuLevel("apple-m1", _ARMV8_A, mcpu="apple-m1", lanes=4)
 
 _LINUX_X86_64 = Target(
@@ -194,7 +203,8 @@ _LINUX_AARCH64 = Target(
     minimum_os="glibc 2.28",
     wheel_platform="manylinux_2_28_aarch64",
     device="cpu",
-    levels=(CpuLevel("armv8-a", _ARMV8_A, mcpu="generic", lanes=4),),
+    levels=(_ARMV8_A_LEVEL,),
+    arithmetic_levels=(_ARM_BFLOAT16,),
     runtime=RuntimeFile(
         "libtvm_runtime.so", "ba06950fac134b8d71549111fad2c6605cd6f738061fe0482f217c37ccbdff05"
     ),
@@ -281,6 +291,7 @@ _ANDROID_ARM64 = Target(
     minimum_os="android 29",
     device="cpu",
     levels=_LINUX_AARCH64.levels,
+    arithmetic_levels=_LINUX_AARCH64.arithmetic_levels,
     library_suffix=".so",
     zig_target="aarch64-linux-android.29",
     verified="run: kokoro and a small model, under qemu-user with musl in place of bionic, speak from the C "

@@ -111,5 +111,5 @@ def test_a_changed_library_is_refused(android: Android, bundle: Path, tmp_path: 
 
 
 def test_an_older_android_is_refused(android: Android, bundle: Path) -> None:
-    done = android.start(bundle, REQUESTS, api_level=28)
+    done = android.start(bundle, REQUESTS, ANDROID_API_LEVEL="28")
     assert done.returncode == 1 and "android 28" in done.stderr.decode()

@@ -33,7 +33,7 @@ LONGEST, SHORTEST = 8, 2
 """Squares along time of a job: more would leave the L2 cache, and fewer activate much input twice."""
 MANY = 16
 """Number of jobs below which they get shorter, so that as many cores have work."""
-_LANES = bfloat16.LANES
+_LANES = 16
 _SQUARES, _JOBS, _SHARES = range(3)
 """Entries of a call's plan: squares along time, spans of time, and how many jobs share a span's outputs."""
 
@@ -79,10 +79,9 @@ def _recover_factors(spec: Convolution) -> Any:
                     values, T.cast(stored, f"float32x{_LANES}"), [number, which, T.ramp(0, 1, _LANES)]
                 )
         for tap, row in enumerate(taps):
-            both = (combine(row, entries(values, which, T.ramp(0, 1, _LANES))) for which in range(2))
-            T.buffer_store(
-                factors, bfloat16.pairs(*both), [block, chunk, tap, side, pair, T.ramp(0, 1, _LANES)]
-            )
+            first, second = (combine(row, entries(values, which, T.ramp(0, 1, _LANES))) for which in range(2))
+            rounded = bfloat16.pairs(first, second, _LANES)
+            T.buffer_store(factors, rounded, [block, chunk, tap, side, pair, T.ramp(0, 1, _LANES)])
 
     @T.inline
     def recover(weight: Any, factors: Any, block: Any, chunk: Any) -> None:
@@ -115,7 +114,7 @@ def _activate_step(spec: Convolution) -> Any:
                         spec, buffers.x[0, time, chunk * _LANES + lane], buffers, chunk * _LANES + lane
                     )
                 window[T.ramp(row * stride + chunk * _LANES, 1, _LANES)] = bfloat16.halves(
-                    values[T.ramp(0, 1, _LANES)]
+                    values[T.ramp(0, 1, _LANES)], _LANES
                 )
             else:
                 for lane in T.vectorized(_LANES):
@@ -201,7 +200,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
 
     @T.inline
     def convolve(buffers: Any, n: Any) -> None:
-        T.attr(0, "pragma_import_llvm", bfloat16.LLVM)
+        T.attr(0, "pragma_import_llvm", bfloat16.LLVM[_LANES])
         plan = T.alloc_buffer((3,), "int64", scope="global")
         factors = T.alloc_buffer((blocks, chunks, spec.taps, *tile_rows), "int32", scope="global")
         _emit_plan(spec, plan, n + spec.growth)

@@ -35,8 +35,9 @@ COLUMNS = 32
 """Columns of a job where the table has no measured value; their input fits the L2 cache."""
 LINE = 16
 """Elements of a line of the caches."""
-_PAIRED = {"columns": 64, "rows": 6, "vectors": 2}
-"""Sizes for products of bfloat16; others were within a tenth of their time."""
+_PAIRED = {16: {"columns": 64, "rows": 6, "vectors": 2}, 4: {"columns": 32, "rows": 4, "vectors": 4}}
+"""Sizes for products of bfloat16, by lanes. On AVX-512 others were within a tenth of the time; on Arm
+none was timed."""
 FEW = 6
 """Number of jobs up to which equal sizes matter more than full register tiles."""
 _BLOCKS, _JOBS, _UNIT, _UNITS, _SHARES = range(5)
@@ -63,7 +64,7 @@ def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
     broadcasts to these instructions, so that widening float16 weights takes no time beside them.
     """
     if rounds(spec, tiles):
-        return dict(_PAIRED)
+        return dict(_PAIRED[tiles.lanes])
     rows, vectors = tiles.winograd or (tiles.channels, tiles.vectors)
     return tiles.sizes(table_row(spec), columns=COLUMNS, rows=rows, vectors=vectors)
 
@@ -114,7 +115,7 @@ def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int, rounded: bool) -
             if rounded:
                 value = combine(row, entries(values, T.ramp(0, 1, lanes)))
                 place = [product, column, T.ramp(channel, 1, lanes)]
-                T.buffer_store(transformed, bfloat16.halves(value), place)
+                T.buffer_store(transformed, bfloat16.halves(value, lanes), place)
                 continue
             with T.vectorized(lanes) as lane:
                 value = combine(row, entries(values, lane))
@@ -247,22 +248,21 @@ def _multiply_pairs(spec: Convolution, tile: RegisterTile) -> Any:
     pairs, vector_of = spec.in_channels // 2, T.ramp(0, 1, tile.lanes)
 
     def round_factors(factors: Any, weight: Any, place: Any) -> None:
-        block, point, first = place
+        block, point, begin = place
         with T.serial(pairs) as number, T.unroll(tile.vectors) as vector:
-            channels = T.ramp(first + vector * tile.lanes, 1, tile.lanes)
+            channels = T.ramp(begin + vector * tile.lanes, 1, tile.lanes)
             stored = (weight[block, point, number * 2 + which, channels] for which in range(2))
-            both = (T.cast(each, f"float32x{tile.lanes}") for each in stored)
+            first, second = (T.cast(each, f"float32x{tile.lanes}") for each in stored)
             lanes = T.ramp(vector * tile.lanes, 1, tile.lanes)
-            T.buffer_store(factors, bfloat16.pairs(*both), [number, lanes])
+            T.buffer_store(factors, bfloat16.pairs(first, second, tile.lanes), [number, lanes])
 
     def add_products(total: Any, factors: Any, transformed: Any, place: Any) -> None:
         point, group, number = place
         with T.unroll(tile.rows) as row, T.unroll(tile.vectors) as vector:
             samples = transformed[point, group * tile.rows + row, T.ramp(number * 2, 1, 2)]
             lanes = T.ramp(vector * tile.lanes, 1, tile.lanes)
-            value = bfloat16.add_products(
-                total[row, vector, vector_of], factors[number, lanes], T.reinterpret("int32", samples)
-            )
+            sums, pair = total[row, vector, vector_of], T.reinterpret("int32", samples)
+            value = bfloat16.add_products(sums, factors[number, lanes], pair, tile.lanes)
             T.buffer_store(total, value, [row, vector, vector_of])
 
     @T.inline
@@ -356,7 +356,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     @T.inline
     def convolve(buffers: Any, n: Any) -> None:
         if rounded:
-            T.attr(0, "pragma_import_llvm", bfloat16.LLVM)
+            T.attr(0, "pragma_import_llvm", bfloat16.LLVM[lanes])
         plan = T.alloc_buffer((5,), "int64", scope="global")
         _emit_plan(spec, chosen, plan, n)
         for job in T.parallel(plan[_JOBS] * plan[_SHARES]):

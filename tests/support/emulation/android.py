@@ -50,13 +50,13 @@ class Android:
     program: Path
 
     def start(
-        self, bundle: Path, requests: Sequence[Request], threads: int = 1, api_level: int = 29
+        self, bundle: Path, requests: Sequence[Request], threads: int = 1, **more: str
     ) -> subprocess.CompletedProcess[bytes]:
-        """Runs the program, with the C library in its folder, to the end."""
+        """Runs the program, with the C library in its folder and variables, to the end."""
         variables = {
             "LD_LIBRARY_PATH": self.program.parent,
             "LD_PRELOAD": self.system / "lib" / "bionic.so",
-            "ANDROID_API_LEVEL": api_level,
+            **more,
         }
         given = [argument for name, value in variables.items() for argument in ("-E", f"{name}={value}")]
         asked = [str(argument) for request in requests for argument in request]
@@ -64,9 +64,11 @@ class Android:
         path = {"PATH": os.environ["PATH"]}
         return subprocess.run([*command, str(threads), *asked], env=path, capture_output=True)
 
-    def speak(self, bundle: Path, requests: Sequence[Request], threads: int = 1) -> list[NDArray[np.float32]]:
+    def speak(
+        self, bundle: Path, requests: Sequence[Request], threads: int = 1, **more: str
+    ) -> list[NDArray[np.float32]]:
         """Returns the samples of each request."""
-        done = self.start(bundle, requests, threads)
+        done = self.start(bundle, requests, threads, **more)
         assert done.returncode == 0, done.stderr.decode()
         return list(_arrays(done.stdout))
 

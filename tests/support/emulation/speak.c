@@ -1,6 +1,6 @@
 // Speaks, as an app does, what its arguments ask for: speak BUNDLE THREADS (MODE VOICE SPEED SEED INPUT)...
 //
-// MODE is text, phonemes or stream. The samples are written to standard output, after their number.
+// MODE is text, phonemes or stream. The variable ARITHMETIC names that of the decoder. The samples are written to standard output, after their number.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +49,7 @@ int main(int length, char **arguments) {
     kokoro_options options = {0};
     options.size = sizeof options;
     options.threads = atoi(arguments[2]);
+    options.arithmetic = getenv("ARITHMETIC");
     kokoro_bundle *bundle;
     if (kokoro_load(arguments[1], &options, &bundle)) return fail();
     for (int at = 3; at + ARGUMENTS <= length; at += ARGUMENTS) {
