@@ -17,16 +17,8 @@ ZIG_TARGET = "aarch64-linux-musl"
 _STAND_INS = Path(__file__).parent / "stand_ins"
 # Android keeps this register for itself.
 _CPU = "-mcpu=generic+reserve_x18"
-FLAGS = (
-    *(
-        _CPU,
-        "-D__ANDROID__",
-        "-D__ANDROID_API__=29",
-        f"-I{_STAND_INS}",
-        "-include",
-        str(_STAND_INS / "bionic.h"),
-    ),
-)
+_INCLUDED = (f"-I{_STAND_INS}", "-include", str(_STAND_INS / "bionic.h"))
+FLAGS = (_CPU, "-D__ANDROID__", "-D__ANDROID_API__=29", *_INCLUDED)
 _LINKED = (
     *(_CPU, "-nostdlib", "-lunwind", "-rtlib=compiler-rt", "-Wl,--no-undefined", "-Wl,--as-needed"),
     # Some phones have pages of 16 KiB.

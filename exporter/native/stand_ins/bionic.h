@@ -12,8 +12,6 @@
 // tvm-ffi takes the order of bytes from headers of glibc alone.
 #define TVM_FFI_CMAKE_LITTLE_ENDIAN 1
 
-#if !defined(__ASSEMBLER__)
-
 #define __DEFINED_pthread_mutexattr_t
 #define __DEFINED_pthread_condattr_t
 typedef long pthread_mutexattr_t;
@@ -56,6 +54,4 @@ static inline int kokoro_memfd_create(const char *name, unsigned flags) {
 
 #if defined(__cplusplus)
 }
-#endif
-
 #endif
