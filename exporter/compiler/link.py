@@ -56,8 +56,9 @@ _ANDROID_LIBRARIES = {
     "libkokoro.so": ("TVMFFIErrorSetRaisedFromCStrParts",),
 }
 """The functions that compiled code calls, by library: there an app's own libraries are seen by name alone."""
-_ANDROID = ("-nostdlib", "-Wl,-z,max-page-size=16384", "-Wl,--build-id=none", "-Wl,--as-needed")
+LARGE_PAGES = "-Wl,-z,max-page-size=16384"
 """Some phones have pages of 16 KiB."""
+_ANDROID = ("-nostdlib", LARGE_PAGES, "-Wl,--build-id=none", "-Wl,--as-needed")
 _ZIG = (sys.executable, "-m", "ziglang")
 _GLIBC = re.compile(rb"GLIBC_(\d+)\.(\d+)")
 

@@ -9,20 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from exporter.compiler.link import link_stub
+from exporter.compiler.link import LARGE_PAGES, link_stub
 from exporter.native.cxx_library import cxx_units
-from exporter.native.zig import OPTIMISED, Unit, hashed
+from exporter.native.zig import OPTIMISED, STAND_INS, Unit, hashed
 
 ZIG_TARGET = "aarch64-linux-musl"
-_STAND_INS = Path(__file__).parent / "stand_ins"
 # Android keeps this register for itself.
 _CPU = "-mcpu=generic+reserve_x18"
-_INCLUDED = (f"-I{_STAND_INS}", "-include", str(_STAND_INS / "bionic.h"))
+_INCLUDED = (f"-I{STAND_INS}", "-include", str(STAND_INS / "bionic.h"))
 FLAGS = (_CPU, "-D__ANDROID__", "-D__ANDROID_API__=29", *_INCLUDED)
 _LINKED = (
     *(_CPU, "-nostdlib", "-lunwind", "-rtlib=compiler-rt", "-Wl,--no-undefined", "-Wl,--as-needed"),
-    # Some phones have pages of 16 KiB.
-    "-Wl,-z,max-page-size=16384",
+    LARGE_PAGES,
 )
 _FUNCTIONS = {
     "libc.so": """
@@ -51,10 +49,10 @@ _FUNCTIONS = {
 def units() -> Iterator[Unit]:
     """Yields the sources of the C++ library, and the function of musl's that zig's libunwind calls."""
     flags = (*FLAGS, "-fPIC", "-pthread")
-    facts = hashed(sorted(_STAND_INS.rglob("*.h")))
+    facts = hashed(sorted(STAND_INS.rglob("*.h")))
     for unit in cxx_units(flags, (), has_files=True):
         yield unit._replace(facts=unit.facts + facts)
-    yield Unit((_STAND_INS / "errno_location.cpp",), (*flags, *OPTIMISED, "-fvisibility=hidden"), facts)
+    yield Unit((STAND_INS / "errno_location.cpp",), (*flags, *OPTIMISED, "-fvisibility=hidden"), facts)
 
 
 def linked(place: Path) -> tuple[str, ...]:

@@ -18,10 +18,16 @@ from pathlib import Path
 
 from exporter.compiler.targets import Target, find_target
 from exporter.errors import ExportError
-from exporter.native import android
 from exporter.native.bindings import ANDROID
-from exporter.native.build import HEADER, LIBRARY, build_library
-from exporter.native.zig import OPTIMISED, ZIG, run
+from exporter.native.build import (
+    HEADER,
+    LIBRARY,
+    SYSTEM_FLAGS,
+    build_library,
+    compiler_of,
+    system_libraries,
+)
+from exporter.native.zig import OPTIMISED, run
 from runtime_min import __version__
 
 ARCHIVE = f"kokoro-bundle-{__version__}.aar"
@@ -35,8 +41,6 @@ _PROCESSOR = "arm64-v8a"
 _GLUE_FLAGS = (
     *("-std=c11", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", *OPTIMISED),
     *("-shared", "-s", "-Wl,--build-id=none", "-Wl,-z,now", f"-Wl,-soname,{GLUE}", "-Wl,-rpath,$ORIGIN"),
-    # Some phones have pages of 16 KiB.
-    "-Wl,-z,max-page-size=16384",
 )
 # Android has the classes of Java 8 and later ones in part; newer compilers warn of so old a version.
 _JAVAC_FLAGS = ("--release", "8", "-encoding", "UTF-8", "-g:source,lines", "-Xlint:all,-options", "-Werror")
@@ -128,14 +132,8 @@ def build_glue(target: Target, libkokoro: Path, output: Path) -> None:
         made = Path(place, GLUE)
         included = [f"-I{path}" for path in (Path(place, "headers"), HEADER.parent, *_includes(find_javac()))]
         source = [str(ANDROID / "jni" / "kokoro_jni.c"), str(libkokoro.resolve())]
-        compiler: list[str] = [*ZIG, "cc", "-target", target.zig_target]
-        more: tuple[str, ...] = ()
-        if target.system == "android":
-            compiler, more = (
-                [*ZIG, "cc", "-target", android.ZIG_TARGET, *android.FLAGS],
-                android.linked(Path(place)),
-            )
-        run([*compiler, *_GLUE_FLAGS, *included, *source, *more, "-o", str(made)])
+        command = [*compiler_of(target, "cc"), *SYSTEM_FLAGS[target.system], *_GLUE_FLAGS, *included, *source]
+        run([*command, *system_libraries(target, Path(place)), "-o", str(made)])
         shutil.copyfile(made, output)
 
 

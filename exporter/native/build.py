@@ -19,7 +19,17 @@ from pathlib import Path
 from exporter.compiler.link import LinkerMissingError
 from exporter.compiler.targets import Target, find_target
 from exporter.native import android
-from exporter.native.zig import OPTIMISED, ZIG, Unit, by_folder, compile_all, hashed, package_directory, run
+from exporter.native.zig import (
+    OPTIMISED,
+    STAND_INS,
+    ZIG,
+    Unit,
+    by_folder,
+    compile_all,
+    hashed,
+    package_directory,
+    run,
+)
 from runtime_min import __version__
 
 SOURCES = Path(__file__).resolve().parent / "sources"
@@ -30,7 +40,6 @@ LIBRARY = "libkokoro.so"
 TARGETS = ("linux-x86_64", "linux-aarch64", "macos-arm64", "android-arm64", "web")
 """Targets for which zig links the library; for the web it is a part of the module (`web_module`)."""
 _NAMES = {"linux": LIBRARY, "android": LIBRARY, "macos": "libkokoro.dylib"}
-_STAND_INS = Path(__file__).parent / "stand_ins"
 _EXPORTED = Path(__file__).parent / "exported.map"
 _TVM = (
     *("cpu_device_api", "device_api", "file_utils", "logging", "memory/memory_manager", "module", "tensor"),
@@ -66,7 +75,8 @@ _HIDDEN = tuple(
 """Keeps TVM's functions from being exported where zig's linker takes no list of what is."""
 _VISIBLE = "error"
 """The source of tvm-ffi with the function that compiled stages find by its name."""
-_SYSTEM_FLAGS = {"linux": (), "macos": _HIDDEN, "android": android.FLAGS}
+SYSTEM_FLAGS = {"linux": (), "macos": _HIDDEN, "android": android.FLAGS}
+"""Flags of all code for a target, by its system."""
 _ELF = (
     *("-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,now", "-Wl,-z,nodelete"),
     *(f"-Wl,--version-script={_EXPORTED}", f"-Wl,-soname,{LIBRARY}"),
@@ -117,17 +127,27 @@ def build_library(target: Target, output: Path) -> None:
         LinkError: the compiler or the linker failed.
     """
     require_compiler(target)
-    on_android = target.system == "android"
-    compiler = [*ZIG, "c++", "-target", android.ZIG_TARGET if on_android else target.zig_target]
-    flags = (*FLAGS, *_SYSTEM_FLAGS[target.system], *OPTIMISED)
-    objects = compile_all(compiler, [*library_units(flags), *(android.units() if on_android else ())])
+    compiler = compiler_of(target, "c++")
+    flags = (*FLAGS, *SYSTEM_FLAGS[target.system], *OPTIMISED)
+    more_units = android.units() if target.system == "android" else ()
+    objects = compile_all(compiler, [*library_units(flags), *more_units])
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as directory:
         place = Path(directory)
         made = place / library_name(target)
         arguments = [*OPTIMISED, "-shared", "-s", "-o", str(made), *map(str, objects)]
-        more = android.linked(place) if on_android else ()
-        run([*compiler, *arguments, *_LINKED[target.system], *more])
+        run([*compiler, *arguments, *_LINKED[target.system], *system_libraries(target, place)])
         shutil.copyfile(made, output)
+
+
+def compiler_of(target: Target, language: str) -> list[str]:
+    """Returns the command that compiles ``cc`` (C) or ``c++`` for a target, and links."""
+    triple = android.ZIG_TARGET if target.system == "android" else target.zig_target
+    return [*ZIG, language, "-target", triple]
+
+
+def system_libraries(target: Target, place: Path) -> tuple[str, ...]:
+    """Returns the linker's arguments for the system's libraries, if zig has none; files are in `place`."""
+    return android.linked(place) if target.system == "android" else ()
 
 
 def library_units(flags: tuple[str, ...], loader: str = "dynamic_lib") -> Iterator[Unit]:
@@ -136,7 +156,7 @@ def library_units(flags: tuple[str, ...], loader: str = "dynamic_lib") -> Iterat
     versions = [
         f"{name}=={importlib.metadata.version(name)}" for name in ("apache-tvm", "apache-tvm-ffi", "ziglang")
     ]
-    stand_ins = sorted(_STAND_INS.rglob("*.h"))
+    stand_ins = sorted(STAND_INS.rglob("*.h"))
     included = sorted(path for path in SOURCES.rglob("*") if path.suffix in (".h", ".inc", ".bin"))
     include = (ffi / "include", ffi / "3rdparty" / "dlpack" / "include")
     own = (*_OWN_WARNINGS, *(f"-isystem{path}" for path in include))
@@ -145,7 +165,7 @@ def library_units(flags: tuple[str, ...], loader: str = "dynamic_lib") -> Iterat
     facts = json.dumps([versions, hashed([*stand_ins, *included])])
     yield from by_folder(sorted(SOURCES.rglob("*.cpp")), (*flags, *own), facts)
     # TVM includes the missing headers from folders one and two above its own.
-    places = (*include, tvm / "include", _STAND_INS, _STAND_INS / "tvm", _STAND_INS / "tvm" / "support")
+    places = (*include, tvm / "include", STAND_INS, STAND_INS / "tvm", STAND_INS / "tvm" / "support")
     foreign = (*flags, "-w", *(f"-I{path}" for path in (*places, tvm / "src" / "runtime")))
     facts = json.dumps([versions, hashed(stand_ins)])
     sources = [tvm / "src" / "runtime" / f"{name}.cc" for name in _TVM]

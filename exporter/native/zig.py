@@ -25,6 +25,8 @@ from runtime_min.threads import usable_cores
 ROOT = Path(__file__).resolve().parents[2]
 ZIG = (sys.executable, "-m", "ziglang")
 OPTIMISED = ("-Os", "-fno-sanitize=all")
+STAND_INS = Path(__file__).parent / "stand_ins"
+"""Headers that no package has."""
 
 
 class Unit(NamedTuple):
