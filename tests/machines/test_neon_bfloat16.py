@@ -22,7 +22,11 @@ from tests.exporter.compiler.kernels.test_conv1d import random_arguments, swappe
 from tests.exporter.compiler.kernels.winograd_on_level import given
 from tests.support.emulation.machine import EmulatedMachine
 from tests.support.kernels import guarded_memory
-from tests.support.kernels.on_cpu import EmulatedLevel, assert_nothing_is_left_in_workspaces
+from tests.support.kernels.on_cpu import (
+    EmulatedLevel,
+    assert_nothing_is_left_in_workspaces,
+    without_subnormals,
+)
 
 pytestmark = pytest.mark.machines
 
@@ -47,10 +51,6 @@ def emit_products(first: Any, second: Any, samples: Any, sums: Any, y: Any) -> N
         factors = bfloat16.pairs(first[row, lanes], second[row, lanes], LANES)
         added = bfloat16.add_products(sums[row, lanes], factors, samples[row], LANES)
         T.buffer_store(y, added, [row, lanes])
-
-
-def without_subnormals(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.where(np.abs(values) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), values), values)
 
 
 def nearest_half(values: NDArray[np.float32]) -> NDArray[np.float32]:

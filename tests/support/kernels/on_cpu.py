@@ -148,6 +148,11 @@ def relative_error(values: Array, expected: NDArray[np.float64]) -> float:
     return float(np.abs(values - expected).max() / np.sqrt(np.mean(expected**2)))
 
 
+def without_subnormals(values: Array) -> Array:
+    """Returns the values with zeros for subnormal ones, as instructions for bfloat16 read them."""
+    return np.where(np.abs(values) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), values), values)
+
+
 def assert_nothing_is_left_in_workspaces(compute: Callable[..., Array], *inputs: NDArray[Any]) -> None:
     """Fails where a workspace that the call before has filled with NaN changes a bit of a result."""
     clean = compute(*inputs)

@@ -18,7 +18,7 @@ from exporter.compiler.compile_stage import tvm_target
 from exporter.compiler.kernels.function import kernel_function
 from exporter.compiler.targets import find_target
 from tests.support.emulation import amx
-from tests.support.kernels.on_cpu import call, compiled
+from tests.support.kernels.on_cpu import call, compiled, without_subnormals
 
 pytestmark = pytest.mark.skipif(not amx.can_run(), reason="this processor cannot emulate AMX")
 ROWS, PAIRS, OUTPUTS = 16, 16, 16
@@ -67,10 +67,6 @@ def configuration(rows: int, pairs: int, outputs: int) -> NDArray[np.uint8]:
         found[16 + 2 * tile] = 4 * width
         found[48 + tile] = tile_rows
     return found
-
-
-def without_subnormals(values: Tile) -> Tile:
-    return np.where(np.abs(values) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), values), values)
 
 
 def defined(first: Tile, second: Tile, sums: Tile) -> Tile:
