@@ -7,6 +7,7 @@ ONNX Runtime's dynamic quantisation turns this file into the int8 file, as in ko
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 _EXAMPLE_TOKENS = 50
@@ -44,3 +45,15 @@ def quantise(onnx: Path, output: Path) -> None:
     from onnxruntime.quantization import quantize_dynamic
 
     quantize_dynamic(onnx, output)
+
+
+def take_float_speed(onnx: Path, output: Path, facts: Mapping[str, object] | None = None) -> None:
+    """Writes `onnx` as other programs want it: with a speed of float32, and metadata."""
+    import onnx as onnx_format
+
+    model = onnx_format.load(onnx)
+    (speed,) = (each for each in model.graph.input if each.name == "speed")
+    # Its one reader is a cast.
+    speed.type.tensor_type.elem_type = onnx_format.TensorProto.FLOAT
+    onnx_format.helper.set_model_props(model, {name: str(value) for name, value in (facts or {}).items()})
+    onnx_format.save(model, output)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.competitors.onnx_export import take_float_speed
 from benchmarks.native.native_program import NativeProgram, compile_program
 from exporter.compiler.targets import find_target
 from exporter.measure.engine import BundleEngine
@@ -59,15 +60,8 @@ def sherpa(
 
 def write_model(onnx: Path, voice: tuple[int, int], output: Path) -> None:
     """Writes an ONNX file with the metadata that sherpa-onnx requires, and with a speed of float32."""
-    import onnx as onnx_format
-
-    model = onnx_format.load(onnx)
-    (speed,) = (each for each in model.graph.input if each.name == "speed")
-    # Its one reader is a cast.
-    speed.type.tensor_type.elem_type = onnx_format.TensorProto.FLOAT
     facts = {
         **{"model_type": "kokoro", "language": "English", "voice": "en-us", "has_espeak": 1, "version": 2},
         **{"sample_rate": 24_000, "n_speakers": 1, "style_dim": f"{voice[0]},1,{voice[1]}"},
     }
-    onnx_format.helper.set_model_props(model, {name: str(value) for name, value in facts.items()})
-    onnx_format.save(model, output)
+    take_float_speed(onnx, output, facts)

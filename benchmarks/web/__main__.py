@@ -2,10 +2,10 @@
 
     python -m benchmarks.web bundles/web
 
-ONNX Runtime Web's WebAssembly, which kokoro-js uses, runs kokoro's own export of the same weights in float32,
-and the int8 file of kokoro-onnx's releases that these weights come from. Each engine has a browser of its
-own, and they take turns. The package comes from npm's registry; Chromium and npm from the system. It takes
-ten minutes on two idle cores.
+ONNX Runtime Web's WebAssembly runs kokoro's own export of the same weights in float32, alone and within
+kokoro-js, and the int8 file of kokoro-onnx's releases that these weights come from. Each engine has a browser
+of its own, and they take turns. The packages come from npm's registry; Chromium and npm from the system. It
+takes a quarter of an hour on two idle cores.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import psutil
 from benchmarks.competitors.onnx_export import export_onnx
 from benchmarks.interleaved import TOKENS, Idleness, interleave
 from benchmarks.torch_checkpoint import write_torch_checkpoint
+from benchmarks.web import kokoro_js
 from benchmarks.web.chromium import Page, opened
 from benchmarks.web.server import serving
 from exporter.measure.engine import Spoken
@@ -48,11 +49,15 @@ REPORT = Path("docs/measured/web.md")
 LENGTHS, ROUNDS, THREADS = (12, 62, 200), 5, (1, 2)
 VOICE = "af_heart"
 WHOLE, SMALL = "kokoro.onnx", "kokoro-int8.onnx"
+KOKORO_JS = "kokoro-js"
 NAMES = {
     "bundle": "this bundle",
+    KOKORO_JS: "kokoro-js, float32",
     WHOLE: "ONNX Runtime Web, float32",
     SMALL: "ONNX Runtime Web, int8 (kokoro-onnx's file)",
 }
+_LOADERS = {"bundle": "bundle", KOKORO_JS: "kokorojs"}
+"""Functions of engines.mjs, but for those of ONNX Runtime Web."""
 _MEGA = 1_000_000
 HEAD = (
     *("engine", "threads"),
@@ -66,8 +71,8 @@ All speak the same phonemes with the same weights, in turns; the bundle's are st
 call, of 62 tokens, is without the bundle's warm-up. Files come from this machine, and are not compressed.
 The memory is that of all processes of a browser, after 200 tokens. First audio is the time until the first
 samples of 200 tokens are there, which a bundle streams. A stall is the longest time in which the page could
-do nothing while an utterance was made: ONNX Runtime Web computes on the page's own thread, if no app gives it
-a Worker.
+do nothing while an utterance was made: ONNX Runtime Web and kokoro-js compute on the page's own thread, if no
+app gives them a Worker. kokoro-js chooses its threads itself.
 
 {table}
 """
@@ -101,7 +106,7 @@ class Engine:
         """By utterance, the longest time in seconds in which the page did nothing."""
         page.open(address)
         page.wait_for("typeof load === 'function'")
-        name = "bundle" if kind == "bundle" else "onnxruntime"
+        name = _LOADERS.get(kind, "onnxruntime")
         options = json.dumps({"threads": threads, "model": kind})
         self.load_seconds = float(page.run(f"load('{name}', {options})"))
 
@@ -134,10 +139,11 @@ class Engine:
         return [browser, *browser.children(recursive=True)]
 
 
-def fetch_package(directory: Path) -> Path:
-    """Returns the files of ONNX Runtime Web, from npm's registry."""
-    subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=directory, check=True, stdout=subprocess.DEVNULL)
-    (archive,) = directory.glob("onnxruntime-web-*.tgz")
+def fetch_package(name: str, directory: Path) -> Path:
+    """Returns the files that a package of npm's registry has for browsers, in a new directory."""
+    directory.mkdir()
+    subprocess.run(["npm", "pack", "--silent", name], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+    (archive,) = directory.glob("*.tgz")
     with tarfile.open(archive) as packed:
         packed.extractall(directory, filter="data")
     return directory / "package" / "dist"
@@ -156,7 +162,8 @@ def loaded(
 ) -> Iterator[Engine]:
     """Yields each engine on each number of threads, in browsers that `stack` closes."""
     for kind in NAMES:
-        for threads in THREADS:
+        # kokoro-js has no option for it: on two cores it takes one.
+        for threads in THREADS if kind != KOKORO_JS else THREADS[:1]:
             sent = Counter[str]()
             address = stack.enter_context(serving(roots, sent))
             page = stack.enter_context(opened(chromium, place / f"{kind}-{threads}", patience=600))
@@ -218,7 +225,11 @@ def main() -> None:
         if not (directory / SMALL).exists():
             write_models(directory, checkpoint.path, checkpoint.config_path)
         here = {"page": Path(__file__).parent, "bundle": options.bundle, "models": directory}
-        roots = here | {"npm": fetch_package(Path(place))}
+        hub = Path(place, "hub")
+        kokoro_js.write_hub(hub, directory / WHOLE, VOICE, words.rows, words.vocabulary)
+        packages = {"npm": PACKAGE, "kokoro-js": kokoro_js.PACKAGE, "transformers-js": kokoro_js.RUNTIME}
+        roots = here | {"hub": hub}
+        roots |= {root: fetch_package(name, Path(place, root)) for root, name in packages.items()}
         engines = list(loaded(stack, chromium, roots, Path(place), words))
         found = tuple(rows(engines, words))
     table = FigureTable("Seconds for a second of speech", HEAD, found).markdown()
@@ -226,7 +237,7 @@ def main() -> None:
         date=time.strftime("%Y-%m-%d"),
         processor=processor_name(),
         browser=engines[0].browser,
-        package=PACKAGE,
+        package=f"{PACKAGE}, {kokoro_js.PACKAGE}",
         precision=manifest.precision,
         table=table,
     )

@@ -10,7 +10,8 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-_TYPES = {".html": "text/html", ".mjs": "text/javascript", ".wasm": "application/wasm"}
+_SCRIPT = "text/javascript"
+_TYPES = {".html": "text/html", ".js": _SCRIPT, ".mjs": _SCRIPT, ".wasm": "application/wasm"}
 
 
 class _Handler(BaseHTTPRequestHandler):
