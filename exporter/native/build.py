@@ -19,6 +19,7 @@ from pathlib import Path
 from exporter.compiler.link import LinkerMissingError
 from exporter.compiler.targets import Target, find_target
 from exporter.native import android
+from exporter.native.cxx_library import cxx_units
 from exporter.native.zig import (
     OPTIMISED,
     STAND_INS,
@@ -129,12 +130,12 @@ def build_library(target: Target, output: Path) -> None:
     require_compiler(target)
     compiler = compiler_of(target, "c++")
     flags = (*FLAGS, *SYSTEM_FLAGS[target.system], *OPTIMISED)
-    more_units = android.units() if target.system == "android" else ()
-    objects = compile_all(compiler, [*library_units(flags), *more_units])
+    cxx, without_own = cxx_library(target)
+    objects = compile_all(compiler, [*library_units(flags), *cxx])
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as directory:
         place = Path(directory)
         made = place / library_name(target)
-        arguments = [*OPTIMISED, "-shared", "-s", "-o", str(made), *map(str, objects)]
+        arguments = [*OPTIMISED, *without_own, "-shared", "-s", "-o", str(made), *map(str, objects)]
         run([*compiler, *arguments, *_LINKED[target.system], *system_libraries(target, place)])
         shutil.copyfile(made, output)
 
@@ -143,6 +144,15 @@ def compiler_of(target: Target, language: str) -> list[str]:
     """Returns the command that compiles ``cc`` (C) or ``c++`` for a target, and links."""
     triple = android.ZIG_TARGET if target.system == "android" else target.zig_target
     return [*ZIG, language, "-target", triple]
+
+
+def cxx_library(target: Target) -> tuple[list[Unit], tuple[str, ...]]:
+    """Returns the sources of the C++ library, and the linker's arguments that leave zig's own out."""
+    if target.system == "android":
+        return list(android.units()), ()
+    # macOS unwinds the stack itself.
+    unwinding = ("-lunwind",) if target.system == "linux" else ()
+    return list(cxx_units(("-fPIC", "-pthread"), (), has_files=True)), ("-nostdlib++", *unwinding)
 
 
 def system_libraries(target: Target, place: Path) -> tuple[str, ...]:

@@ -104,6 +104,7 @@ def test_what_fresh_memory_holds_changes_no_bit(
     assert filled["spoken"] == untouched["spoken"]
 
 
+@pytest.mark.slow
 def test_every_bucket_gives_the_same_bits_in_fresh_memory(untouched: Any) -> None:
     for phonemes, by_bucket in untouched["spoken"].items():
         assert len(by_bucket) == len(TEXT_BUCKETS) * len(FRAME_BUCKETS)
@@ -162,6 +163,7 @@ def test_an_earlier_call_that_computed_nonsense_changes_no_bit(
 # The bucket and the threads.
 
 
+@pytest.mark.slow
 @every_stage
 def test_every_bucket_of_a_stage_gives_the_same_bits(bundle: Bundle, hello: Trace, stage: str) -> None:
     runner, inputs = bundle.stage(stage), inputs_of(stage, hello)

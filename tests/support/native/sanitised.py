@@ -76,13 +76,17 @@ def build_partly(output: Path, sanitiser: str) -> None:
         each._replace(flags=(*each.flags, *flag, "-g")) if each.paths[0].parent in _LIFETIMES else each
         for each in build.library_units(flags(""))
     ]
-    linked = ["-shared", *map(str, compiled(units, "")), *build._LINKED["linux"], "-Wl,-z,undefs"]
-    link(linked, output, "")
+    objects = compiled(units, "")
+    link(["-shared", *map(str, objects), *build._LINKED["linux"], "-Wl,-z,undefs"], output, "")
 
 
 def link(arguments: Sequence[str], output: Path, sanitisers: str = SANITISERS) -> None:
-    """Links a program or a library."""
-    zig.run([*compiler(sanitisers), *flags(sanitisers), *arguments, "-o", str(output)])
+    """Links a program or a library, with the C++ library."""
+    cxx: list[str] = []
+    if not sanitisers:
+        units, without_own = build.cxx_library(find_target("host"))
+        cxx = [*map(str, compiled(units, "")), *without_own]
+    zig.run([*compiler(sanitisers), *flags(sanitisers), *arguments, *cxx, "-o", str(output)])
 
 
 def runtime_of(sanitiser: str) -> str:
