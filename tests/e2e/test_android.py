@@ -9,8 +9,9 @@ import pytest
 from exporter.native.build import LIBRARY
 from runtime_min import Bundle
 from tests.e2e.conftest import Export
-from tests.support.emulation.android import Request, made_android
+from tests.support.emulation.android import made_android
 from tests.support.emulation.machine import EmulatedMachine
+from tests.support.emulation.speaking import Request
 
 pytestmark = [pytest.mark.e2e, pytest.mark.machines, pytest.mark.slow]
 

@@ -13,9 +13,10 @@ from exporter.export.runtime_wheel import runtime_libraries
 from exporter.native import android_package
 from exporter.native.build import LIBRARY, build_library
 from runtime_min import Audio, Bundle
-from tests.support.emulation.android import Android, Request, made_android
+from tests.support.emulation.android import Android, made_android
 from tests.support.emulation.library_files import check_android
 from tests.support.emulation.machine import EmulatedMachine
+from tests.support.emulation.speaking import Request
 from tests.support.native.file_checks import DECLARED, FOR_STAGES
 from tests.support.tiny.model import contents_with_levels
 from tests.support.tiny.runtime_alone import UTTERANCES

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from exporter import directories
 from exporter.native.android import ZIG_TARGET
 from exporter.native.build import HEADER
 from tests.support.emulation.machine import EmulatedMachine, debian_packages, unpack
+from tests.support.emulation.speaking import PROGRAM, SpeakingMachine, given_variables
 from tests.support.shared import filled_once
 
 _SOURCE = Path(__file__).with_name("bionic.c")
-_PROGRAM = Path(__file__).with_name("speak.c")
 _COMPILER = (
     *(sys.executable, "-m", "ziglang", "cc", "-target", ZIG_TARGET, "-dynamic", "-O2"),
     "-Wall",
@@ -29,19 +23,8 @@ _COMPILER = (
 )
 
 
-class Request(NamedTuple):
-    """What an app asks the C library for."""
-
-    mode: str
-    """``text``, ``phonemes`` or ``stream``, which is of phonemes."""
-    voice: str
-    speed: float
-    seed: int
-    input: str
-
-
 @dataclass(frozen=True)
-class Android:
+class Android(SpeakingMachine):
     """An emulated processor with the stand-in, and a program that calls a C library."""
 
     processor: EmulatedMachine
@@ -49,35 +32,15 @@ class Android:
     """The root of its file system."""
     program: Path
 
-    def start(
-        self, bundle: Path, requests: Sequence[Request], threads: int = 1, **more: str
-    ) -> subprocess.CompletedProcess[bytes]:
-        """Runs the program, with the C library in its folder and variables, to the end."""
+    def command(self, *arguments: str | Path, **more: str) -> list[str]:
+        """Has the C library in the program's folder."""
         variables = {
-            "LD_LIBRARY_PATH": self.program.parent,
-            "LD_PRELOAD": self.system / "lib" / "bionic.so",
+            "LD_LIBRARY_PATH": str(self.program.parent),
+            "LD_PRELOAD": str(self.system / "lib" / "bionic.so"),
             **more,
         }
-        given = [argument for name, value in variables.items() for argument in ("-E", f"{name}={value}")]
-        asked = [str(argument) for request in requests for argument in request]
-        command = [self.processor.emulator[0], "-L", str(self.system), *given, str(self.program), str(bundle)]
-        path = {"PATH": os.environ["PATH"]}
-        return subprocess.run([*command, str(threads), *asked], env=path, capture_output=True)
-
-    def speak(
-        self, bundle: Path, requests: Sequence[Request], threads: int = 1, **more: str
-    ) -> list[NDArray[np.float32]]:
-        """Returns the samples of each request."""
-        done = self.start(bundle, requests, threads, **more)
-        assert done.returncode == 0, done.stderr.decode()
-        return list(_arrays(done.stdout))
-
-
-def _arrays(content: bytes) -> Iterator[NDArray[np.float32]]:
-    while content:
-        end = 8 + 4 * int.from_bytes(content[:8], "little")
-        yield np.frombuffer(content[8:end], "<f4")
-        content = content[end:]
+        qemu = [self.processor.emulator[0], "-L", str(self.system), *given_variables(variables)]
+        return [*qemu, str(self.program), *map(str, arguments)]
 
 
 def made_android(processor: EmulatedMachine, library: Path, place: Path) -> Android:
@@ -87,7 +50,7 @@ def made_android(processor: EmulatedMachine, library: Path, place: Path) -> Andr
     system = filled_once(machines / f"android-{recipe[:16]}", _fetch)
     (place / library.name).write_bytes(library.read_bytes())
     program = place / "speak"
-    _compile("-I", HEADER.parent, _PROGRAM, place / library.name, "-o", program)
+    _compile("-I", HEADER.parent, PROGRAM, place / library.name, "-o", program)
     return Android(processor, system, program)
 
 

@@ -1,6 +1,7 @@
 // Speaks, as an app does, what its arguments ask for: speak BUNDLE THREADS (MODE VOICE SPEED SEED INPUT)...
 //
-// MODE is text, phonemes or stream. The variable ARITHMETIC names that of the decoder. The samples are written to standard output, after their number.
+// MODE is text, phonemes or stream. The variable ARITHMETIC names that of the decoder. With FLUSH_SUBNORMALS the program
+// takes subnormal numbers for zeros. The samples are written to standard output, after their number.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,14 @@ enum { ARGUMENTS = 5, MOST_SAMPLES = 1 << 24 };
 
 static float samples[MOST_SAMPLES];
 static uint64_t count;
+
+static const uint64_t ZEROS = 1 << 24;  // in the register of the processor's floating-point mode
+
+static uint64_t mode(void) {
+    uint64_t found;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(found));
+    return found;
+}
 
 static int take(const kokoro_audio *audio, void *user) {
     (void)user;
@@ -51,9 +60,12 @@ int main(int length, char **arguments) {
     options.threads = atoi(arguments[2]);
     options.arithmetic = getenv("ARITHMETIC");
     kokoro_bundle *bundle;
+    if (getenv("FLUSH_SUBNORMALS")) __asm__ volatile("msr fpcr, %0" : : "r"(ZEROS));
+    uint64_t before = mode();
     if (kokoro_load(arguments[1], &options, &bundle)) return fail();
     for (int at = 3; at + ARGUMENTS <= length; at += ARGUMENTS) {
         if (speak(bundle, arguments + at)) return fail();
+        if (mode() != before) return 3;
         fwrite(&count, sizeof count, 1, stdout);
         fwrite(samples, sizeof *samples, count, stdout);
     }

@@ -1,5 +1,6 @@
 // The locale C, which is the only one there is: each byte is a character, and those from 128 on are nothing else.
 #include <ctype.h>
+#include <time.h>
 
 #include "system.h"
 
@@ -67,6 +68,13 @@ int darwin_mbtowc_l(wchar_t *found, const char *text, size_t size, const void *l
     if (!size) return -1;
     if (found) *found = (unsigned char)*text;
     return *text ? 1 : 0;
+}
+
+size_t darwin_strftime_l(char *text, size_t size, const char *form, const struct tm *time, const void *locale) {
+    _Static_assert(sizeof *time == DARWIN_SIZE_tm, "struct tm");
+    _Static_assert(offsetof(struct tm, tm_zone) == DARWIN_AT_tm_tm_zone, "struct tm");
+    check_locale(locale);
+    return strftime(text, size, form, time);
 }
 
 void darwin_freelocale(const void *locale) { check_locale(locale); }

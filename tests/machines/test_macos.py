@@ -1,0 +1,158 @@
+"""The C library for macOS speaks under emulation, with a loader and a C library in the place of macOS's."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from exporter.bundle.write import write_bundle
+from exporter.compiler.targets import Target, find_target
+from exporter.export.runtime_wheel import runtime_libraries
+from exporter.native.build import build_library, library_name
+from runtime_min import Audio, Bundle
+from tests.support.emulation.machine import EmulatedMachine
+from tests.support.emulation.macos import Mac, made_mac
+from tests.support.emulation.speaking import Request
+from tests.support.native.file_checks import check_mach_o
+from tests.support.tiny.model import contents_with_levels
+from tests.support.tiny.runtime_alone import UTTERANCES
+
+pytestmark = pytest.mark.machines
+
+MACOS, LINUX = find_target("macos-arm64"), find_target("linux-x86_64")
+REQUESTS = [Request("phonemes", voice, speed, seed, phonemes) for phonemes, voice, speed, seed in UTTERANCES]
+LONG = "abc abccba " * 12
+UNPROVIDED = {
+    *("dyld_stub_binder", "_catclose", "_catgets", "_catopen", "_fputwc", "_getwc", "_mbrlen_l", "_mbrtowc_l"),
+    *("_mbsnrtowcs_l", "_mbsrtowcs_l", "_ungetwc", "_wcrtomb_l", "_wcsnrtombs_l"),
+}
+"""Functions that the library names and the stand-in lacks: that of late binding, and those of wide characters, which C++'s streams may call. Whatever calls one ends the process."""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("native") / library_name(MACOS)
+    build_library(MACOS, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def mac(library: Path, aarch64: EmulatedMachine, tmp_path_factory: pytest.TempPathFactory) -> Mac:
+    return made_mac(aarch64, library, tmp_path_factory.mktemp("mac"))
+
+
+def tiny_bundle(place: Path, target: Target) -> Path:
+    place.mkdir()
+    runtime = next(iter(runtime_libraries(target).values()))
+    return write_bundle(place / "bundle", contents_with_levels(place, target, runtime))
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_bundle(tmp_path_factory.mktemp("tiny") / "macos", MACOS)
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same bundle for this machine."""
+    return tiny_bundle(tmp_path_factory.mktemp("tiny") / "here", LINUX)
+
+
+@pytest.fixture(scope="module")
+def expected(here: Path) -> list[bytes]:
+    """Samples of `REQUESTS` and of a stream of `LONG`, from Python on this machine."""
+    with Bundle.load(here, level="x86-64-v3") as loaded:
+        spoken = [
+            loaded.synthesize(phonemes=each.input, voice=each.voice, speed=each.speed, seed=each.seed).samples
+            for each in REQUESTS
+        ]
+        with loaded.stream(phonemes=LONG, voice="af_heart", seed=3) as stream:
+            spoken.append(Audio.join(list(stream)).samples)
+    return [each.tobytes() for each in spoken]
+
+
+def speaks(mac: Mac, bundle: Path, threads: int, **variables: str) -> list[bytes]:
+    asked = [*REQUESTS, Request("stream", "af_heart", 1.0, 3, LONG)]
+    return [each.tobytes() for each in mac.speak(bundle, asked, threads, **variables)]
+
+
+def test_it_needs_the_system_of_the_target_alone_and_is_the_same_again(library: Path, tmp_path: Path) -> None:
+    check_mach_o(library, MACOS)
+    build_library(MACOS, tmp_path / library.name)
+    assert (tmp_path / library.name).read_bytes() == library.read_bytes()
+
+
+def test_all_that_it_names_has_a_stand_in_but_what_is_never_called(mac: Mac, bundle: Path) -> None:
+    done = mac.start(bundle, REQUESTS[:1], UNPROVIDED="yes")
+    assert done.returncode == 0
+    assert set(re.findall("^not provided: (.*)$", done.stderr.decode(), re.MULTILINE)) == UNPROVIDED
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_samples_are_those_of_python_on_this_machine_to_the_bit(
+    mac: Mac, bundle: Path, expected: list[bytes], threads: int
+) -> None:
+    assert speaks(mac, bundle, threads) == expected
+
+
+def test_stages_find_the_library_where_a_program_hides_it(
+    mac: Mac, bundle: Path, expected: list[bytes]
+) -> None:
+    """Python, Node and Java open it so (RTLD_LOCAL)."""
+    assert speaks(mac, bundle, 1, LOCAL="yes") == expected
+
+
+def test_an_app_may_take_subnormal_numbers_for_zeros(mac: Mac, bundle: Path, expected: list[bytes]) -> None:
+    """The program ends with another status if its own mode is not there again after each call."""
+    assert speaks(mac, bundle, 2, FLUSH_SUBNORMALS="yes") == expected
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (Request("phonemes", "nobody", 1.0, 0, "a"), "nobody"),
+        (Request("phonemes", "af_heart", 1.0, 0, "a¬"), "¬"),
+        (Request("phonemes", "af_heart", -1.0, 0, "a"), "speed"),
+        (Request("text", "af_heart", 1.0, 0, "Hello."), "text"),
+    ],
+)
+def test_errors_of_the_input_are_messages(mac: Mac, bundle: Path, request_: Request, message: str) -> None:
+    done = mac.start(bundle, [request_])
+    assert done.returncode == 1 and message in done.stderr.decode()
+
+
+def test_a_changed_library_is_refused(mac: Mac, bundle: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
+    changed = next(copy.glob("lib/*/decoder-*.so"))
+    content = bytearray(changed.read_bytes())
+    content[len(content) // 2] ^= 1
+    changed.write_bytes(content)
+    done = mac.start(copy, REQUESTS)
+    assert done.returncode == 1 and changed.name in done.stderr.decode()
+
+
+@pytest.mark.parametrize("version", ["12.7.6", "10.16"])
+def test_an_older_macos_is_refused(mac: Mac, bundle: Path, version: str) -> None:
+    done = mac.start(bundle, REQUESTS, MACOS=version)
+    assert done.returncode == 1
+    expected = f"This bundle is for here with macos 13.0 or newer and this machine has macos {version}: "
+    assert done.stderr.decode().startswith(expected)
+
+
+@pytest.mark.parametrize("version", ["13.0.1", "26.1"])
+def test_a_newer_macos_will_do(mac: Mac, bundle: Path, version: str) -> None:
+    assert mac.start(bundle, REQUESTS[:1], MACOS=version).returncode == 0
+
+
+def test_a_bundle_for_another_system_is_refused(mac: Mac, here: Path) -> None:
+    done = mac.start(here, REQUESTS)
+    assert done.returncode == 1
+    assert "(linux on x86_64) and this machine is macos on arm64: export a bundle" in done.stderr.decode()
+
+
+def test_a_place_without_a_bundle_is_refused(mac: Mac, tmp_path: Path) -> None:
+    done = mac.start(tmp_path / "missing", REQUESTS)
+    assert done.returncode == 1 and "missing" in done.stderr.decode()
