@@ -1,9 +1,9 @@
 // The machine and the system: a Mac with an M1, and macOS of the version that the variable MACOS has.
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,6 +92,11 @@ int darwin_clock_gettime(int clock, struct timespec *time) {
     case DARWIN_CLOCK_THREAD_CPUTIME_ID: return clock_gettime(CLOCK_THREAD_CPUTIME_ID, time);
     default: unknown("clock_gettime of", clock);
     }
+}
+
+int darwin_waitpid(int process, int *status, int options) {
+    if (options) unknown("waitpid with the options", options);
+    return waitpid(process, status, 0);
 }
 
 typedef struct {
