@@ -20,6 +20,7 @@ from exporter.compiler.link import LinkerMissingError
 from exporter.compiler.targets import Target, find_target
 from exporter.native import android
 from exporter.native.cxx_library import cxx_units
+from exporter.native.mach_o import keep_names_inside
 from exporter.native.zig import (
     OPTIMISED,
     STAND_INS,
@@ -73,7 +74,7 @@ _OWN_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers
 _HIDDEN = tuple(
     f"-D{name}{end}=" for name in ("TVM_FFI_DLL", "TVM_RUNTIME_DLL", "TVM_DLL") for end in ("", "_EXPORT")
 )
-"""Keeps TVM's functions from being exported where zig's linker takes no list of what is."""
+"""Keeps TVM's functions from being exported where zig's linker takes no list of what is: see `mach_o`."""
 _VISIBLE = "error"
 """The source of tvm-ffi with the function that compiled stages find by its name."""
 SYSTEM_FLAGS = {"linux": (), "macos": _HIDDEN, "android": android.FLAGS}
@@ -137,6 +138,8 @@ def build_library(target: Target, output: Path) -> None:
         made = place / library_name(target)
         arguments = [*OPTIMISED, *without_own, "-shared", "-s", "-o", str(made), *map(str, objects)]
         run([*compiler, *arguments, *_LINKED[target.system], *system_libraries(target, place)])
+        if target.system == "macos":
+            keep_names_inside(made)
         shutil.copyfile(made, output)
 
 

@@ -49,14 +49,27 @@ class Mac(SpeakingMachine):
         loader = [self.system / "darwin", self.system / "libunwind.dylib", self.program]
         return [self.processor.emulator[0], *given_variables(more), *map(str, (*loader, *arguments))]
 
-    def with_program(self, source: Path, library: Path) -> Mac:
-        """Returns the machine with another program, which is compiled beside the C library."""
+    def with_program(self, source: Path, library: Path, *before: Path) -> Mac:
+        """Returns the machine with another program, which is compiled beside the C library.
+
+        Args:
+            source: of the program.
+            library: the C library.
+            before: libraries in the same folder that are loaded before it.
+        """
         program = library.parent / source.stem
         language = "c++" if source.suffix == ".cpp" else "cc"
         compiler = [language if part == "cc" else part for part in _DARWIN]
-        paths = ("-I", HEADER.parent, source, library, "-Wl,-rpath,@loader_path", "-o", program)
+        paths = ("-I", HEADER.parent, source, *before, library, "-Wl,-rpath,@loader_path", "-o", program)
         _run([*compiler, "-O2", "-Wall", "-Werror"], *paths)
         return Mac(self.processor, self.system, program)
+
+
+def build_dylib(source: Path, place: Path) -> Path:
+    """Compiles a library for macOS from C and returns it."""
+    made = place / source.with_suffix(".dylib").name
+    _run([*_DARWIN, "-shared", "-O2", f"-Wl,-install_name,@rpath/{made.name}"], source, "-o", made)
+    return made
 
 
 def made_mac(processor: EmulatedMachine, library: Path, place: Path) -> Mac:

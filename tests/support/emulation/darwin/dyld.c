@@ -94,6 +94,17 @@ static void forget(const Image *image) {
     *at = image->next;
 }
 
+// What could not be loaded is forgotten.
+static void forget_unbound(void) {
+    for (Image *image = images, *next; image; image = next) {
+        next = image->next;
+        if (!image->is_bound) {
+            forget(image);
+            unmap_image(image);
+        }
+    }
+}
+
 static bool is_of_system(const char *name) { return !strcmp(name, "/usr/lib/libSystem.B.dylib"); }
 
 static Image *find_loaded(const char *path) {
@@ -140,7 +151,8 @@ static void start(Image *image) {
     each_section(image, call_all);
 }
 
-static Image *load_unstarted(const char *name, const Image *asking, bool is_visible) {
+// Maps a library, and the ones it is linked to.
+static Image *map_all(const char *name, const Image *asking, bool is_visible) {
     char path[PATH_MAX];
     resolve(name, asking, path);
     Image *image = find_loaded(path);
@@ -155,16 +167,26 @@ static Image *load_unstarted(const char *name, const Image *asking, bool is_visi
     append(image);
     for (int i = 0; i < image->linked_count; i++) {
         if (is_of_system(image->linked_names[i])) continue;
-        image->linked[i] = load_unstarted(image->linked_names[i], image, is_visible && !getenv("LOCAL"));
+        image->linked[i] = map_all(image->linked_names[i], image, is_visible && !getenv("LOCAL"));
     }
-    apply_fixups(image);
-    prepare_thread_variables(image);
-    protect_image(image);
     return image;
 }
 
-Image *load(const char *name, const Image *asking, bool is_visible) {
-    Image *image = load_unstarted(name, asking, is_visible);
+// All new libraries are there before symbols are looked up in them.
+static Image *load_unstarted(const char *name, bool is_visible) {
+    Image *found = map_all(name, NULL, is_visible);
+    for (Image *image = images; image; image = image->next) {
+        if (image->is_bound) continue;
+        apply_fixups(image);
+        prepare_thread_variables(image);
+        protect_image(image);
+        image->is_bound = true;
+    }
+    return found;
+}
+
+static Image *load(const char *name, bool is_visible) {
+    Image *image = load_unstarted(name, is_visible);
     start(image);
     return image;
 }
@@ -182,10 +204,11 @@ void *darwin_dlopen(const char *name, int mode) {
     Image *image = NULL;
     if (!setjmp(place)) {
         if (mode & DARWIN_RTLD_NOLOAD && !find_loaded(name)) refuse("dlopen(%s): not loaded", name);
-        image = load(name, NULL, is_visible);
+        image = load(name, is_visible);
         image->stays |= mode & DARWIN_RTLD_NODELETE;
     }
     refused = before;
+    if (!image) forget_unbound();
     pthread_mutex_unlock(&lock);
     return image;
 }
@@ -272,8 +295,8 @@ int main(int count, char **arguments, char **variables) {
     given.variables = variables;
     make_lock();
     prepare_system();
-    unwinder = load(arguments[1], NULL, false);
-    program = load_unstarted(arguments[2], NULL, true);
+    unwinder = load(arguments[1], false);
+    program = load_unstarted(arguments[2], true);
     start(program);
     Main entry = (Main)(program->header + program->entry);
     darwin_exit(entry(given.count, given.arguments, given.variables, none));

@@ -58,7 +58,7 @@ typedef struct Image {
     uint64_t thread_start, thread_size;
     unsigned thread_key;
     int references;
-    bool is_visible, is_started, stays;
+    bool is_visible, is_bound, is_started, stays;
     struct Image *next;
 } Image;
 
@@ -78,8 +78,6 @@ void apply_fixups(Image *image);
 extern Image *images;
 void *find_symbol(Image *image, int64_t library, const char *symbol, bool may_lack);
 void *find_weak(const char *symbol);
-Image *load(const char *path, const Image *asking, bool is_visible);
-void begin(int count, char **arguments, char **variables);
 _Noreturn void refuse(const char *form, ...) __attribute__((format(printf, 1, 2)));
 extern _Thread_local char *load_error;
 
