@@ -24,7 +24,7 @@ def test_kokoro_speaks_there_as_here(export: Export, aarch64: EmulatedMachine, t
     options = ("--text-buckets", "32", "--frame-buckets", "64", "--languages", "en-us")
     there, here = tmp_path / "there", tmp_path / "here"
     for output, more in (
-        (there, ("--target", MACOS.name, "--native")),
+        (there, ("--target", MACOS.name, "--cpu-level", "all", "--native")),
         (here, ("--cpu-level", "x86-64-v3")),
     ):
         done = export(output, *more, *options)

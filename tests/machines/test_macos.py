@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,13 @@ from exporter.bundle.write import write_bundle
 from exporter.compiler.targets import Target, find_target
 from exporter.export.runtime_wheel import runtime_libraries
 from exporter.native.build import build_library, library_name
+from exporter.text.files import text_files
 from runtime_min import Audio, Bundle
 from tests.support.emulation.machine import EmulatedMachine
-from tests.support.emulation.macos import Mac, made_mac
-from tests.support.emulation.speaking import Request
+from tests.support.emulation.macos import Mac, build_dylib, made_mac
+from tests.support.emulation.speaking import PROGRAM, Request
 from tests.support.native.file_checks import check_mach_o
+from tests.support.paths import ROOT
 from tests.support.tiny.model import contents_with_levels
 from tests.support.tiny.runtime_alone import UTTERANCES
 
@@ -85,6 +88,14 @@ def test_it_needs_the_system_of_the_target_alone_and_is_the_same_again(library: 
     assert (tmp_path / library.name).read_bytes() == library.read_bytes()
 
 
+def test_the_stand_in_does_as_the_headers_of_macos_say(mac: Mac) -> None:
+    probe = mac.with_program(
+        PROGRAM.with_name("darwin_probe.cpp"), mac.program.with_name(library_name(MACOS))
+    )
+    done = probe.run()
+    assert done.returncode == 0 and not done.stderr, done.stderr.decode()
+
+
 def test_all_that_it_names_has_a_stand_in_but_what_is_never_called(mac: Mac, bundle: Path) -> None:
     done = mac.start(bundle, REQUESTS[:1], UNPROVIDED="yes")
     assert done.returncode == 0
@@ -103,6 +114,17 @@ def test_stages_find_the_library_where_a_program_hides_it(
 ) -> None:
     """Python, Node and Java open it so (RTLD_LOCAL)."""
     assert speaks(mac, bundle, 1, LOCAL="yes") == expected
+
+
+def test_another_c_plus_plus_library_of_the_process_is_not_asked(
+    mac: Mac, bundle: Path, expected: list[bytes]
+) -> None:
+    """Of symbols that are weak, macOS gives all libraries the first one, and its own C++ library has the same."""
+    folder = mac.program.parent / "beside"
+    folder.mkdir()
+    other = build_dylib(PROGRAM.with_name("other_cxx.c"), folder)
+    library = Path(shutil.copy(mac.program.with_name(library_name(MACOS)), folder))
+    assert speaks(mac.with_program(PROGRAM, library, other), bundle, 1) == expected
 
 
 def test_an_app_may_take_subnormal_numbers_for_zeros(mac: Mac, bundle: Path, expected: list[bytes]) -> None:
@@ -156,3 +178,33 @@ def test_a_bundle_for_another_system_is_refused(mac: Mac, here: Path) -> None:
 def test_a_place_without_a_bundle_is_refused(mac: Mac, tmp_path: Path) -> None:
     done = mac.start(tmp_path / "missing", REQUESTS)
     assert done.returncode == 1 and "missing" in done.stderr.decode()
+
+
+@pytest.fixture(scope="module")
+def lifetimes(mac: Mac) -> Mac:
+    library = mac.program.with_name(library_name(MACOS))
+    return mac.with_program(ROOT / "tests" / "runtime_native" / "lifetimes.cpp", library)
+
+
+@pytest.fixture(scope="module")
+def reading(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with the data for text."""
+    place = tmp_path_factory.mktemp("reading")
+    runtime = next(iter(runtime_libraries(MACOS).values()))
+    return write_bundle(
+        place / "bundle", contents_with_levels(place, MACOS, runtime).extended(text_files(()))
+    )
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    ["free", "wait", "callbacks", "each_other", "cancel", "fork", "exit", "exit_in_callback", "return"],
+)
+def test_bundles_and_processes_end_while_threads_speak(lifetimes: Mac, reading: Path, scenario: str) -> None:
+    done = lifetimes.run(scenario, reading)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_an_exception_of_a_callback_ends_the_process(lifetimes: Mac, reading: Path) -> None:
+    done = lifetimes.run("throw", reading)
+    assert done.returncode == -signal.SIGABRT and "uncaught exception" in done.stderr.decode()

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+_MOST = 600
+"""Seconds after which a program hangs."""
 PROGRAM = Path(__file__).with_name("speak.c")
 
 
@@ -38,8 +40,12 @@ class SpeakingMachine(ABC):
     ) -> subprocess.CompletedProcess[bytes]:
         """Runs the program to the end."""
         asked = [str(argument) for request in requests for argument in request]
-        command = self.command(bundle, str(threads), *asked, **more)
-        return subprocess.run(command, env={"PATH": os.environ["PATH"]}, capture_output=True)
+        return self.run(bundle, str(threads), *asked, **more)
+
+    def run(self, *arguments: str | Path, **more: str) -> subprocess.CompletedProcess[bytes]:
+        """Runs the program, or another one in its place, to the end."""
+        command = self.command(*arguments, **more)
+        return subprocess.run(command, env={"PATH": os.environ["PATH"]}, capture_output=True, timeout=_MOST)
 
     def speak(
         self, bundle: Path, requests: Sequence[Request], threads: int = 1, **more: str

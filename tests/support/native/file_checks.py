@@ -18,8 +18,6 @@ FOR_STAGES = {"TVMFFIErrorSetRaisedFromCStrParts"}
 """The function of tvm-ffi that compiled stages find by its name."""
 _ELF_MACHINES = {"x86_64": lief.ELF.ARCH.X86_64, "aarch64": lief.ELF.ARCH.AARCH64}
 _GLIBC = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "ld-linux-x86-64.so.2"}
-_OPERATORS = re.compile(r"_+(Z(n|d)[wal](m|Pvm?)(St11align_val_t)?|mh_dylib_header|dso_handle)")
-"""Weak operators new and delete, of which a process has one, and names of linkers."""
 LIBSYSTEM = set(
     """
 __DefaultRuneLocale __FE_DFL_ENV __Unwind_DeleteException __Unwind_GetIP
@@ -70,8 +68,11 @@ def check_mach_o(path: Path, target: Target) -> None:
     """Fails unless the library at `path` needs the oldest macOS of `target` and nothing else."""
     flat, of_system, weak = check_mach_o_header(path, target)
     assert not flat and of_system <= LIBSYSTEM
-    # They are C++'s and defined in the file, as in zig's own program for macOS, which this linker made.
-    assert all(name.startswith("__Z") for name in weak)
-    shown = {name for name in exported(path) if not _OPERATORS.fullmatch(name)}
+    # Nobody takes names of C++ from the library, and it takes none from others.
+    assert not weak
+    library = lief.MachO.parse(path).at(0)
+    flags = lief.MachO.Header.FLAGS
+    assert not library.header.has(flags.WEAK_DEFINES) and not library.header.has(flags.BINDS_TO_WEAK)
+    shown = {str(symbol.name) for symbol in library.symbols if symbol.has_export_info}
     assert {name for name in shown if "TVMFFIError" not in name} == {f"_{name}" for name in DECLARED}
     assert {f"_{name}" for name in FOR_STAGES} <= shown

@@ -279,11 +279,21 @@ void darwin_register_remove(Watcher watcher) {
     watchers[watcher_count++] = watcher;
 }
 
-static void make_lock(void) {
+static void new_lock(void) {
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&lock, &attributes);
+}
+
+static void take_lock(void) { pthread_mutex_lock(&lock); }
+
+static void give_lock(void) { pthread_mutex_unlock(&lock); }
+
+static void make_lock(void) {
+    new_lock();
+    // In a child, whose thread has another number, it still belongs to the parent's.
+    pthread_atfork(take_lock, give_lock, new_lock);
 }
 
 // darwin UNWINDER PROGRAM ARGUMENT... runs a program; the variable LOCAL hides its libraries from others.

@@ -1,6 +1,7 @@
 // Threads. Darwin's objects begin with a number that says what they are; behind it is the address of Linux's object.
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -14,8 +15,6 @@ typedef struct {
 } Object;
 
 enum { MADE_MUTEX = 0x4d757458, MADE_COND = 0x636f6e64, MADE_LOCK = 0x6c6f636b, MADE_ATTRIBUTES = 0x4d545841 };
-
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
 static void *new_mutex(int kind) {
     pthread_mutexattr_t attributes;
@@ -49,17 +48,19 @@ static void *new_real(int64_t kind) {
     }
 }
 
-// Returns Linux's object, which the first use makes of one that was only written down; null for what is no object.
+// Returns Linux's object, which the first use makes of one that was only written down; null for what is no object. A
+// lock would stay locked in the child of a process.
 static void *real_of(Object *object, int64_t made) {
-    if (__atomic_load_n(&object->kind, __ATOMIC_ACQUIRE) == made) return object->real;
-    pthread_mutex_lock(&making);
-    if (object->kind != made) {
-        object->real = new_real(object->kind);
-        if (object->real) __atomic_store_n(&object->kind, made, __ATOMIC_RELEASE);
+    int64_t kind = __atomic_load_n(&object->kind, __ATOMIC_ACQUIRE);
+    if (kind == made) return object->real;
+    void *real = new_real(kind), *none = NULL;
+    if (!real) return __atomic_load_n(&object->kind, __ATOMIC_ACQUIRE) == made ? object->real : NULL;
+    if (atomic_compare_exchange_strong(&object->real, &none, real)) {
+        __atomic_store_n(&object->kind, made, __ATOMIC_RELEASE);
+        return real;
     }
-    void *real = object->real;
-    pthread_mutex_unlock(&making);
-    return real;
+    free(real);
+    return none;
 }
 
 static int forget(Object *object, int64_t made, int (*destroy)(void *)) {
@@ -110,7 +111,7 @@ int darwin_pthread_mutexattr_destroy(Object *attributes) {
 
 int darwin_pthread_mutex_init(Object *object, const Object *attributes) {
     if (attributes && attributes->kind != MADE_ATTRIBUTES) return DARWIN_EINVAL;
-    object->kind = attributes ? (intptr_t)attributes->real : DARWIN__PTHREAD_MUTEX_SIG_init;
+    *object = (Object){attributes ? (intptr_t)attributes->real : DARWIN__PTHREAD_MUTEX_SIG_init, NULL};
     return 0;
 }
 
@@ -120,7 +121,7 @@ int darwin_pthread_mutex_destroy(Object *object) {
 
 int darwin_pthread_cond_init(Object *object, const void *attributes) {
     if (attributes) unknown("pthread_cond_init with attributes", 0);
-    object->kind = DARWIN__PTHREAD_COND_SIG_init;
+    *object = (Object){DARWIN__PTHREAD_COND_SIG_init, NULL};
     return 0;
 }
 
