@@ -1,7 +1,7 @@
 """Keeps the names of C++ inside a library for macOS, as a list of exported names does for other systems.
 
-zig's linker takes no such list. It shows operators new and delete, and it asks macOS for the first definition in
-the process of each weak symbol, such as the tables of C++'s streams, even of hidden ones. macOS's own C++
+zig's linker takes no such list. It shows operators new and delete, and it asks macOS for the first definition
+in the process of each weak symbol, such as the tables of C++'s streams, even of hidden ones. macOS's own C++
 library has these names, in other versions, and is in nearly every process: the two must not be mixed.
 """
 
@@ -43,7 +43,7 @@ def keep_names_inside(path: Path) -> None:
     path.write_bytes(content)
 
 
-def _commands(content: bytes) -> Iterator[tuple[int, int]]:
+def _commands(content: bytearray) -> Iterator[tuple[int, int]]:
     """Yields the kind and place of each load command."""
     at = _HEADER.size
     for _ in range(_HEADER.unpack_from(content)[4]):

@@ -29,10 +29,20 @@ MACOS, LINUX = find_target("macos-arm64"), find_target("linux-x86_64")
 REQUESTS = [Request("phonemes", voice, speed, seed, phonemes) for phonemes, voice, speed, seed in UTTERANCES]
 LONG = "abc abccba " * 12
 UNPROVIDED = {
-    *("dyld_stub_binder", "_catclose", "_catgets", "_catopen", "_fputwc", "_getwc", "_mbrlen_l", "_mbrtowc_l"),
+    *(
+        "dyld_stub_binder",
+        "_catclose",
+        "_catgets",
+        "_catopen",
+        "_fputwc",
+        "_getwc",
+        "_mbrlen_l",
+        "_mbrtowc_l",
+    ),
     *("_mbsnrtowcs_l", "_mbsrtowcs_l", "_ungetwc", "_wcrtomb_l", "_wcsnrtombs_l"),
 }
-"""Functions that the library names and the stand-in lacks: that of late binding, and those of wide characters, which C++'s streams may call. Whatever calls one ends the process."""
+"""Functions that the library names and the stand-in lacks: whatever calls one ends the process. They are that
+of late binding, and those of wide characters, which C++'s streams may call."""
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +129,7 @@ def test_stages_find_the_library_where_a_program_hides_it(
 def test_another_c_plus_plus_library_of_the_process_is_not_asked(
     mac: Mac, bundle: Path, expected: list[bytes]
 ) -> None:
-    """Of symbols that are weak, macOS gives all libraries the first one, and its own C++ library has the same."""
+    """macOS gives all libraries the first of equal weak symbols, and its own C++ library has some of ours."""
     folder = mac.program.parent / "beside"
     folder.mkdir()
     other = build_dylib(PROGRAM.with_name("other_cxx.c"), folder)

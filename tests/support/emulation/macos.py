@@ -1,9 +1,9 @@
 """macOS on this machine: qemu's user mode, with a loader of Mach-O files and a C library of Darwin's form.
 
 The loader and the stand-in for macOS's C library are one program for Linux on aarch64, `darwin/`. The numbers
-of Darwin's headers, such as those of errors and flags, are read from zig's copy of them. What unwinds the stack
-for exceptions is LLVM's libunwind, from which macOS's own is made: it is compiled for macOS from zig's sources
-and loaded like any library.
+of Darwin's headers, such as those of errors and flags, are read from zig's copy of them. What unwinds the
+stack for exceptions is LLVM's libunwind, from which macOS's own is made: it is compiled for macOS from zig's
+sources and loaded like any library.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import lief
 from exporter.compiler.link import required_libc
 from exporter.compiler.targets import Target
 from exporter.native.build import HEADER
-from tests.support.emulation.library_files import check_mach_o_header, exported
+from tests.support.emulation.library_files import check_mach_o_header
 
 DECLARED = set(re.findall(r"\b(kokoro_\w+)\(", HEADER.read_text(encoding="utf-8")))
 """The functions of `kokoro.h`."""
