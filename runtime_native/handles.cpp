@@ -5,6 +5,7 @@
 #endif
 
 #include <map>
+#include <stdexcept>
 
 #include "base/errors.h"
 
@@ -37,6 +38,9 @@ struct Handles {
     // Another thread may hold the mutex while the process forks, and it does not exist in the child.
 #if !defined(__wasm__)
     Handles() {
+        // The first error that is destroyed initialises an object of the C++ library on macOS. If a thread does that
+        // while the process forks, errors of the child would wait for it for ever.
+        std::runtime_error first("");
         pthread_atfork([] { handles().mutex.lock(); }, [] { handles().mutex.unlock(); },
                        [] { handles().mutex.unlock(); });
     }
