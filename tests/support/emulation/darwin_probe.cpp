@@ -48,7 +48,8 @@ __attribute__((format(printf, 1, 2))) std::string printed(const char *form, ...)
 
 void print() {
     char text[256];
-    std::snprintf(text, sizeof text, "%d %s %.2f %c %lld %*d %zu %%L %hhd", -1, "two", 3.5, '4', 5LL, 3, 6, size_t{7}, 8);
+    std::snprintf(text, sizeof text, "%d %s %.2f %c %lld %*d %zu %%L %hhd", -1, "two", 3.5, '4', 5LL, 3, 6, size_t{7},
+                  8);
     EXPECT(!std::strcmp(text, "-1 two 3.50 4 5   6 7 %L 8"));
     EXPECT(printed("%Lf %g %d %5.1Lf|", 1.5L, 2.5, 3, 4.25L) == "1.500000 2.5 3   4.2|");
     EXPECT(printed("%d%d%d%d%d%d%d%d%d%g%g%g%g%g%g%g%g%g", 1, 2, 3, 4, 5, 6, 7, 8, 9, 1., 2., 3., 4., 5., 6., 7., 8.,

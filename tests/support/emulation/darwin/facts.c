@@ -16,7 +16,8 @@
 
 #define FACT(name) __asm__ volatile("; fact " #name " %c0" : : "i"((long)(name)));
 #define SIZE(name, type) __asm__ volatile("; fact SIZE_" #name " %c0" : : "i"((long)sizeof(type)));
-#define PLACE(name, type, field) __asm__ volatile("; fact AT_" #name "_" #field " %c0" : : "i"((long)offsetof(type, field)));
+#define PLACE(name, type, field) \
+    __asm__ volatile("; fact AT_" #name "_" #field " %c0" : : "i"((long)offsetof(type, field)));
 
 #define ERROR FACT
 void errors(void) {

@@ -100,7 +100,9 @@ Image *map_image(const char *path) {
     image->device = status.st_dev;
     image->file = status.st_ino;
     char *commands = malloc(header.commands_size);
-    if (pread(file, commands, header.commands_size, sizeof header) != header.commands_size) refuse("%s is cut off", path);
+    if (pread(file, commands, header.commands_size, sizeof header) != header.commands_size) {
+        refuse("%s is cut off", path);
+    }
     read_commands(image, &header, commands);
     reserve(image);
     fill(image, file, status.st_size);

@@ -23,7 +23,8 @@ void *stub_of(const char *symbol) {
         if (!strcmp(stub_names[i], symbol)) return stubs + WORDS * i;
     }
     if (!stubs) {
-        stubs = mmap(NULL, MOST_STUBS * WORDS * 4, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        int protection = PROT_READ | PROT_WRITE | PROT_EXEC;
+        stubs = mmap(NULL, MOST_STUBS * WORDS * 4, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
     if (stubs == MAP_FAILED || stub_count == MOST_STUBS) refuse("too many names without a stand-in");
     if (getenv("UNPROVIDED")) fprintf(stderr, "not provided: %s\n", symbol);
