@@ -1,14 +1,16 @@
 """Compiles Relax to an executable: passes in four phases, with an optional dump of the module after each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import tvm
+import tvm_ffi
 from tvm import IRModule, relax
 from tvm.relax import transform
 from tvm.s_tir.dlight import ApplyDefaultSchedule
 from tvm.s_tir.dlight.gpu import Fallback
+from tvm.tirx import address_of, call_intrin
 
 from exporter.compiler.kernels.gpu.constants import exact_constants
 from exporter.compiler.kernels.gpu.limits import LIMITS, launches
@@ -146,6 +148,55 @@ def _for_wasm(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
     return replaced
 
 
+_PREFETCH = tvm.ir.Op.get("tirx.prefetch")
+_CALL_EXTERN = tvm.ir.Op.get("tirx.call_extern")
+_STAND_IN = "kokoro_prefetch"
+
+
+@tvm.transform.module_pass(opt_level=0, name="attach_symbols")  # type: ignore[untyped-decorator]
+def _attach_symbols(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
+    """Names the functions, in a module of several libraries with the prefix of this one.
+
+    TVM fails to rename in functions with addresses (docs/upstream.md), which prefetches take, so another call
+    stands in for each prefetch.
+    """
+    if module.get_attr("system_lib_prefix") is None:
+        return transform.AttachGlobalSymbol()(module)
+    hidden = _replaced(module, lambda call: call.op == _PREFETCH, _hidden)
+    return _replaced(transform.AttachGlobalSymbol()(hidden), _is_hidden, _shown)
+
+
+def _replaced(module: IRModule, holds: Callable[[Any], bool], make: Callable[[Any], Any]) -> IRModule:
+    """Returns a module with others in the place of its calls as statements for which `holds`."""
+
+    def replace(statement: tvm.tirx.Evaluate) -> Any:
+        call = statement.value
+        # Constants have no operation.
+        return tvm.tirx.Evaluate(make(call)) if hasattr(call, "op") and holds(call) else statement
+
+    replaced = module.clone()
+    for variable, function in module.functions_items():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            body = tvm_ffi.structural_map(function.body, (tvm.tirx.Evaluate, replace))
+            replaced[variable] = function.with_body(body)
+    return replaced
+
+
+def _hidden(call: Any) -> Any:
+    address, *rest = call.args
+    (place,) = address.args
+    return tvm.tirx.call_extern("int32", _STAND_IN, place, *rest)
+
+
+def _is_hidden(call: Any) -> bool:
+    return call.op == _CALL_EXTERN and str(call.args[0].value) == _STAND_IN
+
+
+def _shown(call: Any) -> Any:
+    _, place, *rest = call.args
+    return call_intrin("void", _PREFETCH, address_of(place), *rest)
+
+
 def phases(kind: str = "llvm", *, wasm: bool = False) -> dict[str, dict[str, Any]]:
     """Returns the passes by phase and name, in order.
 
@@ -186,7 +237,7 @@ def phases(kind: str = "llvm", *, wasm: bool = False) -> dict[str, dict[str, Any
         "finish": {
             "order_shapes": _order_shapes,
             "mark_noalias": _mark_noalias,
-            "attach_symbols": transform.AttachGlobalSymbol(),
+            "attach_symbols": _attach_symbols,
         },
     }
 

@@ -31,6 +31,18 @@ def test_create_prim_func_still_names_every_kernel_main() -> None:
     assert kernel.attrs["global_symbol"] == "main", "works now: remove private=True from the kernels"
 
 
+@T.prim_func(private=True, s_tir=True)
+def fetch(x: T.Buffer((16,), "float32")) -> None:
+    T.evaluate(tvm.tirx.call_intrin("void", tvm.ir.Op.get("tirx.prefetch"), T.address_of(x[0]), 0, 3, 1))
+
+
+def test_functions_with_addresses_still_get_no_prefix() -> None:
+    module = tvm.IRModule({"fetch": fetch}).with_attr("system_lib_prefix", "kokoro_fetch_")
+    with pytest.raises(TypeError, match=r"ir\.Call"):
+        tvm.relax.transform.AttachGlobalSymbol()(module)
+        pytest.fail("works now: remove what _attach_symbols does beside it")
+
+
 def test_mcpu_native_is_still_not_resolved() -> None:
     native = tvm.target.Target({"kind": "llvm", "mcpu": "native"})
     processors = set(

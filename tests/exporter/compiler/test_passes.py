@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 import tvm
 from tvm import IRModule, relax, te
+from tvm.ir import Op
 from tvm.s_tir import Schedule
+from tvm.script import tirx as T
+from tvm.tirx import call_intrin
 
 from exporter.compiler.passes import PassError, compile_module, phases
 from exporter.compiler.stages import stage_weights
@@ -105,3 +108,21 @@ def test_a_dump_changes_nothing(dumped: Dumped) -> None:
     ]
     for one, other in zip(*results, strict=True):
         assert one.tobytes() == other.tobytes()
+
+
+@T.prim_func(private=True, s_tir=True)
+def fetch(x: T.Buffer((16,), "float32"), y: T.Buffer((16,), "float32")) -> None:
+    for i in range(16):
+        T.evaluate(call_intrin("void", Op.get("tirx.prefetch"), T.address_of(x[i]), 0, 3, 1))
+        y[i] = x[i]
+
+
+@pytest.mark.parametrize("prefix", [None, "kokoro_fetch_8_"])
+def test_functions_with_prefetches_get_the_prefix_of_their_library(prefix: str | None) -> None:
+    module = IRModule({"fetch": fetch})
+    if prefix is not None:
+        module = module.with_attr("system_lib_prefix", prefix)
+    named = phases()["finish"]["attach_symbols"](module)
+    ((variable, function),) = named.functions_items()
+    assert variable.name_hint == function.attrs["global_symbol"] == f"{prefix or ''}fetch"
+    tvm.ir.assert_structural_equal(function.body, fetch.body, map_free_vars=True)
