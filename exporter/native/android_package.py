@@ -22,9 +22,9 @@ from exporter.native.bindings import ANDROID
 from exporter.native.build import (
     HEADER,
     LIBRARY,
-    SYSTEM_FLAGS,
     build_library,
     compiler_of,
+    system_flags,
     system_libraries,
 )
 from exporter.native.zig import OPTIMISED, run
@@ -132,7 +132,7 @@ def build_glue(target: Target, libkokoro: Path, output: Path) -> None:
         made = Path(place, GLUE)
         included = [f"-I{path}" for path in (Path(place, "headers"), HEADER.parent, *_includes(find_javac()))]
         source = [str(ANDROID / "jni" / "kokoro_jni.c"), str(libkokoro.resolve())]
-        command = [*compiler_of(target, "cc"), *SYSTEM_FLAGS[target.system], *_GLUE_FLAGS, *included, *source]
+        command = [*compiler_of(target, "cc"), *system_flags(target), *_GLUE_FLAGS, *included, *source]
         run([*command, *system_libraries(target, Path(place)), "-o", str(made)])
         shutil.copyfile(made, output)
 
