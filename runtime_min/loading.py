@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from .engine.machine import check_memory, check_target, choose_level, levels_that_run, this_machine
 from .engine.tvm_ffi_package import import_tvm_ffi
-from .errors import BundleError, ResourceError, UsageError, check_type
+from .errors import BundleError, LibraryLoadError, ResourceError, UsageError, check_type
 from .format.arithmetic import FLOAT32, arithmetic_of
 from .format.bundle_files import BundleFiles
 from .format.installed import located
@@ -64,6 +64,7 @@ def load_bundle(
             manifest = manifest_of(files, checks)
             machine = this_machine()
             check_target(manifest.target, machine)
+            _check_module(manifest)
             chosen = chosen_level(manifest, machine.features, level, arithmetic)
             if verify:
                 with files.verifying(count, [manifest.parameters.file], manifest.loaded_files(chosen.name)):
@@ -81,6 +82,14 @@ def load_bundle(
                 raise ResourceError(f"Loading {directory}", failure) from failure
             if not replaced:
                 raise
+
+
+def _check_module(manifest: Manifest) -> None:
+    if manifest.module is not None:
+        raise LibraryLoadError(
+            "The compiled stages of this bundle are one module with the library that loads them, in its "
+            f"folder {manifest.module.folder}: load it with that one."
+        )
 
 
 def chosen_level(

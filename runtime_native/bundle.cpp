@@ -5,6 +5,7 @@
 #include <set>
 
 #include "engine/machine.h"
+#include "engine/modules.h"
 #include "base/errors.h"
 #include "format/arithmetic.h"
 #include "format/parse.h"
@@ -113,6 +114,7 @@ void Bundle::verify(const LoadOptions &options, int threads) {
     files_.expect(manifest_);
     Machine machine = this_machine();
     check_target(manifest_.target, machine);
+    check_module(manifest_);
     level_ = chosen_level(manifest_, machine.features, options).name;
     if (options.verify) files_.verify(threads, manifest_.parameter_file, manifest_.stage_files(level_));
     check_devices(manifest_);
@@ -188,10 +190,8 @@ Capabilities Bundle::capabilities() {
 // Returns what reads text; the caller has its mutex.
 BundledText &Bundle::text() {
     if (!text_) {
-        std::set<std::string> listed;
-        for (const FileEntry &entry : manifest_.files) listed.insert(entry.path);
         auto read = [this](const std::string &path) { return files_.read(path); };
-        text_ = std::make_unique<BundledText>(manifest_.extensions, std::move(listed), read);
+        text_ = std::make_unique<BundledText>(manifest_.extensions, files_.expected(), read);
     }
     return *text_;
 }

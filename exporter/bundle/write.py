@@ -259,7 +259,9 @@ def _write_texts(staging: Path, manifest: Manifest) -> None:
         (staging / name).write_bytes((data / f"BUNDLE_{name}").read_bytes())
     voices = [voice.name for voice in manifest.voices]
     library = [path.name for path in (staging / NATIVE_FOLDER).glob("libkokoro.*")]
-    kind = f"_{manifest.target.system.upper()}" if manifest.target.system in ("android", "web") else ""
+    system = manifest.target.system
+    # Without a module, an app for iOS brings all that reads the bundle.
+    kind = "_IOS" if manifest.module else f"_{system.upper()}" if system in ("android", "web") else ""
     readme = (data / f"BUNDLE_README{kind}.txt").read_text(encoding="utf-8")
     text = readme.format(
         name=manifest.model.name,
@@ -268,6 +270,7 @@ def _write_texts(staging: Path, manifest: Manifest) -> None:
         triple=manifest.target.triple,
         tvm_ffi=manifest.versions.tvm_ffi,
         voice=voices[0] if voices and "af_heart" not in voices else "af_heart",
+        framework=manifest.module.folder if manifest.module else "",
         native=_NATIVE.format(library=library[0]) if library else _NO_NATIVE,
         warning=_WARNING if manifest.model.synthetic else "",
         self_test=_SELF_TEST if SELF_TEST in manifest.extensions else "",

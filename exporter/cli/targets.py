@@ -42,7 +42,8 @@ def _rows(target: Target, is_host: bool) -> Iterator[tuple[str, str]]:
         others = (f"{level.arithmetic} on {level.name}" for level in target.arithmetic_levels)
         yield "arithmetic", ", ".join((FLOAT32, *others))
     yield "devices", _devices(target)
-    yield "libraries", "kokoro.wasm, with the C library" if target.one_module else f"*{target.library_suffix}"
+    module = target.module.format(level=target.levels[0].name)
+    yield "libraries", f"{module}, with the C library" if module else f"*{target.library_suffix}"
     yield "linked with", "a C compiler, or zig" if is_host else f"zig for {target.zig_target}"
     source = "this machine's TVM" if is_host else f"the wheel of apache-tvm for {target.wheel_platform}"
     names = " and ".join(file.name for file in target.runtime_files)

@@ -96,11 +96,13 @@ class Target:
     """The proof that the target works: runs and checks."""
     needs: str = ""
     """Requirements of the machine besides numpy and apache-tvm-ffi."""
+    module: str = ""
+    """If all stages of a CPU level and the C library are one file: its path in a bundle, with ``{level}``."""
 
     @property
     def one_module(self) -> bool:
         """True if all stages of a CPU level and the C library are one file, which is linked last."""
-        return self.system == "web"
+        return bool(self.module)
 
     @property
     def runs(self) -> bool:
@@ -176,6 +178,8 @@ _ARM_BFLOAT16 = replace(
     base="armv8-a",
 )
 _APPLE_M1 = CpuLevel("apple-m1", _ARMV8_A, mcpu="apple-m1", lanes=4)
+# The oldest processor that iOS 15 runs on.
+_APPLE_A8 = CpuLevel("apple-a8", _ARMV8_A, mcpu="apple-a8", lanes=4)
 
 _LINUX_X86_64 = Target(
     name="linux-x86_64",
@@ -248,11 +252,27 @@ _METAL_IOS = Target(
     machine="arm64",
     minimum_os="ios 15.0",
     device="metal",
-    levels=(CpuLevel("apple-a12", _ARMV8_A, mcpu="apple-a12", lanes=4),),
+    levels=(_APPLE_A8,),
     library_suffix=".dylib",
     zig_target="aarch64-ios.15.0",
     verified="checked, not run: headers and symbols against the macOS wheels",
     needs="an app with TVM's runtime and its Metal part built for iOS, and a reader of FORMAT.md",
+)
+_IOS_ARM64 = Target(
+    name="ios-arm64",
+    triple="arm64-apple-ios15.0",
+    system="ios",
+    machine="arm64",
+    minimum_os="ios 15.0",
+    device="cpu",
+    levels=(_APPLE_A8,),
+    library_suffix=".a",
+    zig_target="aarch64-ios.15.0",
+    module="native/Kokoro.framework/Kokoro",
+    verified="run: a small model's framework, under qemu-user with a loader and a C library in place of "
+    "iOS's, speaks text with the bits of x86-64-v3; checked, not run: platform, exports, and every function "
+    "against iOS 14.5's and 15.6's",
+    needs="an app with the bundle's framework, and the other files among its resources",
 )
 _CUDA_LINUX = replace(
     _LINUX_X86_64,
@@ -315,6 +335,7 @@ _WEB = Target(
     ),
     library_suffix=".a",
     zig_target="wasm32-wasi",
+    module="lib/{level}/kokoro.wasm",
     verified="run: Node compares it with kokoro before it is published; it speaks in Node 20 and in headless "
     "Chromium. Firefox, Safari and phones have not been tried",
     needs="a browser or Node with WebAssembly's SIMD and exceptions: Chrome 95, Firefox 100, Safari 16.4 or "
@@ -323,7 +344,7 @@ _WEB = Target(
 
 TARGETS: tuple[Target, ...] = (
     _LINUX_X86_64, _LINUX_AARCH64, _MACOS_ARM64, _METAL_MACOS, _METAL_IOS, _CUDA_LINUX, _WINDOWS_X86_64,
-    _ANDROID_ARM64, _WEB,
+    _ANDROID_ARM64, _IOS_ARM64, _WEB,
 )  # fmt: skip
 
 

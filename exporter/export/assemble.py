@@ -26,6 +26,7 @@ from exporter.export.jobs import StageError
 from exporter.export.plan import Plan, positions
 from exporter.model.checkpoint import Checkpoint
 from exporter.model.file_format import file_format
+from exporter.native.framework import framework_entry
 from runtime_min import __version__
 from runtime_min.format import manifest
 from runtime_min.format.arithmetic import EXTENSION as ARITHMETIC
@@ -63,12 +64,13 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         parameters = stage_parameters(plan.checkpoint, stage, plan.stored)
         own = _libraries(plan, stage, parameters, libraries)
         stages.append(_stage(plan, stage, parameters, own))
-        tensors.extend(map(_for_module, parameters) if plan.target.one_module else parameters)
+        tensors.extend(map(_for_web, parameters) if plan.target.system == "web" else parameters)
         copies |= {library_path(library): library.path for library in own}
-    transforms = _transforms(tensors)
+    transforms, module = _transforms(tensors), _module(plan, libraries)
     requirements = {
         manifest.DEVICES_REQUIRED: plan.target.separate_source,
         manifest.TRANSFORMS_REQUIRED: bool(transforms),
+        manifest.MODULE_REQUIRED: module is not None,
     }
     contents = manifest.Manifest(
         requires=tuple(name for name, required in requirements.items() if required),
@@ -86,6 +88,7 @@ def bundle_contents(plan: Plan, libraries: Sequence[CompiledLibrary]) -> BundleC
         extensions=_extensions(plan.checkpoint) | _arithmetic(plan),
         device_libraries={device: _runtime_path(path) for device, path in devices.items()},
         transforms=transforms,
+        module=module,
     )
     return BundleContents(contents, tensors, plan.voices, copies)
 
@@ -96,7 +99,7 @@ def stage_parameters(checkpoint: Checkpoint, stage: str, stored: StoredWeights) 
     return [replace(weight, name=f"{stage}.{weight.name}") for weight in weights]
 
 
-def _for_module(weight: Weight) -> Weight:
+def _for_web(weight: Weight) -> Weight:
     """Returns a weight as a bundle for the web stores it: enlarged, and as taps if these are fewer numbers.
 
     Raises:
@@ -117,6 +120,13 @@ def _transforms(tensors: Sequence[Weight]) -> dict[str, Matrix]:
     known = {taps_layout(taps): scheme.matrix for taps, scheme in SCHEMES.items()}
     layouts = {tensor.layout for tensor in tensors}
     return {layout: matrix for layout, matrix in known.items() if layout in layouts}
+
+
+def _module(plan: Plan, libraries: Sequence[CompiledLibrary]) -> manifest.Module | None:
+    """Returns what the manifest says of a module that an app signs; a page's is compared like any file."""
+    if not plan.target.one_module or plan.target.system == "web":
+        return None
+    return framework_entry(plan.target, libraries[0].path)
 
 
 def _libraries(
@@ -154,8 +164,9 @@ def _stage(
 def library_path(library: CompiledLibrary) -> str:
     """Returns the path of a stage's library in the bundle."""
     job = library.job
-    own = f"{job.stage}-{job.bucket}{library.path.suffix}"
-    return f"lib/{job.level.name}/{library.path.name if job.target.one_module else own}"
+    if job.target.one_module:
+        return job.target.module.format(level=job.level.name)
+    return f"lib/{job.level.name}/{job.stage}-{job.bucket}{library.path.suffix}"
 
 
 def _runtime_path(runtime: Path) -> str:

@@ -40,8 +40,8 @@ TEXT_BUCKETS = (512,)
 FRAME_BUCKETS = (5120,)
 # A GPU's memory is taken whole, where that of a CPU is only reserved: 13 seconds of speech take a tenth.
 GPU_FRAME_BUCKETS = (512, 5120)
-# A module's memory holds less: 32 seconds of one passage.
-WEB_FRAME_BUCKETS = (1280,)
+# 32 seconds of one passage: the memory of a module for the web holds no more, and an app on a phone has less.
+MODULE_FRAME_BUCKETS = (1280,)
 # Longest first, so that no worker is left alone with the decoder at the end.
 _BY_COST = ("decoder", "f0n", "bert", "duration", "text_encoder", "source")
 # 27 minutes; beyond it the index arithmetic of the widest activation leaves 32 bits.
@@ -76,7 +76,7 @@ class ExportOptions:
     precision: str | None = None
     """Type in which the bundle stores its large weights; None takes the target's default."""
     frame_buckets: tuple[int, ...] | None = None
-    """None takes `FRAME_BUCKETS`, `WEB_FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` for a decoder on a GPU."""
+    """None takes `FRAME_BUCKETS`, `MODULE_FRAME_BUCKETS`, or `GPU_FRAME_BUCKETS` for a decoder on a GPU."""
     languages: tuple[str, ...] = LANGUAGES
     """Languages whose text the bundle turns into phonemes."""
     native: bool | None = None
@@ -120,7 +120,7 @@ class Plan:
         if self.options.frame_buckets is not None:
             return self.options.frame_buckets
         if self.target.one_module:
-            return WEB_FRAME_BUCKETS
+            return MODULE_FRAME_BUCKETS
         return FRAME_BUCKETS if self.target.device == CPU else GPU_FRAME_BUCKETS
 
     @property

@@ -11,6 +11,7 @@ import argparse
 import importlib.metadata
 import importlib.util
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from exporter.compiler.link import LinkerMissingError
 from exporter.compiler.targets import Target, find_target
-from exporter.native import android
+from exporter.native import android, ios
 from exporter.native.cxx_library import cxx_units
 from exporter.native.mach_o import keep_names_inside
 from exporter.native.zig import (
@@ -39,8 +40,8 @@ SOURCES = Path(__file__).resolve().parent / "sources"
 HEADER = SOURCES / "include" / "kokoro.h"
 LIBRARY = "libkokoro.so"
 """The library's name on Linux and Android."""
-TARGETS = ("linux-x86_64", "linux-aarch64", "macos-arm64", "android-arm64", "web")
-"""Targets for which zig links the library; for the web it is a part of the module (`web_module`)."""
+TARGETS = ("linux-x86_64", "linux-aarch64", "macos-arm64", "ios-arm64", "android-arm64", "web")
+"""Targets for which zig links the library, or one module with it (`framework`, `web_module`)."""
 _NAMES = {"linux": LIBRARY, "android": LIBRARY, "macos": "libkokoro.dylib"}
 _EXPORTED = Path(__file__).parent / "exported.map"
 _TVM = (
@@ -77,17 +78,16 @@ _HIDDEN = tuple(
 """Keeps TVM's functions from being exported where zig's linker takes no list of what is: see `mach_o`."""
 _VISIBLE = "error"
 """The source of tvm-ffi with the function that compiled stages find by its name."""
-SYSTEM_FLAGS = {"linux": (), "macos": _HIDDEN, "android": android.FLAGS}
-"""Flags of all code for a target, by its system."""
+_FOR_STAGES = "TVMFFIErrorSetRaisedFromCStrParts"
+"""That function; in one module nobody looks for it."""
 _ELF = (
     *("-Wl,--gc-sections", "-Wl,--build-id=none", "-Wl,-z,now", "-Wl,-z,nodelete"),
     *(f"-Wl,--version-script={_EXPORTED}", f"-Wl,-soname,{LIBRARY}"),
 )
-_LINKED = {
-    "linux": (*_ELF, "-ldl", "-lm"),
-    "android": _ELF,
-    "macos": ("-Wl,-dead_strip", "-Wl,-dead_strip_dylibs", f"-Wl,-install_name,@rpath/{_NAMES['macos']}"),
-}
+_MACH_O = ("-Wl,-dead_strip", "-Wl,-dead_strip_dylibs")
+_LINKED = {"linux": (*_ELF, "-ldl", "-lm"), "android": _ELF, "macos": _MACH_O, "ios": _MACH_O}
+_MODULE = ("-DKOKORO_ONE_MODULE",)
+"""Says to the sources that the stages are in the same file."""
 
 
 def library_name(target: Target) -> str:
@@ -128,19 +128,63 @@ def build_library(target: Target, output: Path) -> None:
         LinkerMissingError: zig is not installed, or links no such library.
         LinkError: the compiler or the linker failed.
     """
+    require_library(target)
+    link(target, library_name(target), library_objects(target), output)
+
+
+def require_library(target: Target) -> None:
+    """Refuses a target for which the library cannot be built by itself.
+
+    Raises:
+        LinkerMissingError: as `require_compiler`, or the library is a part of a module.
+    """
     require_compiler(target)
-    compiler = compiler_of(target, "c++")
-    flags = (*FLAGS, *SYSTEM_FLAGS[target.system], *OPTIMISED)
-    cxx, without_own = cxx_library(target)
-    objects = compile_all(compiler, [*library_units(flags), *cxx])
+    if target.one_module:
+        raise LinkerMissingError(
+            f"The C library for {target.name} is one module with the stages of a bundle: export a bundle."
+        )
+
+
+def library_objects(target: Target) -> list[Path]:
+    """Returns the compiled sources of the library, and of the C++ library."""
+    flags = (*FLAGS, *(_MODULE if target.one_module else ()), *system_flags(target), *OPTIMISED)
+    own = library_units(flags, "system_lib" if target.one_module else "dynamic_lib")
+    return compile_all(compiler_of(target, "c++"), [*own, *cxx_library(target)[0]])
+
+
+def link(
+    target: Target, name: str, objects: Sequence[Path], output: Path, install_name: str | None = None
+) -> None:
+    """Links object files as a library for a target.
+
+    Args:
+        target: its system decides the arguments of the linker.
+        name: of the file that the linker writes; a signature for macOS has it.
+        objects: the files.
+        output: where the library is copied to.
+        install_name: where an app of Apple's systems finds it; by default beside others, by its name.
+
+    Raises:
+        LinkError: the linker failed.
+    """
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as directory:
         place = Path(directory)
-        made = place / library_name(target)
-        arguments = [*OPTIMISED, *without_own, "-shared", "-s", "-o", str(made), *map(str, objects)]
-        run([*compiler, *arguments, *_LINKED[target.system], *system_libraries(target, place)])
-        if target.system == "macos":
-            keep_names_inside(made)
+        made = place / name
+        arguments = [*OPTIMISED, *cxx_library(target)[1], "-shared", "-s", "-o", str(made)]
+        arguments += map(str, objects)
+        if target.system in ("macos", "ios"):
+            arguments.append(f"-Wl,-install_name,{install_name or f'@rpath/{name}'}")
+        arguments += [*_LINKED[target.system], *system_libraries(target, place)]
+        run([*compiler_of(target, "c++"), *arguments])
+        if target.system in ("macos", "ios"):
+            keep_names_inside(made, shown(target))
         shutil.copyfile(made, output)
+
+
+def shown(target: Target) -> set[str]:
+    """Returns the functions of a library that others see, as `exported.map` names them for other systems."""
+    declared = set(re.findall(r"\bkokoro_\w+(?=\()", HEADER.read_text(encoding="utf-8")))
+    return declared if target.one_module else declared | {_FOR_STAGES}
 
 
 def compiler_of(target: Target, language: str) -> list[str]:
@@ -149,18 +193,27 @@ def compiler_of(target: Target, language: str) -> list[str]:
     return [*ZIG, language, "-target", triple]
 
 
+def system_flags(target: Target) -> tuple[str, ...]:
+    """Returns the flags of all code for a target's system."""
+    if target.system == "ios":
+        return (*_HIDDEN, *ios.flags())
+    return {"linux": (), "macos": _HIDDEN, "android": android.FLAGS}[target.system]
+
+
 def cxx_library(target: Target) -> tuple[list[Unit], tuple[str, ...]]:
     """Returns the sources of the C++ library, and the linker's arguments that leave zig's own out."""
     if target.system == "android":
         return list(android.units()), ()
-    # macOS unwinds the stack itself.
+    # Apple's systems unwind the stack themselves.
     unwinding = ("-lunwind",) if target.system == "linux" else ()
-    return list(cxx_units(("-fPIC", "-pthread"), (), has_files=True)), ("-nostdlib++", *unwinding)
+    flags = (*system_flags(target), "-fPIC", "-pthread")
+    return list(cxx_units(flags, (), has_files=True)), ("-nostdlib++", *unwinding)
 
 
 def system_libraries(target: Target, place: Path) -> tuple[str, ...]:
     """Returns the linker's arguments for the system's libraries, if zig has none; files are in `place`."""
-    return android.linked(place) if target.system == "android" else ()
+    linked = {"android": android.linked, "ios": ios.linked}.get(target.system)
+    return linked(place) if linked else ()
 
 
 def library_units(flags: tuple[str, ...], loader: str = "dynamic_lib") -> Iterator[Unit]:
@@ -186,7 +239,9 @@ def library_units(flags: tuple[str, ...], loader: str = "dynamic_lib") -> Iterat
     sources.append(ffi / "src" / "ffi" / "extra" / f"library_module_{loader}.cc")
     shown = [path for path in sources if path.stem == _VISIBLE]
     yield from by_folder([path for path in sources if path not in shown], foreign, facts)
-    yield from by_folder(shown, tuple(flag for flag in foreign if flag not in _HIDDEN), facts)
+    # In one module nobody looks for it by its name.
+    visible = foreign if "-DKOKORO_ONE_MODULE" in flags else (each for each in foreign if each not in _HIDDEN)
+    yield from by_folder(shown, tuple(visible), facts)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -197,8 +252,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--output", type=Path, default=Path("build/native"), help="directory for library and header"
     )
     given = parser.parse_args(arguments)
-    given.output.mkdir(parents=True, exist_ok=True)
     target = find_target(given.target)
+    require_library(target)
+    given.output.mkdir(parents=True, exist_ok=True)
     build_library(target, given.output / library_name(target))
     shutil.copyfile(HEADER, given.output / HEADER.name)
 

@@ -1,15 +1,16 @@
-"""Keeps the names of C++ inside a library for macOS, as a list of exported names does for other systems.
+"""Keeps names inside a library for Apple's systems, as a list of exported names does for other systems.
 
-zig's linker takes no such list. It shows operators new and delete, and it asks macOS for the first definition
-in the process of each weak symbol, such as the tables of C++'s streams, even of hidden ones. macOS's own C++
-library has these names, in other versions, and is in nearly every process: the two must not be mixed.
+zig's linker takes no such list. It shows operators new and delete and the functions of stages, and it asks
+the system for the first definition in the process of each weak symbol, such as the tables of C++'s streams,
+even of hidden ones. The system's own C++ library has these names, in other versions, and is in nearly every
+process: the two must not be mixed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 _HEADER = struct.Struct("<8I")
@@ -19,18 +20,23 @@ _MH_WEAK_DEFINES, _MH_BINDS_TO_WEAK = 0x8000, 0x10000
 _WEAK_BIND, _EXPORTS = 6, 10
 """Indices of the offset of each part in the command, before its size."""
 _SUPER_BLOB, _CODE_DIRECTORY = 0xFADE0CC0, 0xFADE0C02
-_OF_THE_LINKER = ("___dso_handle", "__mh_dylib_header")
 
 
-def keep_names_inside(path: Path) -> None:
-    """Rewrites a library of one processor that zig has linked and signed: C's names alone stay exported."""
+def keep_names_inside(path: Path, shown: Collection[str]) -> None:
+    """Rewrites a library of one processor that zig has linked, and signed for macOS.
+
+    Args:
+        path: the library.
+        shown: functions that stay exported, by their names in C.
+    """
     content = bytearray(path.read_bytes())
     commands = dict(_commands(content))
     at = commands[_LC_DYLD_INFO_ONLY]
     info = list(_DYLD_INFO.unpack_from(content, at))
     _clear(content, info[_WEAK_BIND], info[_WEAK_BIND + 1])
     start, size = info[_EXPORTS], info[_EXPORTS + 1]
-    exports = {name: value for name, value in _exports(bytes(content[start : start + size])) if _is_c(name)}
+    found = _exports(bytes(content[start : start + size]))
+    exports = {name: value for name, value in found if name[1:] in shown}
     tree = _tree(exports)
     _clear(content, start, size)
     content[start : start + len(tree)] = tree
@@ -39,7 +45,9 @@ def keep_names_inside(path: Path) -> None:
     _DYLD_INFO.pack_into(content, at, *info)
     (flags,) = struct.unpack_from("<I", content, 24)
     struct.pack_into("<I", content, 24, flags & ~(_MH_WEAK_DEFINES | _MH_BINDS_TO_WEAK))
-    _sign(content, struct.unpack_from("<I", content, commands[_LC_CODE_SIGNATURE] + 8)[0])
+    # An app signs what it has for iOS.
+    if signature := commands.get(_LC_CODE_SIGNATURE):
+        _sign(content, struct.unpack_from("<I", content, signature + 8)[0])
     path.write_bytes(content)
 
 
@@ -54,10 +62,6 @@ def _commands(content: bytearray) -> Iterator[tuple[int, int]]:
 
 def _clear(content: bytearray, start: int, size: int) -> None:
     content[start : start + size] = bytes(size)
-
-
-def _is_c(name: str) -> bool:
-    return not name.startswith("__Z") and name not in _OF_THE_LINKER
 
 
 def _exports(tree: bytes, at: int = 0, before: bytes = b"") -> Iterator[tuple[str, bytes]]:

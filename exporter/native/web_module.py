@@ -14,7 +14,7 @@ from pathlib import Path
 from exporter.compiler.targets import WASM_FEATURES, Target
 from exporter.native.build import FLAGS, SOURCES, library_units
 from exporter.native.cxx_library import cxx_units
-from exporter.native.zig import OPTIMISED, ZIG, compile_all, run
+from exporter.native.zig import OPTIMISED, ZIG, compile_all, members, run
 
 MODULE = "kokoro.wasm"
 """The module's name in the bundle."""
@@ -25,6 +25,7 @@ _CPU = "-mcpu=generic+exception_handling+" + "+".join(WASM_FEATURES).replace("-"
 _SYSTEM = (
     *(_CPU, "-fwasm-exceptions"),
     # Of its one thread a mutex is always free.
+    "-DKOKORO_ONE_MODULE",
     *("-Wno-macro-redefined", "-D_LIBCPP_HAS_THREADS=1", "-D_LIBCPP_HAS_FILESYSTEM=1"),
     # tvm-ffi does not know the system.
     "-DTVM_FFI_CMAKE_LITTLE_ENDIAN=1",
@@ -68,7 +69,7 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
         made = Path(place, MODULE)
         # A library registers itself before anything calls it, so the linker would leave out an archive.
         objects += [
-            each for number, path in enumerate(libraries) for each in _members(path, Path(place, str(number)))
+            each for number, path in enumerate(libraries) for each in members(path, Path(place, str(number)))
         ]
         run(
             [
@@ -79,13 +80,6 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
             ]
         )
         output.write_bytes(made.read_bytes())
-
-
-def _members(archive: Path, place: Path) -> list[Path]:
-    """Takes an archive's object files out into a new directory."""
-    place.mkdir()
-    run([*ZIG, "ar", "x", f"--output={place}", str(archive)])
-    return sorted(place.glob("*.o"))
 
 
 def scripts() -> dict[str, bytes]:

@@ -97,6 +97,13 @@ def _written(unit: Unit, place: Path) -> Path:
     return together
 
 
+def members(archive: Path, place: Path) -> list[Path]:
+    """Takes an archive's object files out into a new directory."""
+    place.mkdir()
+    run([*ZIG, "ar", "x", f"--output={place}", str(archive)])
+    return sorted(place.glob("*.o"))
+
+
 def cache() -> Path:
     """Returns the directory of object files."""
     return directories.cache() / "native"

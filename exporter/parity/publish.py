@@ -18,7 +18,7 @@ from exporter.parity.figures import MOST_DECIBELS, Comparison
 from exporter.parity.rounding import rounding, rounding_figures
 from exporter.parity.thresholds import ALLOWANCES, DECODER_DECIBELS
 from exporter.parity.waveforms import compare_waveforms, expectation, levels_here, loaded_levels, verdict
-from exporter.parity.web_bundle import WebBundle
+from exporter.parity.web_bundle import SYSTEM, WebBundle
 from exporter.processes import Process
 from exporter.progress import Progress
 from exporter.reference.traces import ModelInput
@@ -87,7 +87,7 @@ def measure_voices(plan: Plan, progress: Progress, bundle: Path) -> Mapping[str,
     if plan.checkpoint.source in ("hub", "packages") and plan.options.voices in (None, "official", "hub"):
         return official_loudness(plan.precision)
     progress.step(f"measure the loudness of {len(plan.voices)} voices")
-    if _cannot_be_validated(plan) is None and not plan.target.one_module:
+    if _cannot_be_validated(plan) is None and plan.target.system != SYSTEM:
         found = measure_loudness(bundle, sorted(plan.voices))
         if found is not None:
             return found
@@ -185,7 +185,7 @@ def _cannot_be_validated(plan: Plan) -> str | None:
         return "it has only a part of the stages"
     if not plan.voices:
         return "it has no voices"
-    if plan.target.one_module:
+    if plan.target.system == SYSTEM:
         return _why_no_node()
     if not plan.target.fits(machine) or not levels_that_run(plan.levels, machine.features):
         return _OTHER_MACHINE

@@ -56,6 +56,7 @@ def check_consistency(manifest: Manifest) -> None:
     _check_devices(manifest)
     _check_voices(manifest, sizes)
     _check_uses(manifest)
+    _check_module(manifest)
     read_blocks(manifest.extensions, {entry.path: entry for entry in manifest.files})
     _expect("" not in manifest.vocabulary, "vocabulary", "phonemes of at least one character", "")
 
@@ -215,6 +216,23 @@ def _check_voices(manifest: Manifest, sizes: Mapping[str, int]) -> None:
             _expect(rank <= most, f"voice_ranks[{voice.name!r}]", f"at most {most}", rank)
             size = rank * (rows + columns) * ITEM_SIZES["float32"]
         _expect(sizes[voice.file] == size, f"{place}.file", f"a file of {size} bytes", sizes[voice.file])
+
+
+def _check_module(manifest: Manifest) -> None:
+    """Checks that the module's folder has the libraries of all stages, and nothing that a reader reads."""
+    module = manifest.module
+    if module is None:
+        return
+    runtime = manifest.runtime_library
+    _expect(runtime == "", "runtime_library", "'' beside a module, which has it", runtime)
+    for stage in manifest.stages:
+        for library in stage.libraries:
+            expected = "the directory of all libraries of stages"
+            _expect(module.holds(library.file), "module.folder", expected, module.folder)
+    read = {"parameters.file": manifest.parameters.file}
+    read |= {f"voices[{index}].file": voice.file for index, voice in enumerate(manifest.voices)}
+    for place, path in read.items():
+        _expect(not module.holds(path), place, "a file outside of the module's folder", path)
 
 
 def _check_uses(manifest: Manifest) -> None:

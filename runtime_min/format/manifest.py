@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
-from .schema import Digest, Length, Node, Offset, RelativePath, Text, array, integer, one_of
+from .schema import Digest, Length, Node, Offset, RelativePath, Text, array, integer, one_of, reader_of
 from .signatures import (
     AXES,
     FRAMES_PER_SECOND,
@@ -33,10 +33,13 @@ PRECISION_REQUIRED = "precision"
 """Required by bundles with parameters of the types `STORED_SIZES`, or with voices as factors."""
 TRANSFORMS_REQUIRED = "transforms"
 """Required by bundles with weights that are transformed while they are loaded."""
+MODULE_REQUIRED = "module"
+"""Required by bundles whose stages are one module with the C library, which an app ships."""
 REQUIREMENTS: Mapping[str, tuple[str, ...]] = {
     DEVICES_REQUIRED: ("device_libraries",),
     PRECISION_REQUIRED: ("voice_ranks",),
     TRANSFORMS_REQUIRED: ("transforms",),
+    MODULE_REQUIRED: ("module",),
 }
 """Requirements that a manifest of this version may have of its reader, and the keys that come with each."""
 MANIFEST_NAME = "manifest.msgpack"
@@ -150,7 +153,7 @@ class Target(NamedTuple):
     name: Text
     triple: Text
     system: Text
-    """``linux``, ``macos``, ``windows``, ``ios`` or ``android``."""
+    """``linux``, ``macos``, ``windows``, ``ios``, ``android`` or ``web``."""
     machine: Text
     """``x86_64``, ``aarch64`` or ``arm64``, in the system's own spelling."""
     minimum_os: Text
@@ -229,6 +232,22 @@ class Voice(NamedTuple):
     columns: Length
 
 
+class Module(NamedTuple):
+    """All stages and the C library as one module, which an app ships apart from the other files."""
+
+    folder: RelativePath
+    """Directory of the module and of what belongs to it."""
+    identity: Digest
+    """Digest of the module's file as it was before anybody signed it, with zeros in place of the identity."""
+
+    def holds(self, path: str) -> bool:
+        """Returns whether a file is in the folder."""
+        return path.startswith(f"{self.folder}/")
+
+
+_read_module = reader_of(Module)
+
+
 class FileEntry(NamedTuple):
     """A file of the bundle."""
 
@@ -265,6 +284,7 @@ class Manifest(NamedTuple):
     """Rank of each voice whose file holds two factors of its table in place of the table."""
     transforms: Mapping[str, _Matrix] = _NOTHING
     """Matrix ``[products, taps]`` for the weights of each layout that are transformed; see `transforms`."""
+    module: Annotated[Module | None, _read_module] = None
 
     @property
     def precision(self) -> str:

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #endif
 #if defined(__APPLE__)
+#include <TargetConditionals.h>
 #include <sys/sysctl.h>
 #endif
 #if defined(__linux__)
@@ -44,7 +45,14 @@ std::string os_version() {
 #if defined(__APPLE__)
     char version[64] = "";
     size_t size = sizeof version;
-    return sysctlbyname("kern.osproductversion", version, &size, nullptr, 0) ? "" : "macos " + std::string(version);
+    bool known = !sysctlbyname("kern.osproductversion", version, &size, nullptr, 0);
+#if TARGET_OS_IPHONE
+    // Where an app may not ask, iOS itself has loaded this library, and loads none that is for a later version.
+    constexpr int OLDEST = __ENVIRONMENT_IPHONE_OS_VERSION_MIN_REQUIRED__;
+    return "ios " + (known ? version : std::to_string(OLDEST / 10000) + "." + std::to_string(OLDEST / 100 % 100));
+#else
+    return known ? "macos " + std::string(version) : "";
+#endif
 #elif defined(__ANDROID__)
     return "android " + std::to_string(android_get_device_api_level());
 #elif defined(_CS_GNU_LIBC_VERSION)
@@ -133,6 +141,9 @@ Machine this_machine() {
     std::string system = lower(name.sysname), machine = lower(name.machine);
 #if defined(__ANDROID__)
     system = "android";
+#elif defined(__APPLE__) && TARGET_OS_IPHONE
+    // uname names the device, such as iPhone12,1.
+    system = "ios", machine = "arm64";
 #endif
     return {system == "darwin" ? "macos" : system, machine == "amd64" ? "x86_64" : machine, os_version(),
             cpu_features()};

@@ -1,6 +1,6 @@
 #include "modules.h"
 
-#if !defined(__wasm__)
+#if !defined(KOKORO_ONE_MODULE)
 #include <dlfcn.h>
 #endif
 
@@ -9,7 +9,42 @@
 
 namespace kokoro {
 
+#if defined(KOKORO_ONE_MODULE)
+
 #if defined(__wasm__)
+
+void check_module(const Manifest &) {}
+
+#else
+
+namespace {
+
+// The exporter writes the identity over the zeros of the linked file, so a compiler must not know them.
+const volatile char IDENTITY[] = "kokoro-module 0000000000000000000000000000000000000000000000000000000000000000";
+
+// Returns the identity of this module, which is what follows the space.
+std::string identity() {
+    std::string found;
+    for (const volatile char *each = IDENTITY; *each; each++) found += *each;
+    return found.substr(found.find(' ') + 1);
+}
+
+}  // namespace
+
+void check_module(const Manifest &manifest) {
+    if (!manifest.module) {
+        throw Error(KOKORO_LIBRARY_LOAD_ERROR, "This library has compiled stages inside and loads no others, and this "
+                                               "bundle has its own: export one for the target of this library.");
+    }
+    const std::string &expected = manifest.module->identity, found = identity();
+    if (found != expected) {
+        throw Error(KOKORO_LIBRARY_LOAD_ERROR, "This bundle is for the module " + expected + ", and the app has " +
+                                                   found + ": put the folder " + manifest.module->folder +
+                                                   " and the other files of one bundle into the app.");
+    }
+}
+
+#endif
 
 void make_symbols_visible() {}
 
@@ -20,6 +55,13 @@ Any load_module(BundleFiles &, const Library &library) {
 }
 
 #else
+
+void check_module(const Manifest &manifest) {
+    if (!manifest.module) return;
+    throw Error(KOKORO_LIBRARY_LOAD_ERROR, "The compiled stages of this bundle are one module with the library that "
+                                           "loads them, in its folder " + manifest.module->folder +
+                                           ": load it with that one.");
+}
 
 void make_symbols_visible() {
     Dl_info here;

@@ -1,6 +1,6 @@
 #include "native.h"
 
-#if !defined(__wasm__)
+#if !defined(KOKORO_ONE_MODULE)
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // Loading libraries from bytes that were checked, rather than from a file that may have changed since.
 #pragma once
 
-#if !defined(__wasm__)
+#if !defined(KOKORO_ONE_MODULE)
 
 #include <string>
 

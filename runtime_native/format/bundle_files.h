@@ -24,8 +24,12 @@ public:
     // Returns the manifest's bytes, and of a file that is too large its beginning. Throws bundle errors.
     std::string read_manifest() const;
 
-    // Takes the manifest's list of files, on which all later calls rely.
+    // Takes the manifest's list of files, on which all later calls rely. Where the stages are in this module, the files of
+    // their folder are not read, and need not be there.
     void expect(const Manifest &manifest);
+
+    // Returns the paths of the files that may be read.
+    std::set<std::string> expected() const;
 
     // Compares every listed file's kind, size and SHA-256 on several threads. The files `hold` stay in memory until
     // they are read, and the file `keep` stays open. Throws bundle errors.

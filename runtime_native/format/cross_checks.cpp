@@ -225,6 +225,26 @@ void check_voices(const Manifest &manifest, const Sizes &sizes) {
     }
 }
 
+// Checks that the module's folder has the libraries of all stages, and nothing that a reader reads.
+void check_module(const Manifest &manifest) {
+    if (!manifest.module) return;
+    const std::string &folder = manifest.module->folder;
+    expect(manifest.runtime_library.empty(), "runtime_library", "'' beside a module, which has it", "a path");
+    for (const Stage &stage : manifest.stages) {
+        for (const Library &library : stage.libraries) {
+            expect(manifest.module->holds(library.file), "module.folder", "the directory of all libraries of stages",
+                   folder);
+        }
+    }
+    auto check_outside = [&](const std::string &place, const std::string &path) {
+        expect(!manifest.module->holds(path), place, "a file outside of the module's folder", path);
+    };
+    check_outside("parameters.file", manifest.parameter_file);
+    for (size_t index = 0; index < manifest.voices.size(); index++) {
+        check_outside(element("voices", index) + ".file", manifest.voices[index].file);
+    }
+}
+
 // Checks that no content has two uses: a stage's library that is TVM's runtime would end the process.
 void check_uses(const Manifest &manifest) {
     std::map<std::string, std::string> digests, users;
@@ -259,6 +279,7 @@ void check_consistency(const Manifest &manifest) {
     check_devices(manifest);
     check_voices(manifest, sizes);
     check_uses(manifest);
+    check_module(manifest);
     std::map<std::string, FileEntry> files;
     for (const FileEntry &entry : manifest.files) files[entry.path] = entry;
     Blocks::read(manifest.extensions, files);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -19,6 +20,7 @@ constexpr char SCALES[] = "_scales";  // ends the name of the tensor of scales, 
 constexpr char DEVICES_REQUIRED[] = "devices";      // required by bundles with stages on other devices than the CPU
 constexpr char PRECISION_REQUIRED[] = "precision";  // by those with parameters or voices in smaller forms
 constexpr char TRANSFORMS_REQUIRED[] = "transforms";  // by those with weights that are transformed when they are loaded
+constexpr char MODULE_REQUIRED[] = "module";        // by those whose stages are one module with this library
 
 using Matrix = std::vector<std::vector<double>>;
 
@@ -76,6 +78,14 @@ struct Target {
     std::vector<CpuLevel> levels;
 };
 
+struct Module {
+    std::string folder;
+    std::string identity;
+
+    // Returns whether a file belongs to the module, which an app ships apart from the bundle.
+    bool holds(const std::string &path) const { return path.rfind(folder + "/", 0) == 0; }
+};
+
 struct Manifest {
     std::vector<std::string> requirements;  // the key `requires`, which is a keyword of C++20
     std::string model;
@@ -97,6 +107,7 @@ struct Manifest {
     std::map<std::string, std::string> device_libraries;
     std::map<std::string, int64_t> voice_ranks;
     std::map<std::string, Matrix> transforms;  // [products, taps], by the layout of the weights that they transform
+    std::optional<Module> module;
 
     bool requires_of_reader(const std::string &name) const;
     // Returns the paths of all libraries that are loaded for a CPU level.

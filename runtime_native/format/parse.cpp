@@ -24,10 +24,11 @@ void check_named_texts(const Node &node) {
 std::vector<std::string> read_requirements(const Node &root) {
     auto found = read_texts(root.child("requires"), 64);
     for (const std::string &name : found) {
-        if (name != DEVICES_REQUIRED && name != PRECISION_REQUIRED && name != TRANSFORMS_REQUIRED) {
+        if (name != DEVICES_REQUIRED && name != PRECISION_REQUIRED && name != TRANSFORMS_REQUIRED &&
+            name != MODULE_REQUIRED) {
             throw Error(KOKORO_REQUIREMENT_ERROR,
                         "The bundle requires '" + name + "' of its reader, this runtime supports devices, precision, "
-                        "transforms: install a newer runtime, or export the bundle without.");
+                        "transforms, module: install a newer runtime, or export the bundle without.");
         }
     }
     return found;
@@ -149,6 +150,7 @@ void check_keys(const Node &root, const Manifest &manifest) {
     if (manifest.requires_of_reader(DEVICES_REQUIRED)) keys.push_back("device_libraries");
     if (manifest.requires_of_reader(PRECISION_REQUIRED)) keys.push_back("voice_ranks");
     if (manifest.requires_of_reader(TRANSFORMS_REQUIRED)) keys.push_back("transforms");
+    if (manifest.requires_of_reader(MODULE_REQUIRED)) keys.push_back("module");
     root.check_keys(keys);
 }
 
@@ -205,6 +207,10 @@ Manifest parse_manifest(std::string_view data) {
         for (const auto &[layout, matrix] : root.child("transforms").named()) {
             manifest.transforms[layout] = matrix.elements(1, 64, read_row);
         }
+    }
+    if (manifest.requires_of_reader(MODULE_REQUIRED)) {
+        auto [folder, identity] = root.child("module").fields("folder", "identity");
+        manifest.module = Module{folder.relative_path(), identity.digest()};
     }
     check_consistency(manifest);
     return manifest;

@@ -29,6 +29,8 @@ from tests.runtime_min.format.test_manifest import (
     UNSAFE,
     keys_of,
 )
+from tests.runtime_min.format.test_module import BREAKS as MODULE_BREAKS
+from tests.runtime_min.format.test_module import raw_manifest
 from tests.support.fuzzing.manifest_changes import assign, changed
 from tests.support.golden import GOLDEN
 from tests.support.native.library import NativeError, native_library
@@ -108,6 +110,7 @@ def test_every_way_to_break_the_schema(
     inputs += [changed(raw_on_device, change) for change, _ in BREAKS_ON_DEVICE.values()]
     inputs += [changed(raw, assign("runtime_library", path)) for path in filter(None, UNSAFE)]
     inputs += [changed(with_blocks(raw), change) for change, _ in HOSTILE.values()]
+    inputs += [changed(raw_manifest(), change) for change, _ in MODULE_BREAKS.values()]
     assert native.agrees(inputs).keys() == {"ManifestError"}
     assert native.agrees(
         [changed(each, lambda m: None) for each in (raw, raw_on_device, with_blocks(raw))]

@@ -15,7 +15,7 @@ import pytest
 import exporter.bundle.write
 from exporter.bundle.write import BundleContents, write_bundle
 from exporter.compiler.library import Weight
-from runtime_min.format.manifest import CpuLevel, Materials, Target, Versions
+from runtime_min.format.manifest import CpuLevel, Materials, Module, Target, Versions
 from tests.support.tiny.bundle import (
     MAX_PHONEMES,
     STYLE,
@@ -49,6 +49,7 @@ def write(name: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "rounded": rounded,
         "scaled": scaled,
         "transformed": transformed,
+        "module": module,
     }[name]
     if made is rounded:
         # Small enough for several blocks.
@@ -126,6 +127,23 @@ def scaled(work: Path) -> BundleContents:
     scales = np.arange(1, 65, dtype=np.float16).reshape(1, 2, 32) / 64
     small = Weight("weight", numbers, layout), Weight("weight_scales", scales, f"{layout} scales")
     return replace(made, tensors=(*made.tensors, *small))
+
+
+def module(work: Path) -> BundleContents:
+    """Stages in the folder of a framework, whose library an app loads."""
+    made, folder = whole(work), "native/Kokoro.framework"
+    file = f"{folder}/Kokoro"
+    stages = tuple(
+        stage._replace(libraries=tuple(each._replace(file=file) for each in stage.libraries))
+        for stage in made.manifest.stages
+    )
+    library = next(path for name, path in made.copies.items() if name.count("/") == 2)
+    target = made.manifest.target._replace(
+        name="ios-arm64", triple="arm64-apple-ios15.0", system="ios", machine="arm64", minimum_os="ios 15.0"
+    )
+    made = replace(made, copies={file: library}, extension_files={f"{folder}/Info.plist": b"not a plist"})
+    entries = {"stages": stages, "target": target, "runtime_library": ""}
+    return with_entries(made, requires=("module",), module=Module(folder, "3" * 64), **entries)
 
 
 def transformed(work: Path) -> BundleContents:

@@ -22,6 +22,7 @@ from runtime_min.errors import BusyDestinationError, DiskFullError, ManifestErro
 from runtime_min.format.manifest import ALIGNMENT, CpuLevel
 from runtime_min.format.verify import read_manifest, verify_files
 from runtime_min.output.staging import locked, replace_directory
+from tests.support import golden
 from tests.support.files import bytes_of, fail_with
 from tests.support.paths import ROOT
 from tests.support.tiny.bundle import tensors, voices, with_entries, with_levels
@@ -105,10 +106,15 @@ def test_the_readme_warns_of_synthetic_weights_only(made: BundleContents, place:
         assert ("babbles" in readme) is warns
 
 
-@pytest.mark.parametrize(("system", "program"), [("android", "kokoro.bundle"), ("web", "kokoro.mjs")])
+@pytest.mark.parametrize(
+    ("system", "program"), [("android", "kokoro.bundle"), ("web", "kokoro.mjs"), ("ios", "SpeechBundle")]
+)
 def test_the_readme_has_a_program_of_the_system(
     made: BundleContents, place: Path, system: str, program: str
 ) -> None:
+    if system == "ios":
+        place.mkdir()
+        made = golden.module(place)
     other = with_entries(made, target=made.manifest.target._replace(system=system))
     readme = (write_bundle(place / "bundle", other) / "README.txt").read_text(encoding="utf-8")
     assert program in readme and "pip install" not in readme and "{{" not in readme

@@ -232,6 +232,25 @@ class TestExport:
             ("decoder", "metal"),
         ]
 
+    def test_a_bundle_for_ios_has_one_module_and_its_identity(self, options, monkeypatch):
+        def link(libraries, work):
+            module = work / "Kokoro"
+            module.write_bytes(b"kokoro-module " + b"5" * 64)
+            return [replace(library, path=module) for library in libraries]
+
+        monkeypatch.setattr("exporter.export.run.linked_modules", link)
+        path = run(replace(options, target="ios-arm64", native=None, frame_buckets=None))
+        manifest = read_manifest(path)
+        folder = "native/Kokoro.framework"
+        assert manifest.module == (folder, "5" * 64) and "module" in manifest.requires
+        libraries = [library for stage in manifest.stages for library in stage.libraries]
+        assert {library.file for library in libraries} == {f"{folder}/Kokoro"}
+        assert max(library.bucket for library in libraries) == 1280
+        # Nothing of it is stored as for the web.
+        assert (manifest.runtime_library, manifest.transforms) == ("", {})
+        assert (path / folder / "Headers" / "kokoro.h").is_file()
+        assert "SpeechBundle" in (path / "README.txt").read_text(encoding="utf-8")
+
     def test_what_was_measured_on_the_bundle_is_in_its_manifest(self, options):
         def measure(plan, progress, bundle):
             progress.step("measured")

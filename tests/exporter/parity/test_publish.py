@@ -188,7 +188,7 @@ class TestPublishing:
             (lambda plan: setattr(plan, "levels", plan.levels[:1]), "cannot run it"),
             (
                 lambda plan: setattr(
-                    plan, "target", SimpleNamespace(fits=lambda machine: False, one_module=False)
+                    plan, "target", SimpleNamespace(fits=lambda machine: False, system="linux")
                 ),
                 "cannot run it",
             ),

@@ -28,6 +28,7 @@ DIGESTS = {
     "rounded": "5b0771f22d212c67ac12b3738cd2a8b62e9884777960b05a5338cae3b7752c68",
     "transformed": "49e61fdaf6233cba841d7f6ab322ed6aa4df2ccc923452d00ef78546d6819d7d",
     "scaled": "cfeb0ce3ae8ae38936b4780c8edfd3559b2c19ca1e8205d023a0abcf8091a79e",
+    "module": "c39ba8ad4afcd5fd95c98802e6f0f1d23c0322822d3860dee94ea66ae7b9367b",
 }
 """Digests of the manifests. They never change: another one is another version of the format."""
 
@@ -54,7 +55,7 @@ def test_every_golden_bundle_is_pinned() -> None:
 def test_the_reader_accepts_the_golden_bundles(name: str) -> None:
     manifest = read_manifest(golden.GOLDEN / name, sha256=DIGESTS[name])
     verify_files(golden.GOLDEN / name, manifest)
-    all_five = dict.fromkeys(("whole", "rounded", "scaled", "transformed"), STAGE_NAMES)
+    all_five = dict.fromkeys(("whole", "rounded", "scaled", "transformed", "module"), STAGE_NAMES)
     expected = {**all_five, "part": ("bert", "decoder")}.get(name, stage_names(separate_source=True))
     assert tuple(stage.name for stage in manifest.stages) == expected
     assert encode_manifest(manifest) == (golden.GOLDEN / name / "manifest.msgpack").read_bytes()

@@ -151,8 +151,15 @@ def _check_mach_o(path: Path, target: Target, wheels: Mapping[str, set[str]]) ->
     assert of_system <= LIBSYSTEM
 
 
-def check_mach_o_header(path: Path, target: Target) -> tuple[set[str], set[str], set[str]]:
+def check_mach_o_header(
+    path: Path, target: Target, install_name: str | None = None
+) -> tuple[set[str], set[str], set[str]]:
     """Fails unless a library is for the oldest system of a target of Apple's and needs its C library alone.
+
+    Args:
+        path: the library.
+        target: its system.
+        install_name: where an app finds it; by default beside others, by its name.
 
     Returns:
         The symbols that are looked for in all libraries of the process, those of the system's, and weak ones,
@@ -164,12 +171,28 @@ def check_mach_o_header(path: Path, target: Target) -> tuple[set[str], set[str],
     assert library.build_version.platform == PLATFORMS[target.system]
     oldest = target.minimum_os.split()[1]
     assert ".".join(map(str, library.build_version.minos[:2])) == oldest
-    assert [each.name for each in library.libraries] == [f"@rpath/{path.name}", "/usr/lib/libSystem.B.dylib"]
+    own = install_name or f"@rpath/{path.name}"
+    assert [each.name for each in library.libraries] == [own, "/usr/lib/libSystem.B.dylib"]
     assert not list(library.rpaths)
     assert library.has_code_signature == (target.system == "macos")
     if target.system == "macos":
         check_signature(path.read_bytes(), signature_offset(path), path.name)
     return _imports(library)
+
+
+def check_mach_o_memory(path: Path) -> None:
+    """Fails unless a library lies in pages of 16 KiB, of which the system's loader changes none with code."""
+    library = lief.MachO.parse(path).at(0)
+    segments = {segment.name: segment for segment in library.segments}
+    for segment in segments.values():
+        assert segment.virtual_address % _PAGE == segment.file_offset % _PAGE == 0
+        assert segment.file_size <= segment.virtual_size
+    text = segments["__TEXT"]
+    written = {each.address for each in library.relocations}
+    bound = {each.address for each in library.bindings}
+    assert not any(0 <= each - text.virtual_address < text.virtual_size for each in written | bound)
+    # A name that no library exports keeps the address in this file.
+    assert {each.address for each in library.bindings if each.library_ordinal <= 0} <= written
 
 
 def _imports(library: lief.MachO.Binary) -> tuple[set[str], set[str], set[str]]:

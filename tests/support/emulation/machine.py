@@ -28,6 +28,7 @@ NEEDED = (
     "emulated machines need apt-get and dpkg-deb with Debian's sources, pip with an index of Python packages "
     "(both over the network), and cc."
 )
+_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 _PYTHON = ("python3-minimal", "libpython3-stdlib", "libstdc++6")
 
 
@@ -124,8 +125,18 @@ def _fetch(machine: EmulatedMachine) -> None:
     )
 
 
-def debian_packages(place: Path, family: str, action: str, names: Sequence[str]) -> list[Path]:
-    """Fetches Debian packages; ``install`` also fetches their dependencies."""
+def debian_packages(
+    place: Path, family: str, action: str, names: Sequence[str], release: str | None = None
+) -> list[Path]:
+    """Fetches Debian packages; ``install`` also fetches their dependencies.
+
+    Args:
+        place: directory for them.
+        family: Debian's name of the processor.
+        action: of apt-get.
+        names: the packages.
+        release: Debian's name of the release that has them; by default that of this machine's sources.
+    """
     archives = place / "cache" / "archives"
     for directory in (place / "state" / "lists" / "partial", archives / "partial"):
         directory.mkdir(parents=True)
@@ -139,10 +150,23 @@ def debian_packages(place: Path, family: str, action: str, names: Sequence[str])
         "APT::Sandbox::User": "",
         "Debug::NoLocking": "true",
     }
+    if release is not None:
+        sources = place / "sources.list"
+        sources.write_text(f"deb [signed-by={_KEYS}] {_debian()} {release} main\n", encoding="utf-8")
+        options |= {"Dir::Etc::sourcelist": sources, "Dir::Etc::sourceparts": "-"}
     apt = ["apt-get", "--quiet", *(f"--option={name}={value}" for name, value in options.items())]
     _run(*apt, "update")
     _run(*apt, *(["--yes", "--download-only"] if action == "install" else []), action, *names, cwd=archives)
     return sorted(archives.glob("*.deb"))
+
+
+def _debian() -> str:
+    """Returns where this machine gets its Debian packages from."""
+    listed = _run("apt-get", "indextargets", "--format", "$(COMPONENT) $(REPO_URI)", "Created-By: Packages")
+    found = {line.partition(" ")[2] for line in listed.splitlines() if line.startswith("main ")}
+    (source, *_) = sorted((each for each in found if each.rstrip("/").endswith("/debian")), key=len) or [""]
+    assert source, f"none of the sources of apt is Debian's: {NEEDED}"
+    return source
 
 
 def unpack(package: Path, destination: Path, *members: str) -> None:

@@ -10,7 +10,8 @@ import lief
 from exporter.compiler.link import required_libc
 from exporter.compiler.targets import Target
 from exporter.native.build import HEADER
-from tests.support.emulation.library_files import check_mach_o_header
+from tests.support.emulation.library_files import LIBSYSTEM as CALLED_BY_STAGES
+from tests.support.emulation.library_files import check_mach_o_header, check_mach_o_memory
 
 DECLARED = set(re.findall(r"\b(kokoro_\w+)\(", HEADER.read_text(encoding="utf-8")))
 """The functions of `kokoro.h`."""
@@ -41,7 +42,7 @@ _strtoll _strtoul _sysconf _sysctlbyname _time _uname _ungetc _ungetwc _unlink _
 _wcrtomb_l _wcslen _wcsnrtombs_l _wmemchr _write dyld_stub_binder
 """.split()
 )
-"""Functions of the C library that macOS 13 and older ones have."""
+"""Functions of the C library that macOS 13 and older ones have; iOS 14.5 and 15.6 have them too."""
 
 
 def check_elf(path: Path, target: Target) -> None:
@@ -64,15 +65,26 @@ def check_elf(path: Path, target: Target) -> None:
     assert not stack.has(lief.ELF.Segment.FLAGS.X)
 
 
-def check_mach_o(path: Path, target: Target) -> None:
+def check_framework(path: Path, target: Target) -> None:
+    """Fails unless the module at `path` needs the oldest iOS of `target`, and shows apps `kokoro.h` alone."""
+    check_mach_o_memory(path)
+    _check_apple(path, target, "@rpath/Kokoro.framework/Kokoro", CALLED_BY_STAGES, DECLARED)
+
+
+def check_mach_o(path: Path, target: Target, install_name: str | None = None) -> None:
     """Fails unless the library at `path` needs the oldest macOS of `target` and nothing else."""
-    flat, of_system, weak = check_mach_o_header(path, target)
-    assert not flat and of_system <= LIBSYSTEM
+    _check_apple(path, target, install_name, set(), DECLARED | FOR_STAGES)
+
+
+def _check_apple(
+    path: Path, target: Target, install_name: str | None, called_by_stages: set[str], shown: set[str]
+) -> None:
+    flat, of_system, weak = check_mach_o_header(path, target, install_name)
+    assert not flat and of_system <= LIBSYSTEM | called_by_stages
     # Nobody takes names of C++ from the library, and it takes none from others.
     assert not weak
     library = lief.MachO.parse(path).at(0)
     flags = lief.MachO.Header.FLAGS
     assert not library.header.has(flags.WEAK_DEFINES) and not library.header.has(flags.BINDS_TO_WEAK)
-    shown = {str(symbol.name) for symbol in library.symbols if symbol.has_export_info}
-    assert {name for name in shown if "TVMFFIError" not in name} == {f"_{name}" for name in DECLARED}
-    assert {f"_{name}" for name in FOR_STAGES} <= shown
+    found = {str(symbol.name) for symbol in library.symbols if symbol.has_export_info}
+    assert found == {f"_{name}" for name in shown}
