@@ -269,9 +269,9 @@ _IOS_ARM64 = Target(
     library_suffix=".a",
     zig_target="aarch64-ios.15.0",
     module="native/Kokoro.framework/Kokoro",
-    verified="run: a small model's framework, under qemu-user with a loader and a C library in place of "
-    "iOS's, speaks text with the bits of x86-64-v3; checked, not run: platform, exports, and every function "
-    "against iOS 14.5's and 15.6's",
+    verified="run: kokoro and a small model, under qemu-user with a loader and a C library in place of "
+    "iOS's, speak from the framework with the bits of x86-64-v3; checked, not run: platform, exports, and "
+    "every function against iOS 14.5's and 15.6's",
     needs="an app with the bundle's framework, and the other files among its resources",
 )
 _CUDA_LINUX = replace(
