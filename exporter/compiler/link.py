@@ -40,16 +40,18 @@ TVMFFIErrorSetRaisedFromCStrParts
 TVMFFIFunctionCall
 """
 """The functions of apache-tvm-ffi that compiled code calls, in the format of ``dlltool``."""
+_IOS_FUNCTIONS = ("dyld_stub_binder", "_bzero", "_memcpy", "_memmove", "_memset", "_expf", "_fmodf", "_powf")
+"""The functions of the C library of iOS that compiled code calls."""
 _IOS_SYSTEM = """--- !tapi-tbd
 tbd-version: 4
 targets: [ arm64-ios ]
 install-name: /usr/lib/libSystem.B.dylib
 exports:
   - targets: [ arm64-ios ]
-    symbols: [ dyld_stub_binder, _bzero, _memcpy, _memmove, _memset, _expf, _fmodf, _powf ]
+    symbols: [ {names} ]
 ...
 """
-"""The functions of the C library of iOS that compiled code calls, in the format of linkers."""
+"""The C library of iOS, in the format of linkers."""
 _ANDROID_LIBRARIES = {
     "libc.so": ("memcpy", "memmove", "memset"),
     "libm.so": ("expf", "fmodf", "powf"),
@@ -157,12 +159,15 @@ def _arguments(target: Target, name: str, place: Path) -> Sequence[str]:
             for library, names in _ANDROID_LIBRARIES.items()
         ]
         return (*_ANDROID, *stubs, f"-Wl,-soname,{name}")
-    arguments = (*_MACH_O, f"-Wl,-install_name,@rpath/{name}")
-    if target.system == "ios":
-        system = place / "libSystem.tbd"
-        system.write_text(_IOS_SYSTEM)
-        return ("-nostdlib", str(system), *arguments)
-    return arguments
+    own_system = link_ios_system(_IOS_FUNCTIONS, place) if target.system == "ios" else ()
+    return (*own_system, *_MACH_O, f"-Wl,-install_name,@rpath/{name}")
+
+
+def link_ios_system(functions: Iterable[str], place: Path) -> tuple[str, ...]:
+    """Returns the arguments that link a C library of iOS with no other functions; its file is in `place`."""
+    system = place / "libSystem.tbd"
+    system.write_text(_IOS_SYSTEM.format(names=", ".join(f"'{name}'" for name in functions)))
+    return ("-nostdlib", str(system))
 
 
 def link_stub(name: str, functions: Iterable[str], zig_target: str, place: Path) -> str:

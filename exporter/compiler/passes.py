@@ -18,6 +18,15 @@ from exporter.compiler.kernels.wasm import for_wasm
 from exporter.errors import ExportError
 
 
+def _with_kernels(module: IRModule, change: Callable[[str, tvm.tirx.PrimFunc], Any]) -> IRModule:
+    """Returns a module with another function in the place of each kernel; `change` takes its name too."""
+    changed = module.clone()
+    for variable, function in module.functions_items():
+        if isinstance(function, tvm.tirx.PrimFunc):
+            changed[variable] = change(variable.name_hint, function)
+    return changed
+
+
 @tvm.transform.module_pass(opt_level=0, name="mark_noalias")  # type: ignore[untyped-decorator]
 def _mark_noalias(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
     """Marks every kernel, also the one that computes lengths, as free of overlapping buffers.
@@ -25,11 +34,7 @@ def _mark_noalias(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
     TVM's code generator takes the absence of this mark in one function for others too; LLVM then keeps no sum
     in a register, and linear layers run at 43 instead of 92 GFLOP/s (docs/upstream.md).
     """
-    marked = module.clone()
-    for variable, function in module.functions_items():
-        if isinstance(function, tvm.tirx.PrimFunc):
-            marked[variable] = function.with_attr("tirx.noalias", True)
-    return marked
+    return _with_kernels(module, lambda _, kernel: kernel.with_attr("tirx.noalias", True))
 
 
 _ALLOC_STORAGE = tvm.ir.Op.get("relax.memory.alloc_storage")
@@ -122,11 +127,7 @@ def _bind_threads(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
 @tvm.transform.module_pass(opt_level=0, name="exact_constants")  # type: ignore[untyped-decorator]
 def _exact_constants(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
     """Keeps the digits of constants that Metal's source would lose."""
-    exact = module.clone()
-    for variable, function in module.functions_items():
-        if isinstance(function, tvm.tirx.PrimFunc):
-            exact[variable] = exact_constants(function)
-    return exact
+    return _with_kernels(module, lambda _, kernel: exact_constants(kernel))
 
 
 _ROUNDED_ONCE = ("adaptive_layer_norm", "harmonic_source", "layer_norm", "source_spectrum")
@@ -140,12 +141,7 @@ def _for_wasm(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
     The harmonic source and its spectrum must round as everywhere: one rounding more moves a phase of ten
     thousand radians by 0.001, and turns angles near pi to minus pi.
     """
-    replaced = module.clone()
-    for variable, function in module.functions_items():
-        if isinstance(function, tvm.tirx.PrimFunc):
-            exact = variable.name_hint.startswith(_ROUNDED_ONCE)
-            replaced[variable] = for_wasm(function, exact=exact)
-    return replaced
+    return _with_kernels(module, lambda name, kernel: for_wasm(kernel, exact=name.startswith(_ROUNDED_ONCE)))
 
 
 _PREFETCH = tvm.ir.Op.get("tirx.prefetch")
@@ -157,8 +153,8 @@ _STAND_IN = "kokoro_prefetch"
 def _attach_symbols(module: IRModule, _: tvm.transform.PassContext) -> IRModule:
     """Names the functions, in a module of several libraries with the prefix of this one.
 
-    TVM fails to rename in functions with addresses (docs/upstream.md), which prefetches take, so another call
-    stands in for each prefetch.
+    TVM fails to rename in functions with addresses (docs/upstream.md), which prefetches take. So each
+    prefetch is another call while the functions get their names.
     """
     if module.get_attr("system_lib_prefix") is None:
         return transform.AttachGlobalSymbol()(module)
@@ -174,12 +170,10 @@ def _replaced(module: IRModule, holds: Callable[[Any], bool], make: Callable[[An
         # Constants have no operation.
         return tvm.tirx.Evaluate(make(call)) if hasattr(call, "op") and holds(call) else statement
 
-    replaced = module.clone()
-    for variable, function in module.functions_items():
-        if isinstance(function, tvm.tirx.PrimFunc):
-            body = tvm_ffi.structural_map(function.body, (tvm.tirx.Evaluate, replace))
-            replaced[variable] = function.with_body(body)
-    return replaced
+    def with_replaced(_: str, kernel: tvm.tirx.PrimFunc) -> Any:
+        return kernel.with_body(tvm_ffi.structural_map(kernel.body, (tvm.tirx.Evaluate, replace)))
+
+    return _with_kernels(module, with_replaced)
 
 
 def _hidden(call: Any) -> Any:

@@ -245,19 +245,6 @@ _METAL_MACOS = replace(
     "run: headers, signature and symbols against the macOS wheels",
     needs="Metal and Foundation, which macOS has",
 )
-_METAL_IOS = Target(
-    name="metal-ios",
-    triple="arm64-apple-ios15.0",
-    system="ios",
-    machine="arm64",
-    minimum_os="ios 15.0",
-    device="metal",
-    levels=(_APPLE_A8,),
-    library_suffix=".dylib",
-    zig_target="aarch64-ios.15.0",
-    verified="checked, not run: headers and symbols against the macOS wheels",
-    needs="an app with TVM's runtime and its Metal part built for iOS, and a reader of FORMAT.md",
-)
 _IOS_ARM64 = Target(
     name="ios-arm64",
     triple="arm64-apple-ios15.0",
@@ -273,6 +260,15 @@ _IOS_ARM64 = Target(
     "iOS's, speak from the framework with the bits of x86-64-v3; checked, not run: platform, exports, and "
     "every function against iOS 14.5's and 15.6's",
     needs="an app with the bundle's framework, and the other files among its resources",
+)
+_METAL_IOS = replace(
+    _IOS_ARM64,
+    name="metal-ios",
+    device="metal",
+    library_suffix=".dylib",
+    module="",
+    verified="checked, not run: headers and symbols against the macOS wheels",
+    needs="an app with TVM's runtime and its Metal part built for iOS, and a reader of FORMAT.md",
 )
 _CUDA_LINUX = replace(
     _LINUX_X86_64,

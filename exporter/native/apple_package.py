@@ -60,7 +60,7 @@ def write_package(bundle: Path, output: Path) -> None:
     Raises:
         BundleError: the bundle is damaged.
         BundleKindError: it is for another target.
-        SwiftSourcesError: this is no clone of the repository.
+        SwiftSourcesError: the sources for Swift are missing, because this is not a clone of the repository.
         LinkError: the library for macOS could not be built.
         OutputError: something is there, or the package cannot be written.
     """

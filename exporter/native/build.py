@@ -75,7 +75,7 @@ _OWN_WARNINGS = ("-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers
 _HIDDEN = tuple(
     f"-D{name}{end}=" for name in ("TVM_FFI_DLL", "TVM_RUNTIME_DLL", "TVM_DLL") for end in ("", "_EXPORT")
 )
-"""Keeps TVM's functions from being exported where zig's linker takes no list of what is: see `mach_o`."""
+"""Lets zig's linker drop what nobody calls of TVM, where it takes no list of what is exported (`mach_o`)."""
 _VISIBLE = "error"
 """The source of tvm-ffi with the function that compiled stages find by its name."""
 _FOR_STAGES = "TVMFFIErrorSetRaisedFromCStrParts"
@@ -86,8 +86,16 @@ _ELF = (
 )
 _MACH_O = ("-Wl,-dead_strip", "-Wl,-dead_strip_dylibs")
 _LINKED = {"linux": (*_ELF, "-ldl", "-lm"), "android": _ELF, "macos": _MACH_O, "ios": _MACH_O}
-_MODULE = ("-DKOKORO_ONE_MODULE",)
-"""Says to the sources that the stages are in the same file."""
+ONE_MODULE = "-DKOKORO_ONE_MODULE"
+"""Flag of the sources if the stages are in the same file."""
+_WITHOUT_OWN = {
+    "linux": ("-nostdlib++", "-lunwind"),
+    "android": (),
+    # They unwind the stack themselves.
+    "macos": ("-nostdlib++",),
+    "ios": ("-nostdlib++",),
+}
+"""Arguments of the linker that leave zig's own C++ library out, by system; Android's leave out more."""
 
 
 def library_name(target: Target) -> str:
@@ -147,9 +155,9 @@ def require_library(target: Target) -> None:
 
 def library_objects(target: Target) -> list[Path]:
     """Returns the compiled sources of the library, and of the C++ library."""
-    flags = (*FLAGS, *(_MODULE if target.one_module else ()), *system_flags(target), *OPTIMISED)
+    flags = (*FLAGS, *([ONE_MODULE] if target.one_module else ()), *system_flags(target), *OPTIMISED)
     own = library_units(flags, "system_lib" if target.one_module else "dynamic_lib")
-    return compile_all(compiler_of(target, "c++"), [*own, *cxx_library(target)[0]])
+    return compile_all(compiler_of(target, "c++"), [*own, *cxx_library(target)])
 
 
 def link(
@@ -170,11 +178,10 @@ def link(
     with tempfile.TemporaryDirectory(prefix="kokoro-native-") as directory:
         place = Path(directory)
         made = place / name
-        arguments = [*OPTIMISED, *cxx_library(target)[1], "-shared", "-s", "-o", str(made)]
-        arguments += map(str, objects)
+        arguments = [*OPTIMISED, "-shared", "-s", "-o", str(made), *map(str, objects)]
         if target.system in ("macos", "ios"):
             arguments.append(f"-Wl,-install_name,{install_name or f'@rpath/{name}'}")
-        arguments += [*_LINKED[target.system], *system_libraries(target, place)]
+        arguments += [*without_own_cxx(target), *_LINKED[target.system], *system_libraries(target, place)]
         run([*compiler_of(target, "c++"), *arguments])
         if target.system in ("macos", "ios"):
             keep_names_inside(made, shown(target))
@@ -200,14 +207,17 @@ def system_flags(target: Target) -> tuple[str, ...]:
     return {"linux": (), "macos": _HIDDEN, "android": android.FLAGS}[target.system]
 
 
-def cxx_library(target: Target) -> tuple[list[Unit], tuple[str, ...]]:
-    """Returns the sources of the C++ library, and the linker's arguments that leave zig's own out."""
+def cxx_library(target: Target) -> Iterator[Unit]:
+    """Yields the sources of the C++ library."""
     if target.system == "android":
-        return list(android.units()), ()
-    # Apple's systems unwind the stack themselves.
-    unwinding = ("-lunwind",) if target.system == "linux" else ()
-    flags = (*system_flags(target), "-fPIC", "-pthread")
-    return list(cxx_units(flags, (), has_files=True)), ("-nostdlib++", *unwinding)
+        yield from android.units()
+    else:
+        yield from cxx_units((*system_flags(target), "-fPIC", "-pthread"), (), has_files=True)
+
+
+def without_own_cxx(target: Target) -> tuple[str, ...]:
+    """Returns the arguments of the linker that leave zig's own C++ library out."""
+    return _WITHOUT_OWN[target.system]
 
 
 def system_libraries(target: Target, place: Path) -> tuple[str, ...]:
@@ -240,7 +250,7 @@ def library_units(flags: tuple[str, ...], loader: str = "dynamic_lib") -> Iterat
     shown = [path for path in sources if path.stem == _VISIBLE]
     yield from by_folder([path for path in sources if path not in shown], foreign, facts)
     # In one module nobody looks for it by its name.
-    visible = foreign if "-DKOKORO_ONE_MODULE" in flags else (each for each in foreign if each not in _HIDDEN)
+    visible = foreign if ONE_MODULE in flags else (each for each in foreign if each not in _HIDDEN)
     yield from by_folder(shown, tuple(visible), facts)
 
 

@@ -55,9 +55,7 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
     """
     path = PurePosixPath(target.module)
     with tempfile.TemporaryDirectory(prefix="kokoro-module-") as place:
-        # A library registers itself before anything calls it, so the linker would leave out an archive.
-        archives = ((archive, Path(place, str(number))) for number, archive in enumerate(libraries))
-        stages = [each for archive, folder in archives for each in members(archive, folder)]
+        stages = members(libraries, Path(place))
         output.parent.mkdir(parents=True, exist_ok=True)
         install_name = f"@rpath/{path.parent.name}/{path.name}"
         link(target, path.name, [*library_objects(target), *stages], output, install_name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from exporter.compiler.link import link_ios_system
 from exporter.native.zig import package_directory
 
 FUNCTIONS = """
@@ -33,15 +34,6 @@ FUNCTIONS = """
     _vsnprintf _wcrtomb_l _wcslen _wcsnrtombs_l _wmemchr dyld_stub_binder
 """.split()
 """Functions that the library and compiled stages call, and variables: iOS 14.5 and 15.6 have all."""
-_SYSTEM = """--- !tapi-tbd
-tbd-version: 4
-targets: [ arm64-ios ]
-install-name: /usr/lib/libSystem.B.dylib
-exports:
-  - targets: [ arm64-ios ]
-    symbols: [ {names} ]
-...
-"""
 
 
 def flags() -> tuple[str, ...]:
@@ -56,7 +48,4 @@ def flags() -> tuple[str, ...]:
 
 def linked(place: Path) -> tuple[str, ...]:
     """Returns the linker's arguments; the list of functions is in `place`."""
-    names = ", ".join(f"'{name}'" for name in FUNCTIONS)
-    system = place / "libSystem.tbd"
-    system.write_text(_SYSTEM.format(names=names), encoding="utf-8")
-    return ("-nostdlib", str(system))
+    return link_ios_system(FUNCTIONS, place)

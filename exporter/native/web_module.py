@@ -9,23 +9,21 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from exporter.compiler.targets import WASM_FEATURES, Target
-from exporter.native.build import FLAGS, SOURCES, library_units
+from exporter.native.build import FLAGS, ONE_MODULE, SOURCES, library_units
 from exporter.native.cxx_library import cxx_units
 from exporter.native.zig import OPTIMISED, ZIG, compile_all, members, run
 
-MODULE = "kokoro.wasm"
-"""The module's name in the bundle."""
 SCRIPTS = SOURCES / "web"
 """JavaScript that runs the module."""
 _INDENTATION = re.compile(rb"^ +", re.MULTILINE)
 _CPU = "-mcpu=generic+exception_handling+" + "+".join(WASM_FEATURES).replace("-", "_")
 _SYSTEM = (
     *(_CPU, "-fwasm-exceptions"),
+    ONE_MODULE,
     # Of its one thread a mutex is always free.
-    "-DKOKORO_ONE_MODULE",
     *("-Wno-macro-redefined", "-D_LIBCPP_HAS_THREADS=1", "-D_LIBCPP_HAS_FILESYSTEM=1"),
     # tvm-ffi does not know the system.
     "-DTVM_FFI_CMAKE_LITTLE_ENDIAN=1",
@@ -66,11 +64,8 @@ def link_module(libraries: Sequence[Path], target: Target, output: Path) -> None
     exported = [f"-Wl,--export={name}" for name in (*_EXPORTED, *_FOR_HELPERS)]
     memory = (f"-Wl,--initial-memory={_INITIAL_MEMORY}", f"-Wl,--max-memory={_MOST_MEMORY}")
     with tempfile.TemporaryDirectory(prefix="kokoro-web-") as place:
-        made = Path(place, MODULE)
-        # A library registers itself before anything calls it, so the linker would leave out an archive.
-        objects += [
-            each for number, path in enumerate(libraries) for each in members(path, Path(place, str(number)))
-        ]
+        made = Path(place, PurePosixPath(target.module).name)
+        objects += members(libraries, Path(place))
         run(
             [
                 *(*compiler, _CPU, *OPTIMISED, "-nostdlib++", "-mexec-model=reactor", "-s"),

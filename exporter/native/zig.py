@@ -97,11 +97,18 @@ def _written(unit: Unit, place: Path) -> Path:
     return together
 
 
-def members(archive: Path, place: Path) -> list[Path]:
-    """Takes an archive's object files out into a new directory."""
-    place.mkdir()
-    run([*ZIG, "ar", "x", f"--output={place}", str(archive)])
-    return sorted(place.glob("*.o"))
+def members(archives: Iterable[Path], place: Path) -> list[Path]:
+    """Takes the object files of archives out into directories in `place`.
+
+    A library of stages registers itself before anything calls it, so a linker would leave out an archive.
+    """
+    found: list[Path] = []
+    for number, archive in enumerate(archives):
+        folder = place / str(number)
+        folder.mkdir()
+        run([*ZIG, "ar", "x", f"--output={folder}", str(archive)])
+        found += sorted(folder.glob("*.o"))
+    return found
 
 
 def cache() -> Path:

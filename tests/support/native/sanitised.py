@@ -84,8 +84,8 @@ def link(arguments: Sequence[str], output: Path, sanitisers: str = SANITISERS) -
     """Links a program or a library, with the C++ library."""
     cxx: list[str] = []
     if not sanitisers:
-        units, without_own = build.cxx_library(find_target("host"))
-        cxx = [*map(str, compiled(units, "")), *without_own]
+        host = find_target("host")
+        cxx = [*map(str, compiled(build.cxx_library(host), "")), *build.without_own_cxx(host)]
     zig.run([*compiler(sanitisers), *flags(sanitisers), *arguments, *cxx, "-o", str(output)])
 
 

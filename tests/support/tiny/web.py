@@ -11,11 +11,11 @@ from typing import Any
 from exporter.bundle.write import BundleContents
 from exporter.compiler.targets import find_target
 from exporter.native.node import find_node
-from exporter.native.web_module import MODULE, link_module, scripts
+from exporter.native.web_module import link_module, scripts
 from tests.support.tiny.one_module import module_contents
 
 WEB = find_target("web")
-FILE = f"lib/simd128/{MODULE}"
+FILE = WEB.module.format(level="simd128")
 
 
 def web_contents(place: Path) -> BundleContents:
