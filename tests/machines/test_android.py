@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,20 +11,16 @@ from exporter.compiler.targets import Target, find_target
 from exporter.export.runtime_wheel import runtime_libraries
 from exporter.native import android_package
 from exporter.native.build import LIBRARY, build_library
-from runtime_min import Audio, Bundle
 from tests.support.emulation.android import Android, made_android
 from tests.support.emulation.library_files import check_android
 from tests.support.emulation.machine import EmulatedMachine
-from tests.support.emulation.speaking import Request
+from tests.support.emulation.speaking import REFUSED, REQUESTS, Request, spoken_here
 from tests.support.native.file_checks import DECLARED, FOR_STAGES
 from tests.support.tiny.model import contents_with_levels
-from tests.support.tiny.runtime_alone import UTTERANCES
 
 pytestmark = pytest.mark.machines
 
 ANDROID = find_target("android-arm64")
-REQUESTS = [Request("phonemes", voice, speed, seed, phonemes) for phonemes, voice, speed, seed in UTTERANCES]
-LONG = "abc abccba " * 12
 
 
 @pytest.fixture(scope="module")
@@ -70,26 +65,10 @@ def test_samples_are_those_of_python_on_this_machine_to_the_bit(
     android: Android, bundle: Path, threads: int, tmp_path: Path
 ) -> None:
     here = tiny_bundle(tmp_path / "host", find_target("linux-x86_64"), "linux-x86_64")
-    found = android.speak(bundle, [*REQUESTS, Request("stream", "af_heart", 1.0, 3, LONG)], threads)
-    with Bundle.load(here, level="x86-64-v3") as loaded:
-        expected = [
-            loaded.synthesize(phonemes=each.input, voice=each.voice, speed=each.speed, seed=each.seed).samples
-            for each in REQUESTS
-        ]
-        with loaded.stream(phonemes=LONG, voice="af_heart", seed=3) as stream:
-            expected.append(Audio.join(list(stream)).samples)
-    assert [each.tobytes() for each in found] == [each.tobytes() for each in expected]
+    assert android.speak(bundle, REQUESTS, threads) == spoken_here(here, REQUESTS)
 
 
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        (Request("phonemes", "nobody", 1.0, 0, "a"), "nobody"),
-        (Request("phonemes", "af_heart", 1.0, 0, "a¬"), "¬"),
-        (Request("phonemes", "af_heart", -1.0, 0, "a"), "speed"),
-        (Request("text", "af_heart", 1.0, 0, "Hello."), "text"),
-    ],
-)
+@pytest.mark.parametrize(("request_", "message"), REFUSED)
 def test_errors_of_the_input_are_messages(
     android: Android, bundle: Path, request_: Request, message: str
 ) -> None:
@@ -98,13 +77,7 @@ def test_errors_of_the_input_are_messages(
 
 
 def test_a_changed_library_is_refused(android: Android, bundle: Path, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
-    changed = next(copy.glob("lib/*/decoder-*.so"))
-    content = bytearray(changed.read_bytes())
-    content[len(content) // 2] ^= 1
-    changed.write_bytes(content)
-    done = android.start(copy, REQUESTS)
-    assert done.returncode == 1 and changed.name in done.stderr.decode()
+    assert android.refuses_a_changed_library(bundle, tmp_path / "copy")
 
 
 def test_an_older_android_is_refused(android: Android, bundle: Path) -> None:

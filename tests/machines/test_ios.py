@@ -16,7 +16,7 @@ from exporter.compiler.targets import find_target
 from exporter.export.runtime_wheel import runtime_libraries
 from exporter.native import ios
 from exporter.native.apple_package import install_name, write_macos_framework
-from exporter.native.build import HEADER, build_library, library_name
+from exporter.native.build import HEADER
 from exporter.native.framework import framework_files, identity_of, link_module
 from runtime_min import Bundle
 from runtime_min.bundle_command.unpack import unpack_archive
@@ -24,8 +24,8 @@ from runtime_min.errors import DamagedFileError
 from runtime_min.format.signatures import stage_names
 from runtime_min.format.verify import read_manifest, verify_bundle
 from tests.support.emulation.machine import EmulatedMachine
-from tests.support.emulation.macos import Mac, made_mac
-from tests.support.emulation.speaking import Request
+from tests.support.emulation.macos import Mac, made_phone
+from tests.support.emulation.speaking import Request, spoken_here
 from tests.support.native.both_runtimes import BothRuntimes, utterances
 from tests.support.native.file_checks import CALLED_BY_STAGES, LIBSYSTEM, check_framework, check_mach_o
 from tests.support.native.library import NativeError, NativeLibrary, NativeSpeech, native_library
@@ -119,32 +119,14 @@ def for_ios(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def phone(for_ios: Path, aarch64: EmulatedMachine, tmp_path_factory: pytest.TempPathFactory) -> Mac:
-    """A program that was linked to the library for macOS, and finds the framework's in its place."""
-    place = tmp_path_factory.mktemp("phone")
-    (place / "linked").mkdir()
-    library = place / "linked" / library_name(MACOS)
-    build_library(MACOS, library)
-    made = made_mac(aarch64, library, place)
-    shutil.copyfile(for_ios / FRAMEWORK, place / library.name)
-    return made
+    return made_phone(aarch64, for_ios / FRAMEWORK, tmp_path_factory.mktemp("phone"))
 
 
 def test_the_framework_speaks_under_emulation(phone: Mac, for_ios: Path, tmp_path: Path) -> None:
     asked = [Request("text", "bf_emma", 1.0, 7, TEXT), Request("phonemes", "af_heart", 1.2, 3, "həlˈO.")]
     runtime = next(iter(runtime_libraries(LINUX).values()))
     here = write_bundle(tmp_path / "bundle", reading(contents_with_levels(tmp_path, LINUX, runtime)))
-    with Bundle.load(here, level="x86-64-v3") as python:
-        expected = [
-            python.synthesize(
-                **{"text" if each.mode == "text" else "phonemes": each.input},
-                voice=each.voice,
-                speed=each.speed,
-                seed=each.seed,
-            )
-            for each in asked
-        ]
-    found = phone.speak(for_ios, asked, 2, MACOS="15.0")
-    assert [each.tobytes() for each in found] == [each.samples.tobytes() for each in expected]
+    assert phone.speak(for_ios, asked, 2, MACOS="15.0") == spoken_here(here, asked)
 
 
 def test_an_older_ios_and_another_identity_are_refused(phone: Mac, for_ios: Path, resources: Path) -> None:

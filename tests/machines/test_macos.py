@@ -14,20 +14,16 @@ from exporter.compiler.targets import Target, find_target
 from exporter.export.runtime_wheel import runtime_libraries
 from exporter.native.build import build_library, library_name
 from exporter.text.files import text_files
-from runtime_min import Audio, Bundle
 from tests.support.emulation.machine import EmulatedMachine
 from tests.support.emulation.macos import Mac, build_dylib, made_mac
-from tests.support.emulation.speaking import PROGRAM, Request
+from tests.support.emulation.speaking import PROGRAM, REFUSED, REQUESTS, Request, spoken_here
 from tests.support.native.file_checks import check_mach_o
 from tests.support.paths import ROOT
 from tests.support.tiny.model import contents_with_levels
-from tests.support.tiny.runtime_alone import UTTERANCES
 
 pytestmark = pytest.mark.machines
 
 MACOS, LINUX = find_target("macos-arm64"), find_target("linux-x86_64")
-REQUESTS = [Request("phonemes", voice, speed, seed, phonemes) for phonemes, voice, speed, seed in UTTERANCES]
-LONG = "abc abccba " * 12
 UNPROVIDED = {
     *(
         "dyld_stub_binder",
@@ -76,20 +72,8 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(here: Path) -> list[bytes]:
-    """Samples of `REQUESTS` and of a stream of `LONG`, from Python on this machine."""
-    with Bundle.load(here, level="x86-64-v3") as loaded:
-        spoken = [
-            loaded.synthesize(phonemes=each.input, voice=each.voice, speed=each.speed, seed=each.seed).samples
-            for each in REQUESTS
-        ]
-        with loaded.stream(phonemes=LONG, voice="af_heart", seed=3) as stream:
-            spoken.append(Audio.join(list(stream)).samples)
-    return [each.tobytes() for each in spoken]
-
-
-def speaks(mac: Mac, bundle: Path, threads: int, **variables: str) -> list[bytes]:
-    asked = [*REQUESTS, Request("stream", "af_heart", 1.0, 3, LONG)]
-    return [each.tobytes() for each in mac.speak(bundle, asked, threads, **variables)]
+    """Samples of `REQUESTS`, from Python on this machine."""
+    return spoken_here(here, REQUESTS)
 
 
 def test_it_needs_the_system_of_the_target_alone_and_is_the_same_again(library: Path, tmp_path: Path) -> None:
@@ -116,14 +100,14 @@ def test_all_that_it_names_has_a_stand_in_but_what_is_never_called(mac: Mac, bun
 def test_samples_are_those_of_python_on_this_machine_to_the_bit(
     mac: Mac, bundle: Path, expected: list[bytes], threads: int
 ) -> None:
-    assert speaks(mac, bundle, threads) == expected
+    assert mac.speak(bundle, REQUESTS, threads) == expected
 
 
 def test_stages_find_the_library_where_a_program_hides_it(
     mac: Mac, bundle: Path, expected: list[bytes]
 ) -> None:
     """Python, Node and Java open it so (RTLD_LOCAL)."""
-    assert speaks(mac, bundle, 1, LOCAL="yes") == expected
+    assert mac.speak(bundle, REQUESTS, 1, LOCAL="yes") == expected
 
 
 def test_another_c_plus_plus_library_of_the_process_is_not_asked(
@@ -134,36 +118,22 @@ def test_another_c_plus_plus_library_of_the_process_is_not_asked(
     folder.mkdir()
     other = build_dylib(PROGRAM.with_name("other_cxx.c"), folder)
     library = Path(shutil.copy(mac.program.with_name(library_name(MACOS)), folder))
-    assert speaks(mac.with_program(PROGRAM, library, other), bundle, 1) == expected
+    assert mac.with_program(PROGRAM, library, other).speak(bundle, REQUESTS) == expected
 
 
 def test_an_app_may_take_subnormal_numbers_for_zeros(mac: Mac, bundle: Path, expected: list[bytes]) -> None:
     """The program ends with another status if its own mode is not there again after each call."""
-    assert speaks(mac, bundle, 2, FLUSH_SUBNORMALS="yes") == expected
+    assert mac.speak(bundle, REQUESTS, 2, FLUSH_SUBNORMALS="yes") == expected
 
 
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        (Request("phonemes", "nobody", 1.0, 0, "a"), "nobody"),
-        (Request("phonemes", "af_heart", 1.0, 0, "a¬"), "¬"),
-        (Request("phonemes", "af_heart", -1.0, 0, "a"), "speed"),
-        (Request("text", "af_heart", 1.0, 0, "Hello."), "text"),
-    ],
-)
+@pytest.mark.parametrize(("request_", "message"), REFUSED)
 def test_errors_of_the_input_are_messages(mac: Mac, bundle: Path, request_: Request, message: str) -> None:
     done = mac.start(bundle, [request_])
     assert done.returncode == 1 and message in done.stderr.decode()
 
 
 def test_a_changed_library_is_refused(mac: Mac, bundle: Path, tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(bundle, tmp_path / "copy"))
-    changed = next(copy.glob("lib/*/decoder-*.so"))
-    content = bytearray(changed.read_bytes())
-    content[len(content) // 2] ^= 1
-    changed.write_bytes(content)
-    done = mac.start(copy, REQUESTS)
-    assert done.returncode == 1 and changed.name in done.stderr.decode()
+    assert mac.refuses_a_changed_library(bundle, tmp_path / "copy")
 
 
 @pytest.mark.parametrize("version", ["12.7.6", "10.16"])

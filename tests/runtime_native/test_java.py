@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import lief
 import numpy as np
@@ -21,8 +18,9 @@ from exporter.native import android_package
 from exporter.native.android_package import CLASSES, GLUE, KOTLIN
 from exporter.native.bindings import ANDROID
 from exporter.native.build import LIBRARY
-from runtime_min import Audio, Bundle
-from tests.support.native.examples import TEXT, run, speak
+from runtime_min import Audio
+from tests.support.native.compared import assert_speaks_as_python
+from tests.support.native.examples import run, speak
 
 JAVA = shutil.which("javac")
 pytestmark = [
@@ -31,7 +29,6 @@ pytestmark = [
 ]
 
 KOTLIN_COMPILER = "kotlin-compiler@2.4.20"
-PHONEMES = "abc abcabc, " * 9
 HOST = find_target("host")
 SPEAKING = (ANDROID / "tests" / "Speaking.java").read_text("utf-8")
 CHECKS = re.findall(r"^    static void (\w+)\(\)", SPEAKING, re.MULTILINE)
@@ -84,54 +81,8 @@ def test_an_app_may_rely_on_it(package: Path, reading_bundle: Path, check: str) 
     assert printed == f"passed: {check}\n"
 
 
-def read(printed: str) -> list[list[dict[str, Any]]]:
-    """Returns the speeches that Compared.java prints."""
-
-    def timings(text: str) -> list[tuple[str, float, float]]:
-        parts = (each.split("\1") for each in text.split("\2") if each)
-        return [(word, float(start), float(end)) for word, start, end in parts]
-
-    def piece(line: str) -> dict[str, Any]:
-        samples, phonemes, start, tokens, words, durations = line.split("\t")
-        return {
-            "samples": base64.b64decode(samples),
-            "phonemes": phonemes,
-            "start": float(start),
-            "tokens": timings(tokens),
-            "words": timings(words),
-            "durations": [int(each) for each in durations.split()],
-        }
-
-    return [[piece(line) for line in speech.splitlines()] for speech in printed.split("\n\n") if speech]
-
-
-def as_printed(pieces: Sequence[Audio]) -> list[dict[str, Any]]:
-    return [
-        {
-            "samples": piece.samples.tobytes(),
-            "phonemes": piece.phonemes,
-            "start": piece.start,
-            "tokens": [tuple(timing) for timing in piece.tokens],
-            "words": [tuple(timing) for timing in piece.words],
-            "durations": piece.durations.tolist(),
-        }
-        for piece in pieces
-    ]
-
-
 def test_speech_has_the_bits_and_times_of_python(package: Path, reading_bundle: Path) -> None:
-    text, sizes = f"{TEXT} It is 😀, 今日は。", "1,2,7,1000"
-    found = read(run([*java(package), "Compared", reading_bundle, text, PHONEMES, sizes], package))
-    manner: dict[str, Any] = {"voice": "af_heart*0.7+am_adam*0.3", "speed": 1.2}
-    with Bundle.load(reading_bundle) as here:
-        pauses = {"sentence_pause": 0.1, "clause_pause": 0.2}
-        whole = here.synthesize(text, seed=2**64 - 1, stretch=False, **pauses, **manner)
-        phonemes = here.synthesize(phonemes=PHONEMES, trim=True, end_pause=0)
-        streamed = list(here.stream(text, end_pause=0.4))
-        taken = list(here.stream(text, trim=False, one_pass=True, language="es"))
-        live = list(here.stream(iter([text]), **manner))
-    expected = [[whole], [phonemes], streamed, taken, *[live] * 4]
-    assert found == [as_printed(pieces) for pieces in expected]
+    assert_speaks_as_python([*java(package), "Compared"], package, reading_bundle)
 
 
 def test_java_rounds_samples_as_python_does(package: Path, tmp_path: Path) -> None:

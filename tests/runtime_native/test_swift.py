@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from exporter.native.bindings import SWIFT
 from exporter.native.build import LIBRARY
-from runtime_min import Audio, Bundle
-from tests.runtime_native.test_java import PHONEMES, as_printed, read
-from tests.support.native.examples import TEXT, run, speak
+from runtime_min import Audio
+from tests.support.native.compared import assert_speaks_as_python
+from tests.support.native.examples import run, speak
 from tests.support.native.swift import Swift, compiled_package, fetched_swift
 
 pytestmark = pytest.mark.machines
@@ -46,16 +45,4 @@ def test_an_app_may_rely_on_it(swift: Swift, package: Path, reading_bundle: Path
 
 
 def test_speech_has_the_bits_and_times_of_python(swift: Swift, package: Path, reading_bundle: Path) -> None:
-    text, sizes = f"{TEXT} It is 😀, 今日は。", "1,2,7,1000"
-    command = swift.command(package, "/work/Compared", reading_bundle)
-    found = read(run([*command, reading_bundle, text, PHONEMES, sizes], package))
-    manner: dict[str, Any] = {"voice": "af_heart*0.7+am_adam*0.3", "speed": 1.2}
-    with Bundle.load(reading_bundle) as here:
-        pauses = {"sentence_pause": 0.1, "clause_pause": 0.2}
-        whole = here.synthesize(text, seed=2**64 - 1, stretch=False, **pauses, **manner)
-        phonemes = here.synthesize(phonemes=PHONEMES, trim=True, end_pause=0)
-        paused = list(here.pieces(text, end_pause=0.4))
-        once = list(here.pieces(text, trim=False, one_pass=True, language="es"))
-        live = list(here.stream(iter([text]), **manner))
-    expected = [[whole], [phonemes], paused, once, *[live] * 4]
-    assert found == [as_printed(pieces) for pieces in expected]
+    assert_speaks_as_python(swift.command(package, "/work/Compared", reading_bundle), package, reading_bundle)

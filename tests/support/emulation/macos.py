@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from exporter import directories
 from exporter.compiler.targets import find_target
-from exporter.native.build import HEADER
+from exporter.native.build import HEADER, build_library, library_name
 from exporter.native.zig import ZIG, package_directory
 from tests.support.emulation.machine import EmulatedMachine
 from tests.support.emulation.speaking import PROGRAM, SpeakingMachine, given_variables
@@ -25,7 +26,8 @@ from tests.support.shared import filled_once
 _SOURCES = Path(__file__).with_name("darwin")
 _FACTS = "facts.c"
 _FACT = re.compile(r"^\s*; fact (\w+) (-?\d+)$", re.MULTILINE)
-_DARWIN = (*ZIG, "cc", "-target", find_target("macos-arm64").zig_target, "-fno-sanitize=all")
+_MACOS = find_target("macos-arm64")
+_DARWIN = (*ZIG, "cc", "-target", _MACOS.zig_target, "-fno-sanitize=all")
 _LINUX = (*ZIG, "cc", "-target", "aarch64-linux-musl", "-static", "-O2", "-fno-sanitize=all")
 _LINUX_WARNINGS = ("-Wall", "-Wextra", "-Werror")
 _UNWINDING = (
@@ -80,6 +82,22 @@ def made_mac(processor: EmulatedMachine, library: Path, place: Path) -> Mac:
     copy = place / library.name
     copy.write_bytes(library.read_bytes())
     return Mac(processor, system, place).with_program(PROGRAM, copy)
+
+
+def made_phone(processor: EmulatedMachine, framework: Path, place: Path) -> Mac:
+    """Returns a machine whose program is linked to the C library, and finds the one of a framework for iOS.
+
+    Args:
+        processor: the emulated processor.
+        framework: the module of a bundle for iOS.
+        place: the program's directory.
+    """
+    linked = place / "linked" / library_name(_MACOS)
+    linked.parent.mkdir()
+    build_library(_MACOS, linked)
+    made = made_mac(processor, linked, place)
+    shutil.copyfile(framework, place / linked.name)
+    return made
 
 
 def _make(system: Path) -> None:
