@@ -244,8 +244,9 @@ def library_units(flags: tuple[str, ...], loader: str = "dynamic_lib") -> Iterat
     places = (*include, tvm / "include", STAND_INS, STAND_INS / "tvm", STAND_INS / "tvm" / "support")
     foreign = (*flags, "-w", *(f"-I{path}" for path in (*places, tvm / "src" / "runtime")))
     facts = json.dumps([versions, hashed(stand_ins)])
-    sources = [tvm / "src" / "runtime" / f"{name}.cc" for name in _TVM]
-    sources += [ffi / "src" / "ffi" / f"{name}.cc" for name in _TVM_FFI]
+    # Three folders as one unit take two thirds of their time.
+    yield Unit(tuple(tvm / "src" / "runtime" / f"{name}.cc" for name in _TVM), foreign, facts)
+    sources = [ffi / "src" / "ffi" / f"{name}.cc" for name in _TVM_FFI]
     sources.append(ffi / "src" / "ffi" / "extra" / f"library_module_{loader}.cc")
     shown = [path for path in sources if path.stem == _VISIBLE]
     yield from by_folder([path for path in sources if path not in shown], foreign, facts)

@@ -26,7 +26,7 @@ def documented(example: str, native: Path, *compiler: object) -> list[object]:
 
 
 def test_c(native: Path, reading_bundle: Path, expected: Audio, tmp_path: Path) -> None:
-    compiler = [sys.executable, "-m", "ziglang", "cc", "-std=c99", "-Wall", "-Wextra", "-Werror"]
+    compiler = ["cc", "-std=c99", "-Wall", "-Wextra", "-Werror"]
     run(documented("speak.c", native, *compiler), tmp_path)
     speak(["./speak", reading_bundle], tmp_path, expected)
 

@@ -16,7 +16,7 @@ from exporter.compiler.targets import find_target
 from exporter.native import build, zig
 
 SANITISERS = os.environ.get("KOKORO_EXPORT_SANITISERS", "")
-_LIFETIMES = {build.SOURCES / name for name in (".", "base", "engine", "speech")}
+_LIFETIMES = {build.SOURCES / name for name in (".", "engine", "speech")}
 """Folders of the sources that decide how long a bundle lives."""
 PARTLY = "detect_container_overflow=0"
 """Option of the address sanitiser: parts without it leave the marks of containers as they are."""
@@ -73,7 +73,7 @@ def build_partly(output: Path, sanitiser: str) -> None:
     # g++ 12's runtime has no functions of its own for copies.
     flag = {"address": ("-fsanitize=address",), "thread": ("-fsanitize=thread", *_COPIES_APART)}[sanitiser]
     units = [
-        each._replace(flags=(*each.flags, *flag, "-g")) if each.paths[0].parent in _LIFETIMES else each
+        each._replace(flags=(*each.flags, *flag, "-g1")) if each.paths[0].parent in _LIFETIMES else each
         for each in build.library_units(flags(""))
     ]
     objects = compiled(units, "")
