@@ -13,7 +13,16 @@ from benchmarks.competitors import Competitor
 from benchmarks.competitors.onnx_export import export_onnx, quantise
 from benchmarks.native.native_program import NativeProcess, NativeProgram
 from benchmarks.native.programs import libkokoro, sherpa
-from benchmarks.results import KOKORO_ONNX, LIBKOKORO, NAMES, ONNXRUNTIME, ONNXRUNTIME_INT8, PYTORCH, SHERPA
+from benchmarks.results import (
+    KOKORO_ONNX,
+    LIBKOKORO,
+    NAMES,
+    ONNXRUNTIME,
+    ONNXRUNTIME_INT8,
+    PYTORCH,
+    PYTORCH_BFLOAT16,
+    SHERPA,
+)
 from benchmarks.torch_checkpoint import write_torch_checkpoint
 from exporter.errors import ExportError
 from exporter.measure import run as alone
@@ -89,6 +98,7 @@ def prepare(
             (ONNXRUNTIME, "onnxruntime", whole),
             (ONNXRUNTIME_INT8, "onnxruntime", small),
             (PYTORCH, "pytorch", checkpoint),
+            (PYTORCH_BFLOAT16, "pytorch_bfloat16", checkpoint),
             (KOKORO_ONNX, "kokoro_onnx", whole),
         )
     }

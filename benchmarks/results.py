@@ -10,7 +10,8 @@ from exporter.compiler.targets import ARITHMETICS
 from exporter.measure.engine import BUNDLE
 from exporter.measure.results import Benchmark, Timing
 
-PYTORCH, ONNXRUNTIME, ONNXRUNTIME_INT8 = "pytorch", "onnxruntime", "onnxruntime-int8"
+PYTORCH, PYTORCH_BFLOAT16 = "pytorch", "pytorch-bfloat16"
+ONNXRUNTIME, ONNXRUNTIME_INT8 = "onnxruntime", "onnxruntime-int8"
 ENGINES = (BUNDLE, PYTORCH, ONNXRUNTIME)
 """The engines of the goals."""
 LIBKOKORO, SHERPA = "libkokoro", "sherpa-onnx"
@@ -21,6 +22,7 @@ NAMES = {
     BUNDLE: "bundle",
     **{f"{BUNDLE}-{kind}": f"bundle, {kind}" for kind in (*PRECISIONS, *ARITHMETICS)},
     PYTORCH: "PyTorch",
+    PYTORCH_BFLOAT16: "PyTorch, bfloat16",
     ONNXRUNTIME: "ONNX Runtime",
     ONNXRUNTIME_INT8: "ONNX Runtime, int8",
     LIBKOKORO: LIBKOKORO,
