@@ -195,6 +195,8 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
     from exporter.model.checkpoint import load
     from exporter.model.voice_packs import load_voices
 
+    # Voices that are not there are found before the checkpoint is read, which takes seconds.
+    given = None if options.voices is None else load_voices(options.voices)
     progress.step(f"load the checkpoint: {options.checkpoint}")
     checkpoint = load(options.checkpoint, options.config)
     _check_buckets("--text-buckets", options.text_buckets, positions(checkpoint))
@@ -202,7 +204,7 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
         progress.warning(
             "These weights are synthetic: the bundle babbles. It is for tests, not for listeners."
         )
-    voices = load_voices(options.voices, checkpoint)
+    voices = load_voices(None, checkpoint) if given is None else given
     return Plan(options, checkpoint, target, levels, voices, runtimes, native)
 
 
