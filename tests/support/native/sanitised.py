@@ -16,7 +16,7 @@ from exporter.compiler.targets import find_target
 from exporter.native import build, zig
 
 SANITISERS = os.environ.get("KOKORO_EXPORT_SANITISERS", "")
-_LIFETIMES = {build.SOURCES / name for name in (".", "engine", "speech")}
+_LIFETIMES = {build.SOURCES / name for name in (".", "base", "engine", "speech")}
 """Folders of the sources that decide how long a bundle lives."""
 PARTLY = "detect_container_overflow=0"
 """Option of the address sanitiser: parts without it leave the marks of containers as they are."""
