@@ -1,4 +1,4 @@
-"""kokoro's own model in PyTorch, whose autocast multiplies in bfloat16 where it thinks that it may."""
+"""kokoro's own model in PyTorch, with autocast to bfloat16."""
 
 from __future__ import annotations
 

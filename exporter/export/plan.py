@@ -195,9 +195,9 @@ def make_plan(options: ExportOptions, progress: Progress) -> Plan:
     from exporter.model.checkpoint import load
     from exporter.model.voice_packs import load_voices
 
+    progress.step(f"load the checkpoint: {options.checkpoint}")
     # Voices that are not there are found before the checkpoint is read, which takes seconds.
     given = None if options.voices is None else load_voices(options.voices)
-    progress.step(f"load the checkpoint: {options.checkpoint}")
     checkpoint = load(options.checkpoint, options.config)
     _check_buckets("--text-buckets", options.text_buckets, positions(checkpoint))
     if checkpoint.synthetic:
