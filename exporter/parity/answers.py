@@ -132,7 +132,7 @@ def from_arrays(arrays: Arrays, request: ModelInput) -> Expected:
 
 
 class Kokoro:
-    """Answers requests from the store, or from processes that run kokoro and start when they are needed."""
+    """Answers requests from the store, or from a process that runs kokoro and starts when it is needed."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class Kokoro:
 
         Args:
             files: a checkpoint that `exporter.model.checkpoint.load` accepts, and its configuration.
-            threads: number of threads in each process; by default as many as there are cores.
+            threads: number of threads; by default as many as there are cores.
             store: directory of stored answers, such as `exporter.directories.answers`; None computes every
                 answer anew.
             stored: how the bundle stores the weights.
@@ -154,23 +154,23 @@ class Kokoro:
         self.stored = stored
         self.threads = threads or len(usable_cores())
         self._store = AnswerStore(store) if store else None
-        self._started: dict[tuple[Arithmetic, StoredWeights], Reference] = {}
+        self._models: dict[tuple[Arithmetic, StoredWeights], Reference] = {}
         self._changes: dict[str, list[Distances]] = {}
 
     @property
     def reference(self) -> Reference:
-        """Kokoro in float32, in a process of its own."""
-        return self._process("float32", self.stored)
+        """Kokoro in float32."""
+        return self._model("float32", self.stored)
 
     @property
     def precise(self) -> Reference:
-        """Kokoro in float64, in a process of its own."""
-        return self._process("float64", self.stored)
+        """Kokoro in float64."""
+        return self._model("float64", self.stored)
 
     @property
     def original(self) -> Reference:
-        """Kokoro in float32 with the checkpoint's own weights, in a process of its own."""
-        return self._process("float32", ORIGINAL)
+        """Kokoro in float32 with the checkpoint's own weights."""
+        return self._model("float32", ORIGINAL)
 
     def expected(self, request: ModelInput) -> Expected:
         """Returns kokoro's answer.
@@ -226,9 +226,10 @@ class Kokoro:
         return made
 
     def close(self) -> None:
-        """Ends the processes."""
-        while self._started:
-            self._started.popitem()[1].close()
+        """Ends the process."""
+        for model in self._models.values():
+            model.close()
+        self._models.clear()
 
     def __enter__(self) -> Kokoro:
         return self
@@ -236,11 +237,16 @@ class Kokoro:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _process(self, arithmetic: Arithmetic, stored: StoredWeights) -> Reference:
+    def _model(self, arithmetic: Arithmetic, stored: StoredWeights) -> Reference:
         key = arithmetic, stored
-        if key not in self._started:
-            self._started[key] = Reference(*self.files, self.threads, arithmetic, stored)
-        return self._started[key]
+        if key not in self._models:
+            started = next(iter(self._models.values()), None)
+            self._models[key] = (
+                Reference(*self.files, self.threads, arithmetic, stored)
+                if started is None
+                else started.other(arithmetic, stored)
+            )
+        return self._models[key]
 
     def _save(self, expected: Expected) -> None:
         if self._store is not None:

@@ -21,6 +21,7 @@ from exporter.parity.waveforms import compare_waveforms, expectation, levels_her
 from exporter.parity.web_bundle import SYSTEM, WebBundle
 from exporter.processes import Process
 from exporter.progress import Progress
+from exporter.reference.process import Reference
 from exporter.reference.traces import ModelInput
 from exporter.reference.utterances import BUILT_IN, Utterance, adapted, built_in, make_request
 from runtime_min import Bundle
@@ -148,8 +149,8 @@ def _arithmetic(plan: Plan, progress: Progress) -> Numbers:
     files = plan.checkpoint.path, plan.checkpoint.config_path
     with Kokoro(files, stored=plan.stored) as kokoro:
         for level in lacking:
-            with Kokoro(files, stored=plan.stored.on(level)) as model:
-                figures = _arithmetic_alone(plan, kokoro, model)
+            model = kokoro.reference.other(stored=plan.stored.on(level))
+            figures = _arithmetic_alone(plan, kokoro.reference, model)
             found |= {f"{level.name}: {each.name}": each for each in figures}
     if missed := [each for each in found.values() if not each.holds]:
         raise ValidationFailedError(
@@ -159,9 +160,9 @@ def _arithmetic(plan: Plan, progress: Progress) -> Numbers:
     return {name: float(each.value) for name, each in found.items()}
 
 
-def _arithmetic_alone(plan: Plan, kokoro: Kokoro, model: Kokoro) -> tuple[Figure, Figure]:
+def _arithmetic_alone(plan: Plan, kokoro: Reference, model: Reference) -> tuple[Figure, Figure]:
     """Returns by how much a model of the plan's arithmetic differs from kokoro on the built-in utterances."""
-    found = [rounding(kokoro.reference, model.reference, request) for request in _requests(plan)]
+    found = [rounding(kokoro, model, request) for request in _requests(plan)]
     arithmetic = plan.options.arithmetic
     allowed = ALLOWANCES[arithmetic]
     return (

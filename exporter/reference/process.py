@@ -6,10 +6,12 @@ trace = reference.speak(ModelInput(token_ids, row))
 
 from __future__ import annotations
 
+import copy
 import os
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -27,7 +29,7 @@ _OPERATIONS = {
     operation.__name__: operation
     for operation in (
         *(RecordingModel.speak, RecordingModel.text, RecordingModel.f0n, RecordingModel.decode),
-        *(RecordingModel.source, RecordingModel.threads, rounded_layers, static, static_decode),
+        *(RecordingModel.source, rounded_layers, static, static_decode),
     )
 }
 
@@ -53,13 +55,19 @@ class Reference:
             stored: how a bundle stores the weights.
         """
         self.thread_count = threads
+        """Threads of torch for each request from now on."""
         self._tapped: dict[str, list[Array]] = {}
-        self._process = Process(_serve, checkpoint, config, threads, arithmetic, stored)
+        self._model = arithmetic, stored
+        self._process = Process(_serve, checkpoint, config, self._model)
 
-    def threads(self, count: int) -> None:
-        """Lets torch use that many threads from now on."""
-        self._run("threads", count=count)
-        self.thread_count = count
+    def other(self, arithmetic: Arithmetic = "float32", stored: StoredWeights = ORIGINAL) -> Reference:
+        """Returns the same checkpoint in another arithmetic, or with weights stored otherwise.
+
+        Both share a process. The first request loads it. Closing either ends both.
+        """
+        other = copy.copy(self)
+        other._tapped, other._model = {}, (arithmetic, stored)
+        return other
 
     @contextmanager
     def tap(self, taps: Sequence[str]) -> Iterator[dict[str, list[Array]]]:
@@ -165,7 +173,7 @@ class Reference:
     def _run(self, operation: str, **arguments: Any) -> Arrays:
         for values in self._tapped.values():
             values.clear()
-        self._process.send((operation, arguments, tuple(self._tapped)))
+        self._process.send((self._model, self.thread_count, operation, arguments, tuple(self._tapped)))
         found, tapped = self._process.receive()
         for tap, values in tapped.items():
             self._tapped[tap].extend(values)
@@ -174,21 +182,23 @@ class Reference:
 
 
 def _serve(
-    connection: Connection,
-    checkpoint: Path,
-    config: Path,
-    threads: int,
-    arithmetic: Arithmetic,
-    stored: StoredWeights,
+    connection: Connection, checkpoint: Path, config: Path, first: tuple[Arithmetic, StoredWeights]
 ) -> None:
-    """Loads the model and answers until the other end closes the connection."""
+    """Loads a model, and others when they are asked for; answers until the other end is closed."""
     # Threads that wait must sleep: spinning ones take the cores from the bundle's.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    model = RecordingModel(checkpoint, config, arithmetic, stored)
-    model.threads(threads)
+    import torch
+
+    @cache
+    def load(arithmetic: Arithmetic, stored: StoredWeights) -> RecordingModel:
+        return RecordingModel(checkpoint, config, arithmetic, stored)
+
+    load(*first)
     while True:
-        operation, arguments, taps = connection.recv()
+        wanted, threads, operation, arguments, taps = connection.recv()
+        model = load(*wanted)
         try:
+            torch.set_num_threads(threads)
             connection.send(model.run(_OPERATIONS[operation], arguments, taps))
         except (ValueError, RuntimeError, KeyError, IndexError, TypeError):
             connection.send(Failure(f"kokoro refused the request:\n{traceback.format_exc()}"))

@@ -56,11 +56,11 @@ class RecordingModel:
 
         self.torch: Any = torch
         self.dtype = getattr(torch, arithmetic)
+        torch.set_default_dtype(torch.float32)  # another model of this process may have changed it
         self.files = checkpoint, config
         self.model: Any = load_model(checkpoint, config, stored)
         self.generator = self.model.decoder.generator
         if arithmetic == "float64":
-            torch.set_default_dtype(self.dtype)  # kokoro makes tensors of the default type on its way
             self.model.double()
             self.generator.stft.window = self.generator.stft.window.double()
         self._reset()
@@ -77,6 +77,7 @@ class RecordingModel:
     ) -> tuple[Arrays, dict[str, list[Array]]]:
         """Runs an operation on this model, from a clean state; returns its arrays and those of the taps."""
         self._reset()
+        self.torch.set_default_dtype(self.dtype)  # kokoro makes tensors of the default type on its way
         tapped: dict[str, list[Array]] = {tap: [] for tap in taps}
         with self.torch.no_grad(), ExitStack() as hooks:
             for tap, values in tapped.items():
@@ -225,8 +226,3 @@ class RecordingModel:
         with self.noise(lambda count: noise), suppress(_Recorded):
             self.generator(unused, unused, self.tensor(f0))
         return {field.name: self.record[field.name] for field in fields(SourceTrace)}
-
-    def threads(self, count: int) -> Arrays:
-        """Lets torch use that many threads."""
-        self.torch.set_num_threads(count)
-        return {}

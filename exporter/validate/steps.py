@@ -159,11 +159,11 @@ def _changed(runs: UtteranceRuns) -> Iterator[tuple[str, Values]]:
 
     other = 2 if reference.thread_count == 1 else 1
     before = reference.thread_count
-    reference.threads(other)
+    reference.thread_count = other
     try:
         yield f"{other} thread{'s' * (other > 1)}", speak(reference)
     finally:
-        reference.threads(before)
+        reference.thread_count = before
     yield "float64", speak(runs.executions.kokoro.precise)
     for relative in (1e-7, 1e-6):
         f0 = perturb(trace.f0, relative, 0)

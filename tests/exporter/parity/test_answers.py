@@ -80,11 +80,14 @@ class Computed:
     def start(self, *files: Path, **options: Any) -> Any:
         self.processes += 1
 
-        class Process:
+        class Model:
+            def other(self, *_: object) -> Model:
+                return self
+
             def close(self) -> None:
                 pass
 
-        return Process()
+        return Model()
 
     def answer(self, reference: object, precise: object, request: ModelInput) -> Expected:
         self.answers += 1
@@ -112,10 +115,10 @@ def test_an_answer_comes_back_to_the_bit() -> None:
 def test_kokoro_starts_only_for_what_is_missing(computed: Computed) -> None:
     with computed.kokoro() as first:
         made = first.expected(request_of(SAID))
-    assert (computed.answers, computed.processes) == (1, 2)
+    assert (computed.answers, computed.processes) == (1, 1)
     with computed.kokoro() as second:
         assert_same(second.expected(request_of(SAID)), made)
-    assert (computed.answers, computed.processes) == (1, 2)
+    assert (computed.answers, computed.processes) == (1, 1)
 
 
 def test_the_spread_goes_on_where_it_ended(computed: Computed) -> None:

@@ -155,9 +155,12 @@ class TestPublishing:
         self.measured(monkeypatch, waveform())
         models: list[StoredWeights] = []
 
-        def kokoro(*files: Any, stored: StoredWeights) -> Any:
+        def model(stored: StoredWeights) -> Any:
             models.append(stored)
-            return nullcontext(SimpleNamespace(reference=stored))
+            return SimpleNamespace(other=model)
+
+        def kokoro(*files: Any, stored: StoredWeights) -> Any:
+            return nullcontext(SimpleNamespace(reference=model(stored)))
 
         found = Rounding(np.zeros(1), np.zeros(1, bool), decibels, log_mel)
         monkeypatch.setattr(measure, "Kokoro", kokoro)

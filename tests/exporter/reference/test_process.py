@@ -183,14 +183,20 @@ def test_the_number_of_threads_is_that_of_a_process_started_with_it(
 ) -> None:
     with Reference(loaded.path, loaded.config_path, threads=2) as two:
         expected = two.speak(REQUEST)
-        two.threads(1)
+        two.thread_count = 1
         np.testing.assert_array_equal(two.speak(REQUEST).audio, trace.audio)
-    reference.threads(2)
-    found = reference.speak(REQUEST)
-    reference.threads(1)
+    found = with_threads(reference, 2).speak(REQUEST)
     np.testing.assert_array_equal(found.audio, expected.audio)
     with pytest.raises(ReferenceProcessError, match="expects a positive integer"):
-        reference.threads(0)
+        with_threads(reference, 0).speak(REQUEST)
+    np.testing.assert_array_equal(reference.speak(REQUEST).audio, trace.audio)
+
+
+def with_threads(reference: Reference, count: int) -> Reference:
+    """The same model in the same process, with another number of threads."""
+    other = reference.other()
+    other.thread_count = count
+    return other
 
 
 def test_a_refused_request_is_an_error_and_the_process_lives_on(
@@ -209,15 +215,13 @@ def test_a_process_that_cannot_load_is_an_error(loaded: Checkpoint) -> None:
             unloadable.text(REQUEST)
 
 
-def test_rounded_weights_take_every_stage_a_little_away(
-    loaded: Checkpoint, reference: Reference, trace: ReferenceTrace
-) -> None:
+def test_rounded_weights_take_every_stage_a_little_away(reference: Reference, trace: ReferenceTrace) -> None:
     stored = StoredWeights("float16")
     inputs = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy, "decoder_style": STYLE[:, :128]}
-    with Reference(loaded.path, loaded.config_path, stored=stored) as rounded:
-        text = rounded.text(REQUEST)
-        f0, _ = rounded.f0n(trace.aligned_encoding, STYLE[:, 128:])
-        audio = rounded.decode(inputs | {"noise": NOISE(trace.audio.size)}).audio
+    rounded = reference.other(stored=stored)
+    text = rounded.text(REQUEST)
+    f0, _ = rounded.f0n(trace.aligned_encoding, STYLE[:, 128:])
+    audio = rounded.decode(inputs | {"noise": NOISE(trace.audio.size)}).audio
     for name in ("hidden", "encoding", "text"):
         assert 55 < snr(getattr(text, name), getattr(trace, name)) < 85, name
     assert 55 < snr(f0, trace.f0) < 85
@@ -231,13 +235,12 @@ def test_rounded_weights_take_every_stage_a_little_away(
     np.testing.assert_array_equal(reference.speak(REQUEST).audio, trace.audio, "no hook stays")
 
 
-@pytest.mark.slow
-def test_float64_is_near_float32_until_the_phase(loaded: Checkpoint, trace: ReferenceTrace) -> None:
-    with Reference(loaded.path, loaded.config_path, arithmetic="float64") as precise:
-        exact = precise.speak(replace(REQUEST, durations=trace.frames))
+def test_float64_is_near_float32_until_the_phase(reference: Reference, trace: ReferenceTrace) -> None:
+    exact = reference.other("float64").speak(replace(REQUEST, durations=trace.frames))
     assert all(value.dtype == np.float64 for name, value in vars(exact).items() if name != "frames")
     for name in ("hidden", "encoding", "durations", "text", "f0", "energy", "decoder_hidden"):
         assert relative_rms(getattr(trace, name), getattr(exact, name)) < 1e-5, name
+    np.testing.assert_array_equal(reference.speak(REQUEST).audio, trace.audio, "each model has its own type")
 
 
 def test_perturbing_changes_by_the_relative_size_and_by_the_seed() -> None:
