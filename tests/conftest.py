@@ -26,8 +26,10 @@ from tests.support.tiny.web import web_contents
 if TYPE_CHECKING:
     from tests.support.kernels.on_gpu import Gpu
 
-# Threads of torch that wait must sleep: spinning ones take the cores from other tests.
+# Threads of torch and TVM that wait must sleep: spinning ones take the cores from other tests. Both read this
+# when they are loaded, so nothing above imports them (`test_imports`).
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("TVM_THREAD_POOL_SPIN_COUNT", "0")
 # A shell that starts the tests in the background has them ignore Ctrl-C, and with them what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,12 @@ def test_the_import_rules_hold(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     monkeypatch.chdir(ROOT)
     code = lint_imports(str(ROOT / "pyproject.toml"), no_cache=True, no_logo=True)
     assert code == 0, capsys.readouterr().out
+
+
+def test_the_settings_of_all_tests_come_before_what_reads_them() -> None:
+    code = "import sys, tests.conftest; print({'torch', 'tvm', 'tvm_ffi'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_the_folders_of_the_c_library_include_those_below() -> None:

@@ -40,8 +40,9 @@ Export = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """This process's environment without what decides about threads, and with this project to import."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("TVM_", "OMP_"))}
+    """This process's environment without numbers of threads, and with this project to import."""
+    numbers = ("TVM_NUM_", "TVM_BIND_", "OMP_NUM_")
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(numbers)}
     return {**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **changes}
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from exporter.bundle.write import BundleContents
-from exporter.compiler.compile_stage import module_prefix, tvm_target
 from exporter.compiler.link import link_library
 from exporter.compiler.targets import CpuLevel, Target, find_target
 from exporter.native.framework import beside_module, framework_entry, link_module
@@ -31,6 +30,8 @@ Link = Callable[[Sequence[Path], Target, Path], None]
 def compile_libraries(directory: Path, target: Target) -> None:
     """Compiles every stage for every bucket, whose functions have names of their own in the module."""
     from tvm import relax
+
+    from exporter.compiler.compile_stage import module_prefix, tvm_target
 
     directory.mkdir(parents=True, exist_ok=True)
     for name in stage_names(separate_source=False):

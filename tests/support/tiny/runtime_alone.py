@@ -44,7 +44,11 @@ PATH = sys.argv[1]
 
 def environment(**changes: str | None) -> dict[str, str]:
     """This process's environment without variables that decide about threads."""
-    base = {key: value for key, value in os.environ.items() if not key.startswith(("TVM_", "OMP_"))}
+    base = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("TVM_NUM_", "TVM_BIND_", "OMP_NUM_"))
+    }
     return {**base, **{key: value for key, value in changes.items() if value is not None}}
 
 
