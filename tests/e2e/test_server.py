@@ -8,14 +8,18 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from openai import OpenAI
 
 from runtime_min import Bundle, encode
 from runtime_min.text import find_g2p
 from tests.e2e.conftest import ROOT, environment
+
+if TYPE_CHECKING:
+    # It takes a second to import.
+    from openai import OpenAI
 
 pytestmark = pytest.mark.e2e
 
@@ -24,6 +28,8 @@ HOLA = "¡Hola! ¿Qué tal? Muy bien, gracias."
 
 @pytest.fixture(scope="module")
 def process(directory: Path) -> Iterator[tuple[psutil.Process, OpenAI]]:
+    from openai import OpenAI
+
     started = subprocess.Popen(
         [sys.executable, "-m", "kokoro_server", directory, "--port", "0", "--workers", "2"],
         env=environment(), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,

@@ -38,7 +38,7 @@ from tests.support.utterances import phonemes_of
 pytestmark = pytest.mark.e2e
 
 GENERATORS_WEIGHT = "decoder.generator.blocks.4.convs2.1.weight"
-SHORT = Utterance("həlˈO.", "af_heart")
+SHORT = Utterance("həlˈO.", "af_heart", 2.0)
 MakeExecutions = Callable[[Bundle], Executions]
 align = alignment.align
 
@@ -51,7 +51,7 @@ def calls() -> dict[str, StageCalls]:
 @pytest.fixture(scope="module")
 def make_executions(calls: dict[str, StageCalls], kokoro: Kokoro) -> MakeExecutions:
     """Executions with a small bucket for pt.static, which otherwise takes a minute."""
-    return lambda bundle: Executions(bundle, kokoro, calls, static_tokens=32, static_frames=64)
+    return lambda bundle: Executions(bundle, kokoro, calls, static_tokens=32, static_frames=32)
 
 
 # A good bundle.
@@ -83,8 +83,8 @@ def test_the_references_own_spread_stands_beside_every_step(good: SpokenSteps) -
     for step in good.steps:
         assert {"1 thread", "float64"} <= step.own.keys()
     audio = good.steps[-1].own
-    # Nearly chaotic in F0: design.md tells 50 dB for 1e-7, 41 for 1e-6 and 20 for another seed.
-    assert 15 < audio["other seed"] < audio["F0 1e-06"] < audio["F0 1e-07"] < 80
+    # Longer speech has 20, 41 and 50 dB: its phase adds up what changes in F0.
+    assert 15 < audio["other seed"] < min(audio["F0 1e-06"], audio["F0 1e-07"]) < 80
 
 
 def test_padding_is_what_pt_static_suffers_from(

@@ -7,14 +7,13 @@ import shutil
 import sys
 from pathlib import Path
 
-import typer
-
-from exporter.cli.terminal import ConsoleProgress, reported_errors
+from exporter.cli.terminal import ConsoleProgress
 from exporter.compiler.compile_stage import compile_stage
 from exporter.compiler.library import CompiledLibrary, Job
 from exporter.export.plan import ExportOptions
 from exporter.export.run import export_bundle
 from exporter.parity.publish import measure_bundle
+from runtime_min.command_line import exit_code
 
 LIBRARY, STAGE = "DEFECTIVE_LIBRARY", "DEFECTIVE_STAGE"
 
@@ -27,7 +26,7 @@ def build(job: Job, path: Path, dump: Path | None) -> CompiledLibrary:
     return result
 
 
-def main(output: str) -> None:
+def export(output: str) -> None:
     """Exports as the command does."""
     options = ExportOptions(
         output=Path(output),
@@ -37,12 +36,8 @@ def main(output: str) -> None:
         native=False,
         cache=None,
     )
-    try:
-        with reported_errors():
-            export_bundle(options, ConsoleProgress(), measure=measure_bundle, build=build)
-    except typer.Exit as ended:
-        sys.exit(ended.exit_code)
+    export_bundle(options, ConsoleProgress(), measure=measure_bundle, build=build)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(exit_code(lambda: export(*sys.argv[1:])))
