@@ -119,6 +119,15 @@ class _Interrupt:
 
     def __call__(self, number: int, frame: object) -> None:
         self.received = True
-        if time.monotonic() - self._last > _PATIENCE:
+        if time.monotonic() - self._last > _PATIENCE and not _frees_an_object(frame):
             self._last = time.monotonic()
             raise KeyboardInterrupt
+
+
+def _frees_an_object(frame: object) -> bool:
+    """Returns whether a frame runs in a ``__del__``, where Python prints an error and goes on."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__":  # type: ignore[attr-defined]
+            return True
+        frame = frame.f_back  # type: ignore[attr-defined]
+    return False

@@ -127,6 +127,25 @@ def test_a_signal_at_any_moment_ends_the_command_with_one_line(
         assert os.listdir(tmp_path) == []
 
 
+def test_a_signal_while_an_object_is_freed_tells_nothing() -> None:
+    program = """
+import signal, runtime_min.process as process
+class Freed:
+    def __del__(self):
+        free()
+def free():
+    signal.raise_signal(signal.SIGINT)
+signal.signal(signal.SIGINT, process._Interrupt())
+Freed()
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "interrupted\n", "")
+
+
 def test_a_signal_while_another_one_ends_the_process_tells_nothing_more() -> None:
     program = """
 import os, signal, runtime_min.process as process
