@@ -24,6 +24,7 @@ def test_an_answer_leaves_no_threads(name: str, pieces: int) -> None:
         taken = sum(len(piece.data) for piece, _ in zip(answer, range(pieces), strict=False))
         assert taken > 0
         answer.close()
-        assert psutil.Process().num_threads() == before
+        # Threads of earlier tests may end meanwhile.
+        assert psutil.Process().num_threads() <= before
     finally:
         gc.enable()

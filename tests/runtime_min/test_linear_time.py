@@ -64,8 +64,9 @@ def test_no_text_takes_much_longer_than_words_of_its_length(function: Callable[[
         for end in ("", "a"):
             part, text = (f"a{unit * (length // len(unit))}{end}" for length in (LENGTH // PART, LENGTH))
             if seconds(function, text) > MOST * plain:
-                taken = seconds(function, text, 5)
-                assert taken <= GROWTH * seconds(function, part, 5), repr(f"a{unit}…{end}")
+                # A busy machine may slow one of the two; a quadratic function fails each time.
+                linear = (seconds(function, text, 5) <= GROWTH * seconds(function, part, 5) for _ in range(3))
+                assert any(linear), repr(f"a{unit}…{end}")
 
 
 @given(st.text(" \n\r\ta", max_size=30))

@@ -43,7 +43,7 @@ PATH = sys.argv[1]
 
 
 def environment(**changes: str | None) -> dict[str, str]:
-    """This process's environment without variables that decide about threads."""
+    """This process's environment without numbers of threads."""
     base = {
         key: value
         for key, value in os.environ.items()
