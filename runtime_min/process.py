@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import NoReturn
 
 from . import unsuitable_python
@@ -117,17 +118,17 @@ class _Interrupt:
         self.received = False
         self._last = float("-inf")
 
-    def __call__(self, number: int, frame: object) -> None:
+    def __call__(self, number: int, frame: FrameType | None) -> None:
         self.received = True
         if time.monotonic() - self._last > _PATIENCE and not _frees_an_object(frame):
             self._last = time.monotonic()
             raise KeyboardInterrupt
 
 
-def _frees_an_object(frame: object) -> bool:
+def _frees_an_object(frame: FrameType | None) -> bool:
     """Returns whether a frame runs in a ``__del__``, where Python prints an error and goes on."""
     while frame is not None:
-        if frame.f_code.co_name == "__del__":  # type: ignore[attr-defined]
+        if frame.f_code.co_name == "__del__":
             return True
-        frame = frame.f_back  # type: ignore[attr-defined]
+        frame = frame.f_back
     return False

@@ -27,6 +27,7 @@ from runtime_min import Bundle
 from tests.support.exported_self_test import ANSWERS, self_test
 from tests.support.paths import PROVING, ROOT
 from tests.support.shared import made_once
+from tests.support.tiny import runtime_alone
 from tests.support.utterances import HELLO
 
 PRECISION = "float16"
@@ -41,9 +42,7 @@ Export = Callable[..., subprocess.CompletedProcess[str]]
 
 def environment(**changes: str) -> dict[str, str]:
     """This process's environment without numbers of threads, and with this project to import."""
-    numbers = ("TVM_NUM_", "TVM_BIND_", "OMP_NUM_")
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(numbers)}
-    return {**kept, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **changes}
+    return runtime_alone.environment(**{"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **changes})
 
 
 def run_python(*arguments: str | Path, **changes: str) -> subprocess.CompletedProcess[str]:
