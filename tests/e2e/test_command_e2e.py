@@ -112,11 +112,10 @@ def test_the_file_of_a_long_text_is_whole_and_its_header_true(directory: Path, t
 def test_audio_arrives_before_the_end_and_a_reader_that_leaves_ends_it(directory: Path) -> None:
     process = start(directory, "--phonemes", LONG, "-o", "-")
     assert process.stdout is not None and process.stderr is not None
-    assert len(process.stdout.read(4_000)) == 4_000
-    assert process.poll() is None
+    read, ended = len(process.stdout.read(4_000)), process.poll()
     process.stdout.close()
     told = process.stderr.read().decode()
-    assert process.wait() == 6
+    assert (read, ended, process.wait()) == (4_000, None, 6), told
     assert "closed by the program that reads it" in told
     assert "Traceback" not in told and "Exception ignored" not in told
     assert "100%" not in told
