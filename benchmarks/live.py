@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.listening.streams import PARAGRAPHS
+from benchmarks.listening.streams import read_paragraphs
 from exporter.measure.figure_table import FigureTable
 from runtime_min import Bundle
 from runtime_min.engine.machine import processor_name
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--arithmetic", help="arithmetic of the decoder (default: float32)")
     parser.add_argument("--output", type=Path, default=REPORT)
     options = parser.parse_args()
-    texts = [line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#")]
+    texts = read_paragraphs()
     rows = []
     with Bundle.load(options.bundle, arithmetic=options.arithmetic) as bundle:
         for voice in ("af_heart", "bm_george"):

@@ -81,7 +81,7 @@ def main(
         for number, text, voice, speed in track(_cases(paragraphs, everything), "speaking", total):
             if (number, voice, speed) in done:
                 continue
-            words = _words(bundle, text, voice)
+            words = words_of(bundle, text, voice)
             whole = bundle.synthesize(phonemes=words, voice=voice, speed=speed)
             pieces = [*bundle.pieces(phonemes=words, voice=voice, speed=speed, trim=False)]
             found = compare(Case(text, voice, speed, words, whole), pieces, recogniser)
@@ -105,7 +105,13 @@ def read_results(path: Path) -> dict[tuple[int, str, float], Comparison]:
     }
 
 
-def _words(bundle: Bundle, text: str, voice: str) -> Sequence[Word]:
+def read_paragraphs() -> list[str]:
+    """Returns the paragraphs."""
+    return [line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#")]
+
+
+def words_of(bundle: Bundle, text: str, voice: str) -> Sequence[Word]:
+    """Returns the words of a text, as the voice's kind of English says them."""
     words = bundle.find_g2p("en-gb" if voice.startswith("b") else "en-us")[1](text)
     assert not isinstance(words, str)
     return words
@@ -113,8 +119,7 @@ def _words(bundle: Bundle, text: str, voice: str) -> Sequence[Word]:
 
 def _cases(paragraphs: int, everything: bool) -> Iterator[tuple[int, str, str, float]]:
     """Yields paragraphs, each with its number, voice and speed."""
-    texts = [line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#")]
-    for number, text in enumerate(texts[:paragraphs]):
+    for number, text in enumerate(read_paragraphs()[:paragraphs]):
         turn = [(VOICES[number % 4], SPEEDS[number // 4 % 3])]
         for voice, speed in product(VOICES, SPEEDS) if everything else turn:
             yield number, text, voice, speed
@@ -170,8 +175,7 @@ def _pause(tokens: Sequence[Timing], place: int) -> float:
 
 def _first_audio(bundle: Bundle, one_pass: bool) -> float:
     """Returns the processor time before the first piece of a paragraph, the least of five."""
-    text = next(line for line in PARAGRAPHS.read_text("utf-8").splitlines() if not line.startswith("#"))
-    words = _words(bundle, text, VOICES[0])
+    words = words_of(bundle, read_paragraphs()[0], VOICES[0])
     found = []
     for _ in range(5):
         start = time.process_time()
