@@ -160,13 +160,14 @@ def _winograd_conv1d(
 
 
 def _adain_affine(
-    emit: KernelEmitter, x: Any, style: Any, *rest: Any, channels_last: bool = False
-) -> relax.Var:
-    *weights, epsilon = rest
-    family, channels = emit.kernels.adain, _fixed(weights[-1], 0)
+    emit: KernelEmitter, x: Any, style: Any, fc_weight: Any, fc_bias: Any, weight: Any, bias: Any,
+    epsilon: float, given: Any = None, channels_last: bool = False,
+) -> relax.Var:  # fmt: skip
+    family, channels = emit.kernels.adain, _fixed(bias, 0)
     make = family.adain_affine_channels_last if channels_last else family.adain_affine
-    sizes = (channels, _fixed(style, 1), epsilon, _dtype(weights[0]))
-    return emit.call("adain_affine", make, sizes, [x, style, *weights], [3, channels])
+    sizes = (channels, _fixed(style, 1), epsilon, _dtype(fc_weight), given is not None)
+    arguments = [x, style, fc_weight, fc_bias, weight, bias, *([] if given is None else [given])]
+    return emit.call("adain_affine", make, sizes, arguments, [3, channels])
 
 
 def _interleave(

@@ -151,12 +151,16 @@ def adain_affine(
     weight: Tensor,
     bias: Tensor,
     epsilon: float,
+    given: Optional[Tensor] = None,  # noqa: UP045
     *,
     channels_last: bool = False,
 ) -> Tensor:
     """See `kernels.adain`."""
     gamma, beta = F.linear(style, fc_weight.float(), fc_bias)[0].chunk(2)
     variance, mean = torch.var_mean(x[0], dim=0 if channels_last else 1, correction=0)
+    if given is not None:
+        own = given[1] < 0
+        mean, variance = torch.where(own, mean, given[0]), torch.where(own, variance, given[1])
     scale = (1 + gamma) * weight * torch.rsqrt(variance + epsilon)
     return torch.stack([mean, scale, (1 + gamma) * bias + beta])
 

@@ -7,6 +7,7 @@ mean (Chan, Golub and LeVeque, 1983).
 
 gamma, beta = fc(style); y = (1 + gamma) * (weight * (x - mean) / sqrt(var + epsilon) + bias) + beta, with the
 biased variance over the n time steps, is kokoro's `AdaIN1d`. Here it is y = (x - mean) * scale + shift.
+Statistics of more than these time steps may be given: then a part of an utterance keeps its level.
 """
 
 import math
@@ -28,7 +29,7 @@ _SIDE_BY_SIDE = 128
 
 
 class Arguments(NamedTuple):
-    """The arguments of an AdaIN kernel; `affine` is the output."""
+    """The arguments of an AdaIN kernel; `affine` is the output, and `given` is there if it may be."""
 
     x: Any
     styles: Any
@@ -37,30 +38,33 @@ class Arguments(NamedTuple):
     weight: Any
     bias: Any
     affine: Any
+    given: Any = None
 
 
 def adain_function(
     channels: int, style_size: int, channels_last: bool, body: Callable[[Arguments, Any], None],
-    weight_dtype: str = "float32",
+    weight_dtype: str = "float32", takes_statistics: bool = False,
 ) -> PrimFunc:  # fmt: skip
     """Returns a kernel that declares AdaIN's arguments and runs the macro `body(arguments, n)`.
 
     Arguments, float32 but `fc_weight`: x [1, channels, n], or [1, n, channels] with the channels last;
     styles [1, style_size]; fc_weight [2 * channels, style_size]; fc_bias [2 * channels]; weight [channels];
-    bias [channels]; the output [3, channels]: mean, scale and shift.
+    bias [channels]; with `takes_statistics` given [2, channels]: mean and variance in place of those of x,
+    where the variance is not negative; the output [3, channels]: mean, scale and shift.
     """
     n = length()
-    shapes = Arguments(
-        x=(1, n, channels) if channels_last else (1, channels, n),
-        styles=(1, style_size),
-        fc_weight=(2 * channels, style_size),
-        fc_bias=(2 * channels,),
-        weight=(channels,),
-        bias=(channels,),
-        affine=(3, channels),
-    )
+    shapes = {
+        "x": (1, n, channels) if channels_last else (1, channels, n),
+        "styles": (1, style_size),
+        "fc_weight": (2 * channels, style_size),
+        "fc_bias": (2 * channels,),
+        "weight": (channels,),
+        "bias": (channels,),
+        **({"given": (2, channels)} if takes_statistics else {}),
+        "affine": (3, channels),
+    }
     return kernel_function(
-        lambda **buffers: body(Arguments(**buffers), n), shapes._asdict(), {"fc_weight": weight_dtype}
+        lambda **buffers: body(Arguments(**buffers), n), shapes, {"fc_weight": weight_dtype}
     )
 
 
@@ -68,6 +72,10 @@ def store_affine(
     arguments: Arguments, channel: Any, mean: Any, variance: Any, linear: Any, epsilon: float
 ) -> None:
     """Emits the stores of a channel's map; `linear` holds gamma and beta."""
+    if arguments.given is not None:
+        own = arguments.given[1, channel] < T.float32(0)
+        mean = T.Select(own, mean, arguments.given[0, channel])
+        variance = T.Select(own, variance, arguments.given[1, channel])
     gain = T.float32(1) + linear[0]
     scale = gain * arguments.weight[channel] / T.sqrt(variance + T.float32(epsilon))
     T.buffer_store(arguments.affine, mean, [0, channel])
@@ -155,7 +163,9 @@ def _sum_channels(x: Any, rest: Any, sums: Any, means: Any, first: Any, count: A
     _sum_lanes(sums)
 
 
-def adain_affine(channels: int, style: int, epsilon: float, weight_dtype: str = "float32") -> PrimFunc:
+def adain_affine(
+    channels: int, style: int, epsilon: float, weight_dtype: str = "float32", takes_statistics: bool = False
+) -> PrimFunc:
     """Returns the kernel for channels first; its arguments are those of `adain_function`."""
     write_affine = _write_affine(channels, style, epsilon)
 
@@ -182,7 +192,7 @@ def adain_affine(channels: int, style: int, epsilon: float, weight_dtype: str = 
                 variances[offset] = sums[_LANES + offset, 0] / T.cast(n, "float32") - error[0] * error[0]
             write_affine(arguments, means, variances, first, count)
 
-    return adain_function(channels, style, False, reduce_to_affine, weight_dtype)
+    return adain_function(channels, style, False, reduce_to_affine, weight_dtype, takes_statistics)
 
 
 def _sum_block(lanes: int) -> Any:
@@ -239,7 +249,7 @@ def _merge(lanes: int) -> Any:
 
 
 def adain_affine_channels_last(
-    channels: int, style: int, epsilon: float, weight_dtype: str = "float32"
+    channels: int, style: int, epsilon: float, weight_dtype: str = "float32", takes_statistics: bool = False
 ) -> PrimFunc:
     """Returns the kernel for channels last, which reads x from memory once.
 
@@ -293,4 +303,4 @@ def adain_affine_channels_last(
                 variances[lane] = T.cast(square[0, lane] / T.cast(n, "float64"), "float32")
             write_affine(arguments, group_means, variances, group * _LANES, _LANES)
 
-    return adain_function(channels, style, True, reduce_to_affine, weight_dtype)
+    return adain_function(channels, style, True, reduce_to_affine, weight_dtype, takes_statistics)

@@ -60,8 +60,8 @@ class GeneratorBlock(nn.Module):
         convolution = WinogradConv.of if winograd else _direct
         self.convs1 = nn.ModuleList(map(convolution, block.convs1))
         self.convs2 = nn.ModuleList(map(convolution, block.convs2))
-        self.norms1 = nn.ModuleList(AdaIN(norm, channels_last=True) for norm in block.adain1)
-        self.norms2 = nn.ModuleList(AdaIN(norm, channels_last=True) for norm in block.adain2)
+        self.norms1 = nn.ModuleList(AdaIN(norm, True, takes_statistics=True) for norm in block.adain1)
+        self.norms2 = nn.ModuleList(AdaIN(norm, True, takes_statistics=True) for norm in block.adain2)
         self.snakes1 = nn.ModuleList(map(Snake, block.alpha1))
         self.snakes2 = nn.ModuleList(map(Snake, block.alpha2))
 
@@ -190,8 +190,8 @@ class DecoderBody(nn.Module):
         self.energy_weight = parameter(effective_weight(energy)[0, 0])
         self.energy_bias = parameter(energy.bias)
         self.asr = Conv.of(decoder.asr_res[0])
-        self.encode = ResidualBlock(decoder.encode)
-        self.decode = nn.ModuleList(map(ResidualBlock, decoder.decode))
+        self.encode = ResidualBlock(decoder.encode, takes_statistics=True)
+        self.decode = nn.ModuleList(ResidualBlock(block, takes_statistics=True) for block in decoder.decode)
 
     def forward(self, asr: Tensor, f0: Tensor, energy: Tensor, style: Tensor) -> Tensor:
         """Takes F0 and N [1, 2 * m]."""

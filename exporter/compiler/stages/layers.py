@@ -200,19 +200,26 @@ class WinogradConv(nn.Module):
 
 
 class AdaIN(nn.Module):
-    """The affine map of kokoro's `AdaIN1d` for one input and style."""
+    """The affine map of kokoro's `AdaIN1d` for one input and style.
 
-    def __init__(self, module: Any, channels_last: bool = False) -> None:
+    With `takes_statistics` the last parameter may hold mean and variance of another input, [2, channels]. The
+    variance is -1 in the bundle, which has the statistics taken of the input itself.
+    """
+
+    def __init__(self, module: Any, channels_last: bool = False, takes_statistics: bool = False) -> None:
         super().__init__()
         self.channels_last = channels_last
         self.fc_weight, self.fc_bias = parameter(module.fc.weight, large=True), parameter(module.fc.bias)
         self.weight, self.bias = parameter(module.norm.weight), parameter(module.norm.bias)
+        self.statistics: nn.Parameter | None = None
+        if takes_statistics:
+            self.statistics = parameter(torch.stack([self.bias * 0, self.bias * 0 - 1]))
         self.epsilon = float(module.norm.eps)
 
     def forward(self, x: Tensor, style: Tensor) -> Tensor:
         """Maps [1, channels, n], or with the channels last, and [1, style] to [3, channels]."""
         return operators.adain_affine(
-            x, style, self.fc_weight, self.fc_bias, self.weight, self.bias, self.epsilon,
+            x, style, self.fc_weight, self.fc_bias, self.weight, self.bias, self.epsilon, self.statistics,
             channels_last=self.channels_last,
         )  # fmt: skip
 
@@ -240,9 +247,10 @@ class ResidualBlock(nn.Module):
 
     SLOPE = 0.2
 
-    def __init__(self, block: Any) -> None:
+    def __init__(self, block: Any, takes_statistics: bool = False) -> None:
         super().__init__()
-        self.norm1, self.norm2 = AdaIN(block.norm1), AdaIN(block.norm2)
+        self.norm1 = AdaIN(block.norm1, takes_statistics=takes_statistics)
+        self.norm2 = AdaIN(block.norm2, takes_statistics=takes_statistics)
         self.conv1, self.conv2 = Conv.of(block.conv1), Conv.of(block.conv2)
         self.shortcut = Conv.of(block.conv1x1) if block.learned_sc else None
         self.upsamples = block.upsample_type != "none"

@@ -57,7 +57,9 @@ def _write_affine(channels: int, style: int, epsilon: float, threads: int) -> An
     return write
 
 
-def adain_affine(channels: int, style: int, epsilon: float, weight_dtype: str = "float32") -> PrimFunc:
+def adain_affine(
+    channels: int, style: int, epsilon: float, weight_dtype: str = "float32", takes_statistics: bool = False
+) -> PrimFunc:
     """Returns the kernel for channels first, a block of threads for each channel."""
     reduce, write_affine = _sum(THREADS), _write_affine(channels, style, epsilon, THREADS)
 
@@ -90,7 +92,7 @@ def adain_affine(channels: int, style: int, epsilon: float, weight_dtype: str = 
                 sums[1] = sums[1] / T.cast(length, "float32") - sums[0] * sums[0]
                 write_affine(arguments, mean[0] + sums[0], sums[1], channel, thread)
 
-    return adain_function(channels, style, False, reduce_to_affine, weight_dtype)
+    return adain_function(channels, style, False, reduce_to_affine, weight_dtype, takes_statistics)
 
 
 _sum_rows = sum_rows(2)
@@ -124,7 +126,7 @@ def _sum_segment(
 
 
 def adain_affine_channels_last(
-    channels: int, style: int, epsilon: float, weight_dtype: str = "float32"
+    channels: int, style: int, epsilon: float, weight_dtype: str = "float32", takes_statistics: bool = False
 ) -> PrimFunc:
     """Returns the kernel for channels last: a launch for each segment's statistics, one that merges them."""
     if channels % LANES:
@@ -177,4 +179,4 @@ def adain_affine_channels_last(
                     arguments, mean[0], (sums[0] + sums[1]) / T.cast(total, "float32"), channel, segment
                 )
 
-    return adain_function(channels, style, True, reduce_to_affine, weight_dtype)
+    return adain_function(channels, style, True, reduce_to_affine, weight_dtype, takes_statistics)

@@ -26,6 +26,8 @@ KERNELS = {
 """By the input's order of axes: the kernel, and how many channels the tests have of it."""
 # Measured are 7e-7 of 5 channels and 2.0e-6 of 64, these in either order: there are more, and larger styles.
 LIMITS = {"channels first": 1e-6, "channels last": 2.6e-6}
+STATISTICS = 5
+"""Place of given statistics among the arguments behind the input."""
 every_order = pytest.mark.parametrize("order", KERNELS)
 # Around the vectors of the one kernel, the segments of the other, and the blocks of 64 steps in 32 segments.
 LENGTHS = [2, 3, 31, 32, 33, 64, 65, 1000, 2047, 2048, 2049, 20_001]
@@ -54,7 +56,7 @@ def run(order: str, x: Array, *others: Array) -> Array:
     """The kernel's result for an input with the channels first."""
     make, channels = KERNELS[order][0], x.shape[1]
     x = x if order == "channels first" else np.ascontiguousarray(x.swapaxes(1, 2))
-    sizes = channels, STYLE, EPSILON, others[1].dtype.name
+    sizes = channels, STYLE, EPSILON, others[1].dtype.name, len(others) > STATISTICS
     return on_cpu.run(make, sizes, (3, channels), x, *others)
 
 
@@ -121,6 +123,21 @@ def test_a_constant_signal_has_its_value_as_mean(order: str, length: int, value:
     affine = run(order, np.full_like(x, value), *others)
     np.testing.assert_allclose(affine[0], value, rtol=1e-6, atol=0)
     assert np.isfinite(affine).all()
+
+
+@every_order
+@every_length
+def test_given_statistics_take_the_place_of_those_of_the_input(order: str, length: int) -> None:
+    arguments, longer = random_arguments(order, length), random_arguments(order, length + 100, mean=3)
+    given_statistics = np.stack([longer[0][0].mean(axis=1), longer[0][0].var(axis=1)])
+    affine = run(order, *arguments, given_statistics)
+    expected, _ = exact((longer[0], *arguments[1:]))
+    np.testing.assert_allclose(affine, expected, rtol=1e-5, atol=1e-6)
+    none = np.stack([given_statistics[0], -np.ones_like(given_statistics[1])])
+    assert run(order, *arguments, none).tobytes() == run(order, *arguments).tobytes()
+    some = np.where(np.arange(given_statistics.shape[1]) % 3, given_statistics, none)
+    mixed = np.where(np.arange(given_statistics.shape[1]) % 3, affine, run(order, *arguments))
+    assert run(order, *arguments, some).tobytes() == mixed.tobytes()
 
 
 @every_order
