@@ -28,6 +28,7 @@ from .format.signatures import stage_names
 from .loading import load_bundle
 from .model.chain import Choices, Trace
 from .model.loudness import read_loudness
+from .model.statistics import VoiceStatistics
 from .model.synthesiser import Synthesiser
 from .model.tokens import BOUNDARIES
 from .model.voices import VoiceLike, VoiceName, VoiceTables
@@ -66,6 +67,7 @@ class Bundle:
         """The CPU level whose libraries are used."""
         self.voice_tables: Mapping[str, NDArray[np.float32]] = VoiceTables(files, manifest)
         """Style rows of every voice, float32 ``[rows, columns]``."""
+        self._statistics = VoiceStatistics(files, manifest)
         self._files = files
         self._text: BundledText | None = None
         tvm_ffi = load_tvm(files, manifest)
@@ -421,7 +423,8 @@ class Bundle:
 
     def _capabilities(self) -> Capabilities:
         loudness = partial(read_loudness, self.manifest)
-        return Capabilities(self.voice_tables, self.manifest.vocabulary, self.max_phonemes, loudness)
+        vocabulary, statistics = self.manifest.vocabulary, self._statistics
+        return Capabilities(self.voice_tables, vocabulary, self.max_phonemes, loudness, statistics)
 
     def _synthesiser(self) -> Synthesiser:
         stages = self._require(stage_names(self.manifest.separate_source))

@@ -61,7 +61,7 @@ class StageRunner:
             inputs: an array for each input of the stage's signature, by name.
             bucket: bucket of the library to use; by default the smallest that holds the length.
             instrument: called before and after each kernel; for tools that examine kernels.
-            parameters: arrays in place of the bundle's, by the names in the manifest; for the same tools.
+            parameters: arrays in place of the bundle's, by the names in the manifest.
 
         Returns:
             An array for each output, by name.

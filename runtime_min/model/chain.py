@@ -111,7 +111,7 @@ def run_chain(
     """
     buckets = {} if choices.buckets is None else choices.buckets
     check_type("buckets", buckets, Mapping, "a mapping of stages to buckets")
-    run = partial(run_stage, stages, buckets)
+    run = partial(run_stage, stages, buckets, {})
     found = predict(stages, run, token_ids, style, speed, choices.durations)
     noise = choices.noise
     if noise is None:
@@ -121,10 +121,14 @@ def run_chain(
 
 
 def run_stage(
-    stages: Mapping[str, StageRunner], buckets: Mapping[str, int], name: str, **inputs: NDArray[np.generic]
+    stages: Mapping[str, StageRunner],
+    buckets: Mapping[str, int],
+    parameters: Mapping[str, Floats],
+    name: str,
+    **inputs: NDArray[np.generic],
 ) -> list[Floats]:
-    """Runs a stage and returns its outputs in order."""
-    return list(stages[name].run(inputs, buckets.get(name)).values())
+    """Runs a stage, with some parameters in place of the bundle's, and returns its outputs in order."""
+    return list(stages[name].run(inputs, buckets.get(name), parameters=parameters).values())
 
 
 def predict(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..errors import ModelOutputError
 from ..format.signatures import SAMPLES_PER_FRAME, SOURCE
 from .chain import STYLE, Choices, Trace, decode, predict, run_chain, run_stage
 from .noise import gaussian_noise
+from .statistics import Statistics
 from .tokens import tokenise
 from .voices import Style
 
@@ -27,6 +29,8 @@ class Utterance(NamedTuple):
     seed: int
     fitted: bool = False
     """The length is that of speed 1 over the speed, and not what kokoro makes of the speed."""
+    statistics: Statistics | None = None
+    """Those of the voice, with which parts are decoded; None takes those of each part."""
 
 
 class Prepared(NamedTuple):
@@ -38,6 +42,8 @@ class Prepared(NamedTuple):
     """The decoder's inputs but for the noise, such as `energy`, ``[1, 2 * frames]``."""
     noise: NDArray[np.float32]
     """``[1, 600 * frames]``."""
+    statistics: Statistics | None = None
+    """Those of the utterance's voice."""
 
     @property
     def starts(self) -> NDArray[np.int64]:
@@ -55,7 +61,7 @@ class Synthesiser:
 
     def trace(self, utterance: Utterance, choices: Choices) -> Trace:
         """Returns every tensor of an utterance at kokoro's speed, finite or not; raises as `run_chain`."""
-        phonemes, style, speed, seed, _ = utterance
+        phonemes, style, speed, seed, *_ = utterance
         return run_chain(self._stages, tokenise(phonemes, self._vocabulary), style, speed, seed, choices)
 
     def prepare(self, utterance: Utterance) -> Prepared:
@@ -65,16 +71,18 @@ class Synthesiser:
             UtteranceTooLongError: the durations exceed the largest bucket.
             ModelOutputError: the durations are not finite.
         """
-        phonemes, style, speed, seed, fitted = utterance
+        phonemes, style, speed, seed, fitted, statistics = utterance
         tokens = tokenise(phonemes, self._vocabulary)
-        found = predict(self._stages, self._run, tokens, style, speed, fitted=fitted)
+        run = partial(run_stage, self._stages, {}, {})
+        found = predict(self._stages, run, tokens, style, speed, fitted=fitted)
         noise = gaussian_noise(seed, SAMPLES_PER_FRAME * found.asr.shape[2])[None]
-        return Prepared(found.durations, found.curves(style), noise)
+        return Prepared(found.durations, found.curves(style), noise, statistics)
 
     def decode(self, prepared: Prepared, start: int, end: int) -> NDArray[np.float32]:
         """Returns the samples ``[600 * (end - start)]`` of the frames from `start` to before `end`.
 
-        The decoder knows nothing of the other frames. All frames together give the samples of kokoro.
+        The decoder knows nothing of the other frames, but for the statistics that it may be given. All frames
+        together give the samples of kokoro without them.
 
         Raises:
             ModelOutputError: the samples are not finite.
@@ -86,7 +94,8 @@ class Synthesiser:
         }
         noise = _between(prepared.noise, start, end, frames)
         audio: NDArray[np.float32]
-        (audio,) = decode(self._run, curves, noise, separate_source=SOURCE in self._stages)[0]
+        run = partial(run_stage, self._stages, {}, prepared.statistics or {})
+        (audio,) = decode(run, curves, noise, separate_source=SOURCE in self._stages)[0]
         if not np.isfinite(audio).all():
             raise ModelOutputError(
                 "The stage 'decoder' computed samples that are not finite: expected numbers. "
@@ -94,9 +103,6 @@ class Synthesiser:
             )
         # A copy, so that the samples do not keep TVM's memory.
         return audio.copy()
-
-    def _run(self, name: str, **inputs: NDArray[np.generic]) -> list[NDArray[np.float32]]:
-        return run_stage(self._stages, {}, name, **inputs)
 
 
 def _between(values: NDArray[np.float32], start: int, end: int, frames: int) -> NDArray[np.float32]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import ArgumentTypeError, EmptyInputError, TextAsPhonemesWarning, check_type
 from ..model.loudness import voice_gain
+from ..model.statistics import Statistics, voice_statistics
 from ..model.voices import Style, VoiceLike, style_row, voice_name
 from .request import (
     Capabilities,
@@ -22,7 +23,7 @@ from .request import (
     check_seed,
     check_speed,
 )
-from .split import FIRST_CLAUSE, Break, find_breaks, split
+from .split import FIRST_CLAUSE, Break, find_breaks, first_words, split
 from .text_as_phonemes import looks_like_text
 from .words import Link, Passage, Portion, Unspoken, read_input
 
@@ -41,6 +42,8 @@ class Opening(NamedTuple):
 
     end: int
     """Offset in the passage up to which the model reads."""
+    spoken: int
+    """Offset up to which it is spoken so."""
     style: Style
     """The prosody is that of a little more than `end` phonemes: rows of voices belong to lengths, and that of
     the whole passage would speak so few phonemes a tenth too slowly."""
@@ -67,6 +70,8 @@ class Section:
     """The voice's name, or a blend; empty for an array."""
     link: Link | None = None
     """For a part of a text that arrives bit by bit."""
+    statistics: Statistics | None = None
+    """Those of the voice, for the parts that the decoder sees; None has it take those of each part."""
 
     @property
     def start(self) -> int:
@@ -310,9 +315,16 @@ def _section(
         read = _opening_end(phonemes, breaks, ends[0], limit)
         if read < len(phonemes):
             row = style_row(capabilities.voices, voice, min(5 * read // 4, len(phonemes), limit))
-            opening = Opening(read, Style(style.decoder, row.prosody))
+            opening = Opening(read, ends[0], Style(style.decoder, row.prosody))
+    statistics = None
+    if link or len(ends) > 1:
+        # What is decoded as a whole has the statistics of the whole.
+        statistics = voice_statistics(capabilities.statistics, voice)
+    if statistics and not whole and not phonemes_before:
+        ends = [*first_words(breaks, ends[0]), *ends]
+    name = voice_name(voice)
     return Section(
-        passage, breaks, ends, style, speed, seed, request.stretch, gain, opening, voice_name(voice), link
+        passage, breaks, ends, style, speed, seed, request.stretch, gain, opening, name, link, statistics
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeGuard
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..errors import (
     UnknownPhonemesError,
     UsageError,
 )
+from ..model.statistics import Statistics
 from ..model.synthesiser import Utterance
 from ..model.voices import VoiceLike, style_row
 from .words import G2P, OwnWords, PhonemeInput, Portion, Segment, TextInput, TextPieces, WordSpan
@@ -103,6 +104,8 @@ class Capabilities:
     """Most phonemes of one utterance."""
     loudness: Callable[[], Mapping[str, int]] = dict
     """Returns the loudness of the voices that were measured, in hundredths of LUFS, by name."""
+    statistics: Mapping[str, Statistics] = field(default_factory=dict)
+    """Statistics of the decoder's norms by voice, where they are known."""
 
 
 def read_request(

@@ -195,7 +195,8 @@ def _renderings(section: Section, limit: int, synthesiser: Synthesiser) -> Itera
         phonemes = section.passage.phonemes[read.start : read.end]
         seed = piece_seed(section.seed, read.start)
         try:
-            prepared = synthesiser.prepare(Utterance(phonemes, read.style, speed, seed, section.stretch))
+            utterance = Utterance(phonemes, read.style, speed, seed, section.stretch, section.statistics)
+            prepared = synthesiser.prepare(utterance)
         except UtteranceTooLongError:
             if len(phonemes) == 1:
                 raise

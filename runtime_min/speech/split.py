@@ -30,6 +30,9 @@ _SYLLABLE = re.compile(rf"(?<=[{_VOWELS}])(?=[ˈˌ]|[^{_VOWELS}\sˈˌ]j?[{_VOWEL
 _SHORTEST_CLAUSE = 10
 """Below this a piece would be over before the next is computed."""
 
+_FEWEST_FIRST = 6
+"""Phonemes of the first words that are decoded alone, and of those that follow: half a second of speech."""
+
 _MARKS = r".!?…‥"
 _CLOSE = r"”’)\]}」』）】》〉｣"
 # French puts a space before some marks. The look-behinds keep runs of marks from being tried at every place.
@@ -127,6 +130,17 @@ def _first_end(breaks: Mapping[int, Break], size: int) -> int | None:
     words = range(min(size, FIRST_WORDS), 0, -1)
     first = next((end for end in clauses if breaks.get(end, Break.WORD) > Break.WORD), None)
     return first or next((end for end in words if end in breaks), None)
+
+
+def first_words(breaks: Mapping[int, Break], end: int) -> list[int]:
+    """Returns where the first words end that are decoded alone, of a first piece; none if all are needed.
+
+    Args:
+        breaks: from `find_breaks`.
+        end: the end of the first piece.
+    """
+    ends = range(_FEWEST_FIRST, end - _FEWEST_FIRST + 1)
+    return [at for at in ends if at in breaks][:1]
 
 
 def _word_end(breaks: Mapping[int, Break], start: int, longest: int) -> int | None:

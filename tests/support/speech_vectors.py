@@ -40,6 +40,7 @@ VOCABULARY = {
 COLUMNS = 8
 VOICES = ("plain", "other", "a+b")
 MEASURED = {"plain": -2312, "other": -1990}
+STATISTICS = {"plain": {"norm": np.ones((2, 1), np.float32)}}
 
 
 def noise(seed: int, count: int) -> NDArray[np.int64]:
@@ -65,7 +66,7 @@ class Model(Ready):
         self._capacity = capacity
 
     def prepare(self, utterance: Utterance) -> Prepared:
-        phonemes, style, speed, seed, _ = utterance
+        phonemes, style, speed, seed, _, statistics = utterance
         slower = int(style.prosody[0, 0] > 0)
         frames = [5, *(2 + ord(phoneme) % 4 + slower for phoneme in phonemes), 5]
         durations = np.maximum(np.rint(np.array(frames) / speed), 1).astype(np.int64)
@@ -77,7 +78,13 @@ class Model(Ready):
         for place, (phoneme, count) in enumerate(zip(f" {phonemes} ", durations, strict=True)):
             sound = samples((seed + place) % 2**32, SAMPLES_PER_FRAME * int(count), 60 + ord(phoneme) % 97)
             sounds.append(sound * np.float32(2.0**-10 if phoneme in QUIET else 2.0**-loudness))
-        return ready(np.concatenate(sounds), durations, np.repeat(loud, 2 * durations).astype(np.float32))
+        energy = np.repeat(loud, 2 * durations).astype(np.float32)
+        return ready(np.concatenate(sounds), durations, energy, statistics)
+
+    def decode(self, prepared: Prepared, start: int, end: int) -> NDArray[np.float32]:
+        # What is given statistics is told by its level.
+        level = np.float32(1 if prepared.statistics is None else 0.5)
+        return level * super().decode(prepared, start, end)
 
 
 def tables() -> dict[str, NDArray[np.float32]]:
@@ -293,7 +300,7 @@ _WORDS = (
 
 
 def _speech_cases() -> Iterator[dict[str, Any]]:
-    """Yields fields of requests, and `whole`, `limit` and `capacity`, where they are not the usual ones."""
+    """Yields fields of requests, and `whole`, `limit` and the like, where they are not the usual ones."""
     yield {"segments": [Segment("həlo.")]}
     yield {"segments": [Segment(_LONG)], "seed": 2**64 - 3}
     yield {"segments": [Segment(_LONG[:400])], "one_pass": True}
@@ -339,6 +346,25 @@ def _speech_cases() -> Iterator[dict[str, Any]]:
     yield {"segments": [Segment("a", pause=-1)]}
     yield {"segments": [Segment("a")], "voice": "nobody"}
     yield {"segments": [Segment("b")], "capacity": 3}
+    yield from _speech_cases_with_statistics()
+
+
+def _speech_cases_with_statistics() -> Iterator[dict[str, Any]]:
+    """Yields the same for a bundle that has the statistics of a voice."""
+    cases: list[dict[str, Any]] = [
+        {"segments": [Segment("həlo.")]},
+        {"segments": [Segment("a bədefəhi")]},
+        {"segments": [Segment(_LONG)], "seed": 7},
+        {"segments": [Segment(_LONG[:400])], "whole": True},
+        {"segments": [Segment(_LONG * 2)], "whole": True, "speed": 0.9, "capacity": 1300},
+        {"segments": [Segment(_LONG[:300])], "limit": 60, "trim": True, "speed": 2.5},
+        {"segments": [Segment(_LONG[:120]), Segment(_LONG[:90], voice="other"), Segment(_LONG[:200])]},
+        {"segments": [Segment(_LONG[:90], voice="plain*0.25+other"), Segment(_LONG[:90], voice="a+b")]},
+        {"segments": [Segment(_LONG[:200])], "capacity": 14},
+        {"segments": [Segment("ab."), Segment(_LONG[:300])], "sentence_pause": 0.2, "loudness": -20.0},
+        {"segments": [Segment(_LONG[:250])], "one_pass": True},
+    ]
+    yield from (case | {"statistics": True} for case in cases)
 
 
 def _speech(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -356,6 +382,7 @@ def _speech(case: Mapping[str, Any]) -> dict[str, Any]:
     }
     request = fields | {name: value for name, value in case.items() if name in fields}
     whole, limit, capacity = case.get("whole", False), case.get("limit", 510), case.get("capacity", 1000)
+    statistics = case.get("statistics", False)
     return {
         "segments": [_stored(segment) for segment in case["segments"]],
         **request,
@@ -363,7 +390,10 @@ def _speech(case: Mapping[str, Any]) -> dict[str, Any]:
         "whole": whole,
         "limit": limit,
         "capacity": capacity,
-        "expected": _expected(Request(phonemes=case["segments"], **request), whole, limit, capacity),
+        "statistics": statistics,
+        "expected": _expected(
+            Request(phonemes=case["segments"], **request), whole, limit, capacity, statistics
+        ),
     }
 
 
@@ -374,10 +404,13 @@ def _stored(segment: Segment) -> dict[str, Any]:
     return {"words": [[word.text, word.phonemes, word.whitespace] for word in segment.content], **manner}
 
 
-def _expected(request: Request, whole: bool, limit: int, capacity: int) -> str | list[list[Any]]:
+def _expected(
+    request: Request, whole: bool, limit: int, capacity: int, statistics: bool
+) -> str | list[list[Any]]:
     """Returns the name of an error, or for each piece its phonemes, number of samples and digest."""
     try:
-        capabilities = Capabilities(tables(), VOCABULARY, limit, lambda: MEASURED)
+        known = STATISTICS if statistics else {}
+        capabilities = Capabilities(tables(), VOCABULARY, limit, lambda: MEASURED, known)
         plans = plan_portions(capabilities, request, [request.whole], whole=whole)
         pieces = list(speak(next(plans), Model(capacity), plans))
     except KokoroError as error:

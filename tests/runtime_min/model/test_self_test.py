@@ -160,7 +160,9 @@ name, defect = {name!r}, lambda values: {defect}
 if name:
     runner = bundle.stage(name)
     sound = runner.run
-    runner.run = lambda *given: {{key: defect(values) for key, values in sound(*given).items()}}
+    def run(*given, **more):
+        return {{key: defect(values) for key, values in sound(*given, **more).items()}}
+    runner.run = run
 result = [[stages, figure.name, figure.value, figure.holds] for stages, figure in bundle.self_test()]
 """
 

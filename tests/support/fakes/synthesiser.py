@@ -8,6 +8,7 @@ import numpy as np
 
 from runtime_min.errors import UtteranceTooLongError
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
+from runtime_min.model.statistics import Statistics
 from runtime_min.model.synthesiser import Prepared, Synthesiser, Utterance
 from runtime_min.speech.plan import SpeechPlan, plan_speech
 from runtime_min.speech.request import END_PAUSE, Capabilities, Request
@@ -31,11 +32,16 @@ class Ready(Synthesiser):
         return prepared.noise[0, SAMPLES_PER_FRAME * start : SAMPLES_PER_FRAME * end]
 
 
-def ready(samples: np.ndarray, durations: np.ndarray, energy: np.ndarray | None = None) -> Prepared:
+def ready(
+    samples: np.ndarray,
+    durations: np.ndarray,
+    energy: np.ndarray | None = None,
+    statistics: Statistics | None = None,
+) -> Prepared:
     """Returns an utterance whose samples are there."""
     if energy is None:
         energy = np.zeros(2 * int(durations.sum()), np.float32)
-    return Prepared(durations, {"energy": energy[None]}, samples[None])
+    return Prepared(durations, {"energy": energy[None]}, samples[None], statistics)
 
 
 class Fake(Ready):
@@ -52,7 +58,7 @@ class Fake(Ready):
         return np.maximum(np.rint(frames), 1).astype(np.int64)
 
     def prepare(self, utterance: Utterance) -> Prepared:
-        phonemes, _, speed, seed, _ = utterance
+        phonemes, _, speed, seed, _, statistics = utterance
         self.asked.append((phonemes, seed))
         durations = self.durations(phonemes, speed)
         if durations.sum() > self.capacity:
@@ -64,7 +70,7 @@ class Fake(Ready):
             phase = random.uniform(0, 2 * np.pi)
             tone = 0.3 * np.sin(2 * np.pi * frequency(phoneme) * times + phase) if phoneme in LETTERS else 0
             sounds.append(tone + 1e-5 * random.standard_normal(len(times)))
-        return ready(np.concatenate(sounds).astype(np.float32), durations)
+        return ready(np.concatenate(sounds).astype(np.float32), durations, statistics=statistics)
 
 
 def plan(
