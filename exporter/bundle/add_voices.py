@@ -19,6 +19,8 @@ from runtime_min.format.blocks import EXTENSION as BLOCKS
 from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.manifest import MANIFEST_NAME, Manifest
 from runtime_min.format.verify import manifest_of, verify_bundle
+from runtime_min.model.statistics import EXTENSION as STATISTICS
+from runtime_min.model.statistics import statistics_files
 from runtime_min.output.staging import LITTER, locked, replacing, write_errors
 
 _HEADROOM = 1 << 20
@@ -86,6 +88,9 @@ def add_voices(
 def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices) -> Manifest:
     """Writes the bundle with its new voices into `staging`, and returns the manifest to be written."""
     replaced = {voice.file for voice in manifest.voices if voice.name in voices}
+    # Nobody knows the statistics of the new ones: the bundle cannot take them.
+    statistics = statistics_files(manifest)
+    replaced |= {path for name, path in statistics.items() if name in voices}
     entries = [entry for entry in manifest.files if entry.path not in replaced]
     for entry in entries:
         path = staging / entry.path
@@ -101,6 +106,8 @@ def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices
         manifest, entry = write_voice(staging, manifest, name, rows)
         entries.append(entry)
     extensions = dict(manifest.extensions)
+    if STATISTICS in extensions:
+        extensions[STATISTICS] = {name: path for name, path in statistics.items() if name not in voices}
     if BLOCKS in extensions:
         digests = extensions[BLOCKS]["digests"]
         kept = {path: found for path, found in digests.items() if path not in replaced}

@@ -108,6 +108,13 @@ def bundle(
             "each that is not official."
         ),
     ] = True,
+    statistics: Annotated[
+        bool,
+        typer.Option(
+            help="Store what the decoder's norms find in each voice, so that streams begin sooner; some "
+            "seconds for each that is not official."
+        ),
+    ] = True,
     dump_ir: Annotated[
         Path | None, typer.Option(help="Directory for every stage's intermediate representation.")
     ] = None,
@@ -117,7 +124,7 @@ def bundle(
     from exporter.export.plan import TEXT_BUCKETS, ExportOptions
     from exporter.export.run import export_bundle
     from exporter.parity.make_self_test import make_self_test
-    from exporter.parity.publish import measure_bundle, measure_voices
+    from exporter.parity.publish import measure_bundle, measure_voices, voice_statistics
     from exporter.text.files import LANGUAGES
 
     options = ExportOptions(
@@ -150,5 +157,6 @@ def bundle(
                 measure=measure,
                 self_test=self_test,
                 loudness=measure_voices if loudness else None,
+                statistics=voice_statistics if statistics else None,
             )
         print_line(written)

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from exporter import directories
+from exporter.bundle.statistics import NormStatistics, statistics_files
 from exporter.bundle.write import ExtensionFiles, Parity, not_validated, write_bundle
 from exporter.compiler.library import CompiledLibrary
 from exporter.export.jobs import Build, Pool, compile_libraries, worker_processes
@@ -30,6 +31,7 @@ def export_bundle(
     measure: Callable[[Plan, Progress, Path], Parity] | None = None,
     self_test: Callable[[Plan, Progress], ExtensionFiles | None] | None = None,
     loudness: Callable[[Plan, Progress, Path], Mapping[str, int]] | None = None,
+    statistics: Callable[[Plan, Progress], Mapping[str, NormStatistics]] | None = None,
     build: Build | None = None,
     pool: Pool = worker_processes,
 ) -> Path:
@@ -44,6 +46,8 @@ def export_bundle(
             `exporter.parity.make_self_test.make_self_test` does. None leaves it out.
         loudness: measures the voices of the finished bundle, as `parity.publish.measure_voices` does. None
             leaves it out.
+        statistics: takes the statistics of the voices, as `parity.publish.voice_statistics` does. None leaves
+            them out.
         build: compiles one library; by default `exporter.compiler.compile_stage.compile_stage`.
         pool: makes the workers that compile.
 
@@ -70,6 +74,9 @@ def export_bundle(
             if not plan.target.one_module:
                 progress.step("build the C library, which takes minutes the first time")
             contents = contents.extended(native_files(plan.target))
+        if statistics is not None:
+            parameters = [name for stage in contents.manifest.stages for name in stage.parameters]
+            contents = contents.extended(statistics_files(parameters, statistics(plan, progress)))
         if self_test is not None and (test := self_test(plan, progress)) is not None:
             contents = contents.extended(test)
         heard = None if loudness is None else partial(loudness, plan, progress)

@@ -20,6 +20,7 @@ import numpy as np
 
 from exporter.compiler.library import ORIGINAL, StoredWeights
 from exporter.processes import Failure, Process
+from exporter.reference.norm_statistics import norm_statistics
 from exporter.reference.padded import Tail, static, static_decode
 from exporter.reference.recording import Arithmetic, Arrays, RecordingModel
 from exporter.reference.rounded_layers import rounded_layers
@@ -29,7 +30,7 @@ _OPERATIONS = {
     operation.__name__: operation
     for operation in (
         *(RecordingModel.speak, RecordingModel.text, RecordingModel.f0n, RecordingModel.decode),
-        *(RecordingModel.source, rounded_layers, static, static_decode),
+        *(RecordingModel.source, norm_statistics, rounded_layers, static, static_decode),
     )
 }
 
@@ -123,6 +124,14 @@ class Reference:
         """
         found = self._run("rounded_layers", request=request, stored=stored)
         return {path: float(value) for path, value in found.items()}
+
+    def norm_statistics(self, requests: Sequence[ModelInput]) -> dict[str, Array]:
+        """Takes the statistics of the decoder's instance norms over all frames of some utterances.
+
+        Returns:
+            Mean and standard deviation of each channel, [2, channels], by the norm's path in the decoder.
+        """
+        return self._run("norm_statistics", requests=requests)
 
     def static(
         self,

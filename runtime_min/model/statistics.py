@@ -36,8 +36,7 @@ class VoiceStatistics(Mapping[str, Statistics]):
         Raises:
             ManifestError: the extension breaks its schema.
         """
-        node = Node(manifest.extensions.get(EXTENSION, {}), f"extensions.{EXTENSION}")
-        self._paths: Mapping[str, str] = reader_of(Mapping[str, RelativePath])(node)
+        self._paths = statistics_files(manifest)
         self._files = files
         self._channels = norm_channels(manifest)
         self._found: dict[str, Statistics] = {}
@@ -72,6 +71,17 @@ class VoiceStatistics(Mapping[str, Statistics]):
             found[name][:] = mean, deviation * deviation
             start += 2 * channels
         return found
+
+
+def statistics_files(manifest: Manifest) -> Mapping[str, str]:
+    """Returns the paths of the statistics by voice.
+
+    Raises:
+        ManifestError: the extension breaks its schema.
+    """
+    node = Node(manifest.extensions.get(EXTENSION, {}), f"extensions.{EXTENSION}")
+    found: Mapping[str, str] = reader_of(Mapping[str, RelativePath])(node)
+    return found
 
 
 def norm_channels(manifest: Manifest) -> dict[str, int]:
