@@ -3,8 +3,8 @@
 All stages before the decoder take a fifth of the time and decide durations, pitch and energy, which depend on
 the whole text around. So they read many pieces in one pass, and the decoder alone speaks piece by piece.
 The decoder normalises by statistics of all frames that it sees: what has more energy than the whole comes out
-too quiet. Where the statistics of the voice are known, the decoder takes those, and few frames are enough.
-Otherwise each piece gets neighbouring frames whose energy is like that of the pass, and a gain.
+too quiet. Where the statistics of the voice are known, it takes those for a small piece, and few frames are
+enough. Otherwise a piece gets neighbouring frames whose energy is like that of the pass, and a gain.
 `docs/decisions/streams.md` has the figures.
 """
 
@@ -24,7 +24,9 @@ from .split import best_end
 FEWEST_FRAMES, MOST_FRAMES = 24, 96
 """Frames of each neighbour that the decoder sees; at most half of the piece's, so that it is soon there."""
 BESIDE_FRAMES = 8
-"""The same where the decoder takes the statistics of the voice."""
+"""The same where the decoder takes the statistics of the voice,"""
+LARGE_PIECE = 300
+"""which is for pieces of fewer frames: the statistics of a larger one are nearer to those of the pass."""
 OPENING_FRAMES = 16
 """Frames that the decoder sees behind an opening's piece, which nothing should delay."""
 FRAME_PRICE = 0.004
@@ -53,6 +55,8 @@ class Window(NamedTuple):
     """The token before which it ends."""
     gain: np.float32
     """Factor of the samples, which brings them to the level of the whole pass."""
+    of_voice: bool = False
+    """The decoder takes the statistics of the voice in place of the window's."""
 
 
 def find_passes(section: Section, limit: int) -> list[Pass]:
@@ -109,9 +113,9 @@ def smaller_passes(section: Section, large: Pass, limit: int) -> list[Pass]:
 
 
 def find_window(prepared: Prepared, read: Pass, start: int, end: int) -> Window:
-    """Returns the window of a piece: with the statistics of the voice the piece and few frames beside it.
+    """Returns the window of a piece: with the statistics of the voice, the piece and few frames beside it.
 
-    Without them, it is the one whose energy is nearest to that of its pass, in few frames.
+    Otherwise it is the one whose energy is nearest to that of its pass, in few frames.
 
     Args:
         prepared: the pass.
@@ -121,19 +125,20 @@ def find_window(prepared: Prepared, read: Pass, start: int, end: int) -> Window:
     """
     frames = prepared.starts
     own = start - read.start + 1, end - read.start + 1
-    has_statistics = prepared.statistics is not None
+    count = int(frames[own[1]] - frames[own[0]])
+    of_voice = prepared.statistics is not None and count < LARGE_PIECE
     fewest = OPENING_FRAMES if read.is_opening else FEWEST_FRAMES
-    fewest = most = BESIDE_FRAMES if has_statistics else fewest
-    if not has_statistics and not read.is_opening:
-        most = min(MOST_FRAMES, max(fewest, int(frames[own[1]] - frames[own[0]]) // 2))
+    fewest = most = BESIDE_FRAMES if of_voice else fewest
+    if not of_voice and not read.is_opening:
+        most = min(MOST_FRAMES, max(fewest, count // 2))
     lefts = np.zeros(1, np.int64)
     if start > read.start:
         lefts = own[0] - 1 - _within(frames[own[0]] - frames[: own[0]][::-1], fewest, most)
     rights = np.array([len(frames) - 1])
     if end < read.end:
         rights = own[1] + 1 + _within(frames[own[1] + 1 :] - frames[own[1]], fewest, most)
-    if has_statistics:
-        return Window(int(lefts[0]), int(rights[0]), np.float32(1))
+    if of_voice:
+        return Window(int(lefts[0]), int(rights[0]), np.float32(1), of_voice=True)
     losses = _losses(prepared.curves["energy"], frames, lefts, rights)
     costs = np.abs(losses) + FRAME_PRICE * (frames[rights] - frames[lefts][:, None])
     left, right = divmod(int(np.argmin(costs)), len(rights))

@@ -215,8 +215,10 @@ def _rendering(
     section: Section, synthesiser: Synthesiser, prepared: Prepared, read: Pass, start: int, end: int
 ) -> Rendering:
     """Decodes a piece of a pass."""
-    first, last, gain = find_window(prepared, read, start, end)
+    first, last, gain, of_voice = find_window(prepared, read, start, end)
     frames = prepared.starts
+    if not of_voice:
+        prepared = Prepared(prepared.durations, prepared.curves, prepared.noise)
     samples = synthesiser.decode(prepared, int(frames[first]), int(frames[last]))
     durations = prepared.durations[first:last]
     places = SAMPLES_PER_FRAME * (frames[first : last + 1] - frames[first])

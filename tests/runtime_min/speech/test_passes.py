@@ -8,8 +8,12 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from runtime_min.model.statistics import Statistics
+from runtime_min.model.synthesiser import Prepared
 from runtime_min.speech.passes import (
+    BESIDE_FRAMES,
     FEWEST_FRAMES,
+    LARGE_PIECE,
     MOST_FRAMES,
     Pass,
     find_passes,
@@ -45,19 +49,50 @@ def test_an_opening_that_no_piece_follows_is_read_once(text: str, limit: int) ->
     assert read.pieces == ((section.start, section.piece_ends[0]),) and read.is_opening
 
 
+def loud(durations: np.ndarray, seed: int = 0, statistics: Statistics | None = None) -> Prepared:
+    """An utterance whose energy is noise."""
+    frames = int(durations.sum())
+    energy = np.random.default_rng(seed).normal(3, 2, 2 * frames).astype(np.float32)
+    return ready(np.zeros(600 * frames, np.float32), durations, energy, statistics)
+
+
+@given(DURATIONS, st.booleans(), st.data())
+def test_with_statistics_of_the_voice_few_frames_are_beside_a_piece(
+    lengths: list[int], opens: bool, data: st.DataObject
+) -> None:
+    durations = np.array(lengths, np.int64)
+    phonemes = len(durations) - 2
+    start = data.draw(st.integers(0, phonemes - 1))
+    end = data.draw(st.integers(start + 1, phonemes))
+    read = Pass(0, phonemes, ((start, end),), plan("a").sections[0].style, opens)
+    statistics = {"norm": np.ones((2, 1), np.float32)}
+    first, last, gain, of_voice = find_window(loud(durations, statistics=statistics), read, start, end)
+    own = int(durations[start + 1 : end + 1].sum())
+    assert of_voice == (own < LARGE_PIECE)
+    if not of_voice:
+        assert (first, last, gain) == find_window(loud(durations), read, start, end)[:3]
+        return
+    before, behind = int(durations[first : start + 1].sum()), int(durations[end + 1 : last].sum())
+    assert gain == 1
+    # As few tokens as have so many frames.
+    assert start == 0 or before - durations[first] < BESIDE_FRAMES
+    assert end == phonemes or behind - durations[last - 1] < BESIDE_FRAMES
+    assert first == 0 or before >= BESIDE_FRAMES
+    assert last == len(durations) or behind >= BESIDE_FRAMES
+
+
 @given(DURATIONS, st.integers(0, 2**32 - 1), st.data())
 def test_a_window_holds_its_piece_and_enough_of_what_is_beside_it(
     lengths: list[int], seed: int, data: st.DataObject
 ) -> None:
     durations = np.array(lengths, np.int64)
-    frames = int(durations.sum())
-    energy = np.random.default_rng(seed).normal(3, 2, 2 * frames).astype(np.float32)
-    prepared = ready(np.zeros(600 * frames, np.float32), durations, energy)
+    prepared = loud(durations, seed)
     phonemes = len(durations) - 2
     start = data.draw(st.integers(0, phonemes - 1))
     end = data.draw(st.integers(start + 1, phonemes))
     read = Pass(0, phonemes, ((start, end),), plan("a").sections[0].style)
-    first, last, gain = find_window(prepared, read, start, end)
+    first, last, gain, of_voice = find_window(prepared, read, start, end)
+    assert not of_voice
     if (start, end) == (0, phonemes):
         assert (first, last, gain) == (0, len(durations), 1)
     before, behind = int(durations[first : start + 1].sum()), int(durations[end + 1 : last].sum())

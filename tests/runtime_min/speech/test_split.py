@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime_min.speech.split import FIRST_CLAUSE, FIRST_WORDS, Break, find_breaks, split
+from runtime_min.speech.split import FIRST_CLAUSE, FIRST_WORDS, Break, find_breaks, first_words, split
 
 WORDS = st.text("aˈʊnðɹ", min_size=1, max_size=9)
 GAPS = st.sampled_from([" ", " ", " ", ", ", "; ", ". ", "! ", "?” ", "… ", "—", "。", "，", "। ", ") "])
@@ -82,6 +82,14 @@ def test_a_streams_first_piece_is_the_first_clause_or_a_few_words() -> None:
     assert len(words) <= FIRST_WORDS
     # Too short to play while the next is computed.
     assert pieces(f"Yes, {rest}", 510, 250, growing=True)[0] != "Yes, "
+
+
+@given(TEXTS)
+def test_the_first_words_of_a_piece_are_few_and_so_are_not_the_rest(text: str) -> None:
+    breaks = find_breaks(text)
+    for end in breaks:
+        places = [at for at in breaks if 6 <= at <= end - 6]
+        assert first_words(breaks, end) == sorted(places)[:1]
 
 
 @pytest.mark.parametrize("run", ["koɴniʨiwasekai", "ni↓xau↓wo→", "b", "ˈaˈa"])
