@@ -18,7 +18,15 @@ from exporter.reference.process import Reference
 from exporter.reference.utterances import Utterance, make_request
 from runtime_min.model.statistics import EXTENSION, SUFFIX
 
-PHONEMES = ("TBD",)
+PHONEMES = (
+    "ðə ɹˈAn hæd stˈɑpt bəfˈɔɹ nˈun, ænd ðə ʧˈɪldɹᵊn ɹˈæn dˌWn tə ðə ʃˈɔɹ. ðˌA bˈɪlt ɐ hˈɑɹbəɹ ʌv stˈOnz ænd "
+    "mˈʌd, ænd sˈAld ðɛɹ pˈApəɹ ʃˈɪps ˌʌntˈɪl ðə tˈId tˈʊk ðˌɛm ˈɔl.",
+    "“hˌæv ju sˈin mI ˈʌðəɹ ɡlˈʌv?” ˈæskt ɹˈuθ. “ˌI lˈɛft ɪt ˌɔn ðə ʧˈɛɹ, bI jʊɹ bˈæɡ.” tˈɑm lˈʊkt ˈʌndəɹ ðə "
+    "tˈAbᵊl, ænd lˈæft. “ðə dˈɔɡ hæz ɪt əɡˈɛn! lˈʊk: hi ɪz əslˈip ˌɔn ɪt.”",
+    "bɹˈɛd nˈidz flˈWəɹ, wˈɔTəɹ, sˈɔlt, jˈist ænd tˈIm. mˈɪks ðˌɛm ɪn ði ˈivnɪŋ, kˈʌvəɹ ðə bˈOl, ænd ɡˌO tə "
+    "bˈɛd. bˌI ðə mˈɔɹnɪŋ ɪt wɪl hæv ɡɹˈOn tə twˈIs ɪts sˈIz.",
+)
+"""Three passages, each spoken in one pass: 27 seconds. How long it is between pauses changes the statistics."""
 _OFFICIAL = Path(__file__).parents[1] / "model" / "data" / "statistics.npz"
 _NORMS = "norms"
 """Key of the paths of the norms among the arrays of that file; the others have the names of voices."""

@@ -74,10 +74,10 @@ def test_each_voice_speaks_the_same_sentences() -> None:
         asked.append(requests)
         return {"encode.norm1": np.full((2, 3), requests[0].row[0, 0], np.float64)}
 
-    packs = {name: np.full((510, 256), value, np.float32) for name, value in (("a", 1), ("b", 2))}
+    rows = {name: np.full((510, 256), value, np.float32) for name, value in (("a", 1), ("b", 2))}
     vocabulary = {phoneme: number for number, phoneme in enumerate(sorted(set("".join(PHONEMES))), 1)}
     kokoro: Any = SimpleNamespace(norm_statistics=norm_statistics)
-    found = measure_statistics(kokoro, packs, vocabulary)
+    found = measure_statistics(kokoro, rows, vocabulary)
     assert [values["encode.norm1"][0, 0] for values in found.values()] == [1, 2]
     one, two = ([request.token_ids.tolist() for request in requests] for requests in asked)
     assert one == two and len(one) == len(PHONEMES)
@@ -104,10 +104,13 @@ def test_a_voice_that_is_replaced_has_no_statistics_any_more(
     "wrong", [{"af_heart": 1}, {"af_heart": "../x"}, {"af_heart": "/x"}, {"\n": "x"}, [], 3], ids=str
 )
 def test_statistics_that_are_no_files_are_refused(
-    made: BundleContents, tmp_path: Path, wrong: object
+    made: BundleContents,
+    tmp_path: Path,
+    packs: Path,  # noqa: F811
+    wrong: object,
 ) -> None:
     bundle = write_bundle(tmp_path / "bundle", with_entries(made, extensions={"statistics": wrong}))
     with pytest.raises(ManifestError, match=r"extensions\.statistics"):
         statistics.statistics_files(read_manifest(bundle))
     with pytest.raises(ManifestError):
-        add_voices(bundle, [tmp_path])
+        add_voices(bundle, [packs])
