@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,7 +18,7 @@ from exporter.bundle.write import BundleContents
 from exporter.text.files import LANGUAGES, text_files
 from tests.support.emulation.machine import EmulatedMachine, fetched_machine
 from tests.support.gpu import stand_in
-from tests.support.paths import PROVING
+from tests.support.paths import PROVING, ROOT
 from tests.support.shared import bundle_made_once, made_once
 from tests.support.tiny.bundle import contents, dummy_contents, reading
 from tests.support.tiny.model import compiled_libraries, libraries_in
@@ -81,6 +82,15 @@ def libraries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def runtime_library() -> Path:
     """TVM's runtime."""
     return stand_in.runtime_library()
+
+
+@pytest.fixture(scope="session")
+def late_threads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library to preload, with which threads begin late and then find no memory."""
+    library = tmp_path_factory.mktemp("shim") / "late_threads.so"
+    source = ROOT / "tests" / "support" / "programs" / "late_threads.c"
+    subprocess.run(["cc", source, "-O2", "-shared", "-fPIC", "-ldl", "-o", library], check=True)
+    return library
 
 
 @pytest.fixture(scope="session")

@@ -235,7 +235,7 @@ def library_units(flags: tuple[str, ...], loader: str = "dynamic_lib") -> Iterat
     stand_ins = sorted(STAND_INS.rglob("*.h"))
     included = sorted(path for path in SOURCES.rglob("*") if path.suffix in (".h", ".inc", ".bin"))
     include = (ffi / "include", ffi / "3rdparty" / "dlpack" / "include")
-    own = (*_OWN_WARNINGS, *(f"-isystem{path}" for path in include))
+    own = (*_OWN_WARNINGS, *(f"-isystem{path}" for path in (*include, tvm / "include")))
     named = {"KOKORO_TVM_VERSION": importlib.metadata.version("apache-tvm"), "KOKORO_VERSION": __version__}
     own += tuple(f'-D{name}="{version}"' for name, version in named.items())
     facts = json.dumps([versions, hashed([*stand_ins, *included])])

@@ -40,6 +40,8 @@ from .tvm_ffi_package import import_tvm_ffi
 CPU_TYPE = 1
 """DLPack's number of the CPU."""
 _POOLED_ALLOCATOR = 2
+_TOO_MUCH = 1 << 60
+"""Bytes that no process can have."""
 _SHARE_ALL_CORES = -3
 """TVM's affinity mode in which every thread of a pool may run on every core given."""
 IN_RUNTIME = b"runtime.NumThreads"
@@ -294,7 +296,24 @@ def _make_pool(tvm_ffi: Any, threads: int, cores: Sequence[int]) -> None:
     configure = tvm_ffi.get_global_func("runtime.config_threadpool")
     # The first call makes a pool as large as the list; the second lets it run on all cores.
     configure(_SHARE_ALL_CORES, threads, [str(core) for core in islice(cycle(cores), threads)])
+    _use_data_of_threads(tvm_ffi)
     configure(_SHARE_ALL_CORES, threads, [str(core) for core in cores])
+
+
+def _use_data_of_threads(tvm_ffi: Any) -> None:
+    """Uses what C++ libraries keep for each thread, in this thread and in those of its pool.
+
+    glibc allocates that memory at the first use, and ends the process if there is none by then.
+    """
+    if sys.platform == "linux":
+        runtime = ctypes.CDLL(None)
+        # Waits until each has called a function without effect: a busy machine starts threads late.
+        runtime.TVMBackendParallelLaunch(runtime.sched_yield, None, 0)
+    # This thread's first C++ exception. Other errors of TVM look for a backtrace, which takes 0.2 s.
+    with suppress(RuntimeError):
+        tvm_ffi.get_global_func("runtime.TVMTensorAllocWithScope")(
+            tvm_ffi.Shape((_TOO_MUCH,)), tvm_ffi.dtype("int8"), tvm_ffi.Device("cpu", 0), None
+        )
 
 
 def _check_tvm_ffi(found: str, built: str) -> None:

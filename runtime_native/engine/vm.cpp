@@ -1,5 +1,7 @@
 #include "vm.h"
 
+#include <tvm/runtime/c_backend_api.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -45,6 +47,9 @@ void make_pool(int threads) {
     };
     // The first call makes the pool, as large as the list is long; the second opens all cores to it.
     open_to(threads);
+    // The C library allocates what a thread keeps for itself at its first use, and ends the process if there is no
+    // memory by then. A busy machine may start the pool's threads after the load.
+    if (THREADED) TVMBackendParallelLaunch([](int, TVMParallelGroupEnv *, void *) { return 0; }, nullptr, 0);
     open_to(names.size());
 }
 

@@ -51,6 +51,32 @@ result = kinds
     assert kinds.keys() <= {"MemoryError", "ExecutionError", "LibraryLoadError", "spoke"}
 
 
+def test_threads_have_all_memory_of_their_own_once_a_bundle_is_loaded(
+    speaking_bundle: Path, late_threads: Path
+) -> None:
+    """Libraries allocate it for a thread at its first use, and the process ends if that fails."""
+    found = run_probed(
+        speaking_bundle,
+        """
+import ctypes, time
+from runtime_min.engine.vm import Worker
+bundle = Bundle.load(PATH, threads=3)
+worker = next(each for each in gc.get_objects() if isinstance(each, Worker))
+refuse = ctypes.CDLL(None).refuse_the_loader
+refuse(1)
+time.sleep(0.25)
+try:
+    worker.call(worker.tvm_ffi.get_global_func("ffi.ArrayGetItem"), [], 0)
+except IndexError as error:
+    result = str(error)
+refuse(0)
+""",
+        LD_PRELOAD=str(late_threads),
+        LATE="libstdc++",
+    )
+    assert found == "Index 0 out of bounds 0"
+
+
 def test_too_little_of_anything_while_loading_is_an_error_of_the_machine(speaking_bundle: Path) -> None:
     """Each load is in a process of its own without TVM, whose pool of threads would end the process."""
     kinds = run_probed(
