@@ -26,7 +26,7 @@ PHONEMES = (
     "bɹˈɛd nˈidz flˈWəɹ, wˈɔTəɹ, sˈɔlt, jˈist ænd tˈIm. mˈɪks ðˌɛm ɪn ði ˈivnɪŋ, kˈʌvəɹ ðə bˈOl, ænd ɡˌO tə "
     "bˈɛd. bˌI ðə mˈɔɹnɪŋ ɪt wɪl hæv ɡɹˈOn tə twˈIs ɪts sˈIz.",
 )
-"""Three passages, each spoken in one pass: 27 seconds. How long it is between pauses changes the statistics."""
+"""Three passages, 27 seconds, each spoken in a pass of its own. Longer and shorter ones have other levels."""
 _OFFICIAL = Path(__file__).parents[1] / "model" / "data" / "statistics.npz"
 _NORMS = "norms"
 """Key of the paths of the norms among the arrays of that file; the others have the names of voices."""

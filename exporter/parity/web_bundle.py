@@ -24,6 +24,7 @@ from runtime_min.format.bundle_files import BundleFiles
 from runtime_min.format.manifest import CpuLevel, Library, Manifest, Stage
 from runtime_min.format.verify import manifest_of, read_manifest
 from runtime_min.model.distances import Figure
+from runtime_min.model.statistics import VoiceStatistics
 from runtime_min.model.voices import VoiceTables
 
 SYSTEM = "web"
@@ -131,6 +132,7 @@ class WebBundle(Bundle):
         self.manifest = manifest
         self.level = level
         self.voice_tables = VoiceTables(files, manifest)
+        self._statistics = VoiceStatistics(files, manifest)
         self._files = files
         self._text = None
         node = _NodeProcess(files.directory)

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..errors import ArgumentTypeError, EmptyInputError, TextAsPhonemesWarning, check_type
 from ..model.loudness import voice_gain
-from ..model.statistics import Statistics, voice_statistics
-from ..model.voices import Style, VoiceLike, style_row, voice_name
+from ..model.statistics import SHORTEST, Statistics, voice_statistics
+from ..model.voices import Style, style_row, voice_name
 from .request import (
     Capabilities,
     Request,
@@ -300,9 +300,15 @@ def _section(
         size = min(LARGEST_PIECE, (limit + 1) // 2)
         ends = split(spoken, breaks, limit=limit, size=size, before=phonemes_before)
     voice = request.voice if passage.voice is None else passage.voice
-    style = style_row(capabilities.voices, voice, min(len(phonemes), limit) or 1)
+    rows = len(phonemes), len(phonemes)
     if link and (link.before or link.is_open):
-        style = _part_style(capabilities, voice, len(phonemes))
+        # A part of a text whose length is not known, and all that is read at once.
+        rows = LARGEST_PIECE, 5 * len(phonemes) // 4
+    decoder_row, prosody_row = (min(row, limit) or 1 for row in rows)
+    style = Style(
+        style_row(capabilities.voices, voice, decoder_row).decoder,
+        style_row(capabilities.voices, voice, prosody_row).prosody,
+    )
     speed = check_speed(request.speed if passage.speed is None else passage.speed)
     gain = None
     if request.loudness is not None:
@@ -317,22 +323,15 @@ def _section(
             row = style_row(capabilities.voices, voice, min(5 * read // 4, len(phonemes), limit))
             opening = Opening(read, ends[0], Style(style.decoder, row.prosody))
     statistics = None
-    if link or len(ends) > 1:
+    if decoder_row >= SHORTEST and (link or len(ends) > 1):
         # What is decoded as a whole has the statistics of the whole.
-        statistics = voice_statistics(capabilities.statistics, voice)
-    if statistics and not whole and not phonemes_before:
+        statistics = voice_statistics(capabilities.statistics, capabilities.voices, voice)
+    if statistics and ends and not whole and not phonemes_before:
         ends = [*first_words(breaks, ends[0]), *ends]
     name = voice_name(voice)
     return Section(
         passage, breaks, ends, style, speed, seed, request.stretch, gain, opening, name, link, statistics
     )
-
-
-def _part_style(capabilities: Capabilities, voice: VoiceLike, read: int) -> Style:
-    """Returns the style of a part of a text whose length is not known; `read` phonemes are read at once."""
-    limit = capabilities.max_phonemes
-    whole = style_row(capabilities.voices, voice, min(LARGEST_PIECE, limit))
-    return Style(whole.decoder, style_row(capabilities.voices, voice, min(5 * read // 4, limit)).prosody)
 
 
 def _opening_end(phonemes: str, breaks: Mapping[int, Break], first_end: int, limit: int) -> int:

@@ -40,7 +40,7 @@ VOCABULARY = {
 COLUMNS = 8
 VOICES = ("plain", "other", "a+b")
 MEASURED = {"plain": -2312, "other": -1990}
-STATISTICS = {"plain": {"norm": np.ones((2, 1), np.float32)}}
+STATISTICS = {voice: {"norm": np.ones((2, 1), np.float32)} for voice in ("plain", "a+b")}
 
 
 def noise(seed: int, count: int) -> NDArray[np.int64]:
@@ -358,8 +358,9 @@ def _speech_cases_with_statistics() -> Iterator[dict[str, Any]]:
         {"segments": [Segment(_LONG[:400])], "whole": True},
         {"segments": [Segment(_LONG * 2)], "whole": True, "speed": 0.9, "capacity": 1300},
         {"segments": [Segment(_LONG[:300])], "limit": 60, "trim": True, "speed": 2.5},
-        {"segments": [Segment(_LONG[:120]), Segment(_LONG[:90], voice="other"), Segment(_LONG[:200])]},
-        {"segments": [Segment(_LONG[:90], voice="plain*0.25+other"), Segment(_LONG[:90], voice="a+b")]},
+        {"segments": [Segment(_LONG[:129]), Segment(_LONG[:150], voice="other"), Segment(_LONG[:130])]},
+        {"segments": [Segment(_LONG[:190], voice="plain*0.25+other"), Segment(_LONG[:190], voice="a+b")]},
+        {"segments": [Segment(_LONG)], "limit": 140},
         {"segments": [Segment(_LONG[:200])], "capacity": 14},
         {"segments": [Segment("ab."), Segment(_LONG[:300])], "sentence_pause": 0.2, "loudness": -20.0},
         {"segments": [Segment(_LONG[:250])], "one_pass": True},
