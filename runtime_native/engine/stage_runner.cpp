@@ -27,7 +27,7 @@ StageRunner::StageRunner(const Stage &stage, const std::string &level, BundleFil
     });
 }
 
-std::vector<Floats> StageRunner::run(int64_t length, const std::vector<Input> &inputs) {
+std::vector<Floats> StageRunner::run(int64_t length, const std::vector<Input> &inputs, const Replacements &replaced) {
     size_t index = 0;
     while (index < libraries_.size() && libraries_[index].bucket < length) index++;
     if (length < stage_.minimum || index == libraries_.size()) fail("no library holds an input of this length");
@@ -35,7 +35,7 @@ std::vector<Floats> StageRunner::run(int64_t length, const std::vector<Input> &i
     worker_.call([&] {
         files_.check_unchanged();
         try {
-            outputs = call(functions_[index], length, inputs);
+            outputs = call(functions_[index], length, inputs, replaced);
         } catch (const TvmError &failure) {
             if (!is_stopped()) fail(failure.what());
         }
@@ -45,7 +45,8 @@ std::vector<Floats> StageRunner::run(int64_t length, const std::vector<Input> &i
 }
 
 // Runs on the worker's thread.
-std::vector<Floats> StageRunner::call(const Any &function, int64_t length, const std::vector<Input> &inputs) const {
+std::vector<Floats> StageRunner::call(const Any &function, int64_t length, const std::vector<Input> &inputs,
+                                      const Replacements &replaced) const {
     std::vector<Any> tensors;
     std::vector<TVMFFIAny> arguments;
     for (size_t index = 0; index < stage_.inputs.size(); index++) {
@@ -55,7 +56,12 @@ std::vector<Floats> StageRunner::call(const Any &function, int64_t length, const
         tensors.push_back(wrap_memory(inputs[index].data, signature.dtype, shape));
         arguments.push_back(tensors.back().view());
     }
-    arguments.insert(arguments.end(), parameters_.begin(), parameters_.end());
+    for (size_t index = 0; index < parameters_.size(); index++) {
+        auto found = replaced.find(stage_.parameters[index]);
+        if (found != replaced.end())
+            tensors.push_back(wrap_memory(found->second.values.data(), "float32", found->second.shape));
+        arguments.push_back(found == replaced.end() ? parameters_[index] : tensors.back().view());
+    }
     Any result = function(arguments);
     std::vector<Floats> outputs;
     for (const DLTensor *tensor : result.tensors(stage_.outputs.size())) {

@@ -42,22 +42,31 @@ struct Input {
     Input(const Aligned<T> &values) : data(values.data()), bytes(values.size() * sizeof(T)) {}
 };
 
+// An array in place of one of the bundle's parameters.
+struct Parameter {
+    std::vector<int64_t> shape;
+    Floats values;
+};
+// The same by the names in the manifest.
+using Replacements = std::map<std::string, Parameter>;
+
 class StageRunner {
 public:
     // Loads the stage's libraries for a CPU level. Throws LIBRARY_LOAD_ERROR and bundle errors.
     StageRunner(const Stage &stage, const std::string &level, BundleFiles &files,
                 const std::map<std::string, Any> &parameters, Worker &worker);
 
-    // Returns the stage's outputs for inputs in the order of its signature. Throws EXECUTION_ERROR, and
-    // CHANGED_FILE_ERROR if somebody has written to the parameters.
-    std::vector<Floats> run(int64_t length, const std::vector<Input> &inputs);
+    // Returns the stage's outputs for inputs in the order of its signature, with `replaced` in place of parameters.
+    // Throws EXECUTION_ERROR, and CHANGED_FILE_ERROR if somebody has written to the parameters.
+    std::vector<Floats> run(int64_t length, const std::vector<Input> &inputs, const Replacements &replaced = {});
 
     // Largest length that a library holds.
     int64_t capacity() const { return libraries_.back().bucket; }
     const std::string &axis() const { return stage_.axis; }
 
 private:
-    std::vector<Floats> call(const Any &function, int64_t length, const std::vector<Input> &inputs) const;
+    std::vector<Floats> call(const Any &function, int64_t length, const std::vector<Input> &inputs,
+                             const Replacements &replaced) const;
     [[noreturn]] void fail(const std::string &reason) const;
 
     const Stage &stage_;

@@ -10,16 +10,6 @@ namespace {
 
 constexpr size_t TOGETHER = 64;  // numbers of a tap that are transformed at once, which stay in the cache
 
-double from_half(uint16_t half) {
-    // No step has a subnormal number, which the app's thread may read as 0.
-    uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31, mantissa = half & 0x3ffu;
-    if (exponent == 0) return (sign ? -0x1p-24 : 0x1p-24) * mantissa;
-    uint32_t bits = sign | (exponent == 31 ? 255 : exponent + 112) << 23 | mantissa << 13;
-    float value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 // Rounds to nearest, to even from a half.
 uint16_t to_half(float value) {
     uint32_t bits;
@@ -37,6 +27,16 @@ uint16_t to_half(float value) {
 }
 
 }  // namespace
+
+double from_half(uint16_t half) {
+    // No step has a subnormal number, which the app's thread may read as 0.
+    uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31, mantissa = half & 0x3ffu;
+    if (exponent == 0) return (sign ? -0x1p-24 : 0x1p-24) * mantissa;
+    uint32_t bits = sign | (exponent == 31 ? 255 : exponent + 112) << 23 | mantissa << 13;
+    float value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
 
 std::vector<int64_t> transformed_shape(const Tensor &tensor, const Matrix &matrix) {
     std::vector<int64_t> shape = tensor.shape;

@@ -8,6 +8,9 @@
 
 namespace kokoro {
 
+// Returns the number that float16 has these bits of.
+double from_half(uint16_t half);
+
 // Returns the shape of a tensor's weights once they are transformed: products in place of taps.
 std::vector<int64_t> transformed_shape(const Tensor &tensor, const Matrix &matrix);
 
