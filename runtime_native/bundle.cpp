@@ -132,6 +132,7 @@ void Bundle::start(int threads) {
     }
     check_memory(bytes, threads);
     voice_tables_ = std::make_unique<VoiceTables>(files_, manifest_);
+    statistics_ = std::make_unique<VoiceStatistics>(files_, manifest_);
     if (bytes) {
         mapping_ = files_.map(manifest_.parameter_file);
         check_scales(manifest_.tensors, mapping_->data());
@@ -184,7 +185,10 @@ Capabilities Bundle::capabilities() {
     auto gain = [this, voices](const std::string &voice, double loudness) {
         return voice_gain(read_loudness(manifest_.extensions), voices, voice, loudness);
     };
-    return {style, vocabulary, max_phonemes(), gain};
+    auto statistics = [this, voices](const std::string &voice) {
+        return voice_statistics(*statistics_, voices, voice);
+    };
+    return {style, vocabulary, max_phonemes(), gain, statistics};
 }
 
 // Returns what reads text; the caller has its mutex.

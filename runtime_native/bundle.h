@@ -11,6 +11,7 @@
 #include "engine/vm.h"
 #include "format/bundle_files.h"
 #include "model/blend.h"
+#include "model/statistics.h"
 #include "model/synthesiser.h"
 #include "model/voices.h"
 #include "text/bundled.h"
@@ -68,6 +69,7 @@ private:
     std::string level_;
     std::atomic<uint64_t> cancellations_{0};
     std::unique_ptr<VoiceTables> voice_tables_;
+    std::unique_ptr<VoiceStatistics> statistics_;
     std::mutex text_mutex_;
     std::unique_ptr<BundledText> text_;
     std::unique_ptr<Mapping> mapping_;

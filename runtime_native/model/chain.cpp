@@ -9,6 +9,7 @@
 #include "../base/errors.h"
 #include "alignment.h"
 #include "noise.h"
+#include "statistics.h"
 
 namespace kokoro {
 
@@ -47,12 +48,13 @@ Floats between(const Floats &values, size_t channels, int64_t frames, int64_t st
     return part;
 }
 
-std::vector<float> decode(std::map<std::string, StageRunner> &stages, const Curves &curves, int64_t start,
-                          int64_t end, const CancelCheck &check) {
+std::vector<float> decode(std::map<std::string, StageRunner> &stages, const Curves &curves,
+                          const Statistics *statistics, int64_t start, int64_t end, const CancelCheck &check) {
     const int64_t count = end - start, frames = static_cast<int64_t>(curves.noise.size()) / SAMPLES_PER_FRAME;
+    const Replacements none, &replaced = statistics ? *statistics : none;
     auto run = [&](const char *name, const std::vector<Input> &inputs) {
         check();
-        return stages.at(name).run(count, inputs)[0];
+        return stages.at(name).run(count, inputs, replaced)[0];
     };
     auto part = [&](const Floats &values, size_t channels = 1) { return between(values, channels, frames, start, end); };
     const Floats asr = part(curves.asr, curves.asr.size() / frames), f0 = part(curves.f0), energy = part(curves.energy);
@@ -70,19 +72,20 @@ std::vector<float> decode(std::map<std::string, StageRunner> &stages, const Curv
 
 }  // namespace
 
-Prepared run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int64_t> &tokens, const Style &style,
-                 double speed, bool fitted, uint64_t seed, const CancelCheck &check) {
+Prepared run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int64_t> &tokens,
+                   const Utterance &utterance, const CancelCheck &check) {
     auto run = [&](const char *name, int64_t length, const std::vector<Input> &inputs) {
         check();
         return stages.at(name).run(length, inputs);
     };
     // Compiled code takes aligned memory.
-    const Floats prosody(style.prosody.begin(), style.prosody.end());
-    const Floats decoder(style.decoder.begin(), style.decoder.end());
+    const Floats prosody(utterance.style.prosody.begin(), utterance.style.prosody.end());
+    const Floats decoder(utterance.style.decoder.begin(), utterance.style.decoder.end());
     const int64_t count = static_cast<int64_t>(tokens.size());
     Floats hidden = run("bert", count, {tokens})[0];
     std::vector<Floats> predicted = run("duration", count, {hidden, prosody});
-    std::vector<int64_t> durations = round_durations(predicted[1], fitted ? fitted_speed(predicted[1], speed) : speed);
+    const double speed = utterance.fitted ? fitted_speed(predicted[1], utterance.speed) : utterance.speed;
+    std::vector<int64_t> durations = round_durations(predicted[1], speed);
     const int64_t frames = check_frames(stages, durations);
     Floats text = run("text_encoder", count, {tokens})[0];
     Floats encoding = align(predicted[0], durations, frames);
@@ -90,9 +93,11 @@ Prepared run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int
     std::vector<float> energy(curves[1].begin(), curves[1].end());
     auto kept = std::make_shared<const Curves>(Curves{align(text, durations, frames), std::move(curves[0]),
                                                       std::move(curves[1]), decoder,
-                                                      gaussian_noise(seed, SAMPLES_PER_FRAME * frames)});
-    auto some = [&stages, kept, check](int64_t start, int64_t end) { return decode(stages, *kept, start, end, check); };
-    return {std::move(durations), std::move(energy), some};
+                                                      gaussian_noise(utterance.seed, SAMPLES_PER_FRAME * frames)});
+    auto some = [&stages, kept, check, statistics = utterance.statistics](int64_t start, int64_t end) {
+        return decode(stages, *kept, statistics.get(), start, end, check);
+    };
+    return {std::move(durations), std::move(energy), some, utterance.statistics};
 }
 
 }  // namespace kokoro

@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace kokoro {
+
+struct Statistics;
 
 // The two halves of a style row.
 struct Style {
@@ -21,6 +24,7 @@ struct Utterance {
     double speed;
     uint64_t seed;
     bool fitted;  // the length is that of speed 1 over the speed, and not what kokoro makes of the speed
+    std::shared_ptr<const Statistics> statistics = {};  // those of the voice, with which parts are decoded
 };
 
 // An utterance before the decoder, which takes four fifths of the time.
@@ -28,8 +32,9 @@ struct Prepared {
     std::vector<int64_t> durations;  // frames of each token, boundaries included
     std::vector<float> energy;       // two values a frame
     // Returns the samples, 600 a frame, of the frames from `start` to before `end`; the decoder knows nothing of the
-    // others. Throws MODEL_OUTPUT_ERROR if they are not finite.
+    // others, but for the statistics. Throws MODEL_OUTPUT_ERROR if the samples are not finite.
     std::function<std::vector<float>(int64_t start, int64_t end)> decode;
+    std::shared_ptr<const Statistics> statistics = {};  // those of the utterance's voice
 };
 
 }  // namespace kokoro

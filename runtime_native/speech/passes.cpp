@@ -8,6 +8,7 @@ namespace kokoro {
 namespace {
 
 constexpr int64_t FEWEST_FRAMES = 24, MOST_FRAMES = 96;  // of each neighbour that the decoder sees
+constexpr int64_t BESIDE_FRAMES = 8;    // the same where the decoder takes the statistics of the voice
 constexpr int64_t OPENING_FRAMES = 16;  // behind an opening's piece, which nothing should delay
 constexpr double FRAME_PRICE = 0.004;  // decibels by which the loss must be less for one more frame
 // Decibels by which speech comes out too quietly for one more of the energy's mean and standard deviation.
@@ -100,8 +101,10 @@ std::vector<Pass> find_passes(const Section &section, size_t limit) {
     }
     std::vector<Pass> passes;
     if (section.opening) {
-        passes.push_back({0, section.opening->end, {pieces[0]}, &section.opening->style, true});
-        pieces.erase(pieces.begin());
+        auto is_early = [&](const Span &piece) { return piece.second <= section.opening->spoken; };
+        auto later = std::find_if_not(pieces.begin(), pieces.end(), is_early);
+        passes.push_back({0, section.opening->end, {pieces.begin(), later}, &section.opening->style, true});
+        pieces.erase(pieces.begin(), later);
         if (pieces.empty()) return passes;
     }
     if (all <= limit) {
@@ -143,9 +146,11 @@ Window find_window(const Prepared &prepared, const Pass &read, Span piece) {
     std::vector<int64_t> frames{0};
     for (int64_t duration : prepared.durations) frames.push_back(frames.back() + duration);
     size_t first = piece.first - read.start + 1, last = piece.second - read.start + 1;
-    const int64_t fewest = read.is_opening ? OPENING_FRAMES : FEWEST_FRAMES;
+    const bool has_statistics = prepared.statistics != nullptr;
+    const int64_t fewest = has_statistics ? BESIDE_FRAMES : read.is_opening ? OPENING_FRAMES : FEWEST_FRAMES;
     const int64_t half = (frames[last] - frames[first]) / 2;
-    const int64_t most = read.is_opening ? fewest : std::min(MOST_FRAMES, std::max(fewest, half));
+    const bool is_fixed = has_statistics || read.is_opening;
+    const int64_t most = is_fixed ? fewest : std::min(MOST_FRAMES, std::max(fewest, half));
     std::vector<size_t> lefts{0}, rights{frames.size() - 1};
     if (piece.first > read.start) {
         std::vector<int64_t> distances;
@@ -161,6 +166,7 @@ Window find_window(const Prepared &prepared, const Pass &read, Span piece) {
         rights.clear();
         for (size_t at = nearest; at < end; at++) rights.push_back(last + 1 + at);
     }
+    if (has_statistics) return {lefts[0], rights[0], 1};
     return best(prepared.energy, frames, lefts, rights);
 }
 

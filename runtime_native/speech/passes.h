@@ -35,7 +35,8 @@ std::vector<Pass> find_passes(const Section &section, size_t limit);
 // Returns two passes for one that is too long, or the one phoneme alone.
 std::vector<Pass> smaller_passes(const Section &section, const Pass &large, size_t limit);
 
-// Returns the window of a piece whose energy is nearest to that of the pass, in few frames.
+// Returns the window of a piece: with the statistics of the voice the piece and few frames beside it, and otherwise the
+// one whose energy is nearest to that of the pass, in few frames.
 Window find_window(const Prepared &prepared, const Pass &read, Span piece);
 
 }  // namespace kokoro

@@ -232,9 +232,15 @@ Section Planner::section(const Request &request, Passage passage, bool ended) {
         first = opening(passage, breaks, ends[0], voice, style);
     double speed = check_speed(passage.speed.value_or(request.speed));
     uint64_t seed = piece_seed(request.seed, phonemes_before_ - start);
+    std::shared_ptr<const Statistics> statistics;
+    // What is decoded as a whole has the statistics of the whole.
+    if (link || ends.size() > 1) statistics = capabilities_.statistics(voice);
+    if (statistics && !whole && !phonemes_before_ && !ends.empty()) {
+        if (auto early = first_words(breaks, ends[0])) ends.insert(ends.begin(), *early);
+    }
     phonemes_before_ += spoken.size();
     return {std::move(passage), std::move(breaks), std::move(ends), std::move(style), speed, seed, request.stretch, gain,
-            std::move(first), std::move(link)};
+            std::move(first), std::move(link), std::move(statistics)};
 }
 
 // Returns the style of a part of a text whose length is not known; `read` phonemes are read at once.
@@ -257,7 +263,7 @@ std::optional<Opening> Planner::opening(const Passage &passage, const Breaks &br
         }
     if (end >= length) return {};
     Style row = capabilities_.style(voice, std::min({5 * end / 4, length, limit}));
-    return Opening{end, {style.decoder, row.prosody}};
+    return Opening{end, first_end, {style.decoder, row.prosody}};
 }
 
 }  // namespace kokoro

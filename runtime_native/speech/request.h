@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -26,6 +27,8 @@ struct Capabilities {
     size_t max_phonemes;  // most phonemes of one utterance
     // Returns the factor that brings a voice to a loudness in LUFS. Throws NO_LOUDNESS_ERROR.
     std::function<float(const std::string &voice, double loudness)> gain;
+    // Returns the statistics of a voice, or none if they are not known. Throws errors of their files.
+    std::function<std::shared_ptr<const Statistics>(const std::string &voice)> statistics;
 };
 
 // A caller's request, not checked yet. `kokoro_request` describes the fields.
@@ -47,8 +50,9 @@ struct Request {
 
 // How the first piece of a stream is read before the rest, to be heard at once.
 struct Opening {
-    size_t end;   // offset in the passage up to which the model reads
-    Style style;  // its prosody is that of a little more than `end` phonemes
+    size_t end;     // offset in the passage up to which the model reads
+    size_t spoken;  // offset up to which it is spoken so
+    Style style;    // its prosody is that of a little more than `end` phonemes
 };
 
 // A passage that is ready to be spoken, or one without phonemes, whose words are left out.
@@ -63,6 +67,8 @@ struct Section {
     std::optional<float> gain;
     std::optional<Opening> opening;  // none reads all of the passage before its first piece
     std::optional<Link> link;        // of a part of a text that arrives bit by bit
+    // Those of the voice, for the parts that the decoder sees; none has it take those of each part.
+    std::shared_ptr<const Statistics> statistics;
 
     // Offsets of the first phoneme that is spoken, and behind the last one.
     size_t start() const { return link && !passage.phonemes.empty() ? link->before.size() : 0; }

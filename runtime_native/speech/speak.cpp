@@ -179,7 +179,7 @@ void Narrator::read_pass() {
         std::u32string phonemes = section_.passage.phonemes.substr(read_.start, read_.end - read_.start);
         try {
             prepared_ = prepare_({phonemes, *read_.style, spoken_speed(), piece_seed(section_.seed, read_.start),
-                                  section_.stretch});
+                                  section_.stretch, section_.statistics});
             upcoming_pieces_.assign(read_.pieces.rbegin(), read_.pieces.rend());
             return;
         } catch (const Error &error) {

@@ -13,6 +13,8 @@ namespace {
 constexpr size_t FIRST_WORDS = 20;
 // Below this a piece would be over before the next is computed.
 constexpr size_t SHORTEST_CLAUSE = 10;
+// Phonemes of the first words that are decoded alone, and of those that follow: half a second of speech.
+constexpr size_t FEWEST_FIRST = 6;
 constexpr size_t NONE = View::npos;
 
 constexpr View VOWELS = U"AIOQWYaeiouyæɐɑɒɔəɛɜɚɪɨɯɵøœɤʊʌᵊᵻː→↗↓↘\u0303";
@@ -169,6 +171,12 @@ std::vector<size_t> split(View phonemes, const Breaks &breaks, size_t limit, siz
         if (growing) wanted = grown(*end - start, size);
     }
     return ends;
+}
+
+std::optional<size_t> first_words(const Breaks &breaks, size_t end) {
+    for (size_t at = FEWEST_FIRST; at + FEWEST_FIRST <= end; at++)
+        if (breaks[at] != Break::NONE) return at;
+    return {};
 }
 
 size_t grown(size_t before, size_t size) { return std::min(size, std::max(2 * before, FIRST_CLAUSE)); }

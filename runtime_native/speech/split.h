@@ -28,6 +28,9 @@ Breaks find_breaks(std::u32string_view phonemes, const std::optional<std::vector
 std::vector<size_t> split(
     std::u32string_view phonemes, const Breaks &breaks, size_t limit, size_t size, size_t before);
 
+// Returns where the first words end that are decoded alone, of a first piece up to `end`; none if all are needed.
+std::optional<size_t> first_words(const Breaks &breaks, size_t end);
+
 // Returns the wanted length of a piece after `before` phonemes, at most `size`.
 size_t grown(size_t before, size_t size);
 

@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "model/blend.h"
 #include "model/loudness.h"
+#include "model/statistics.h"
 #include "output/wav.h"
 #include "speech/sentences.h"
 #include "speech/silence.h"
@@ -104,8 +105,12 @@ Prepared prepare(const Utterance &utterance, int64_t capacity) {
         float loud = is_quiet(phonemes[at]) ? 1 : 2 + phonemes[at] % 7;
         prepared.energy.insert(prepared.energy.end(), 2 * prepared.durations[at], loud);
     }
-    prepared.decode = [whole](int64_t start, int64_t end) {
-        return std::vector<float>(whole.begin() + 600 * start, whole.begin() + 600 * end);
+    prepared.statistics = utterance.statistics;
+    // What is given statistics is told by its level.
+    prepared.decode = [whole, level = utterance.statistics ? 0.5f : 1.0f](int64_t start, int64_t end) {
+        std::vector<float> part(whole.begin() + 600 * start, whole.begin() + 600 * end);
+        for (float &sample : part) sample *= level;
+        return part;
     };
     return prepared;
 }
@@ -170,14 +175,20 @@ void print_speech(std::istream &line, const Voices &voices) {
     bool whole = read<bool>(line);
     size_t limit = read<size_t>(line);
     int64_t capacity = read<int64_t>(line);
+    bool has_statistics = read<bool>(line);
     std::set<char32_t> vocabulary;
     for (char32_t phoneme : read_text(line)) vocabulary.insert(phoneme);
     auto segments = read<size_t>(line);
     while (segments--) request.segments.push_back(read_segment_line());
     auto style = [&](const std::string &voice, size_t phonemes) { return style_row(voices, voice, phonemes); };
     auto gain = [&](const std::string &voice, double wanted) { return voice_gain(MEASURED, voices, voice, wanted); };
+    auto statistics = [&](const std::string &voice) {
+        auto weights = voice_weights(voices, voice);
+        bool is_known = has_statistics && weights.size() == 1 && weights[0].first == "plain";
+        return is_known ? std::make_shared<const Statistics>() : nullptr;
+    };
     auto next = [rest = std::optional<Request>(request)]() mutable { return std::exchange(rest, {}); };
-    Speech speech(Plans({style, vocabulary, limit, gain}, next, whole),
+    Speech speech(Plans({style, vocabulary, limit, gain, statistics}, next, whole),
                   [&](const Utterance &utterance) { return prepare(utterance, capacity); });
     stream([&] { return speech.next(); }, print_piece, [] {});
 }

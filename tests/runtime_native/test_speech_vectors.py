@@ -141,7 +141,8 @@ def _lines(case: dict[str, Any]) -> list[str]:
     )
     first = (
         *("speech", field(case["voice"]), *values, *ends, int(case["whole"])),
-        *(case["limit"], case["capacity"], field("".join(VOCABULARY)), len(case["segments"])),
+        *(case["limit"], case["capacity"], int(case["statistics"]), field("".join(VOCABULARY))),
+        len(case["segments"]),
     )
     return [" ".join(map(str, first)), *(_segment(segment) for segment in case["segments"])]
 
