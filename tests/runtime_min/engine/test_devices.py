@@ -82,7 +82,7 @@ def test_tensors_move_only_where_the_device_changes_and_parameters_once(bundle: 
         """,
     )
     # The parameters of duration, text_encoder and decoder.
-    assert [shape for _, _, shape in moves["loaded"]] == [[5, 4], [5], [5, 4], [1]]
+    assert [shape for _, _, shape in moves["loaded"]] == [[5, 4], [5], [5, 4], [1], [2, 1]]
     # Inputs and outputs of the same stages; bert, f0n and source move nothing.
     assert [shape for _, _, shape in moves["first"]] == moves["shapes"]
     assert moves["second"] == moves["first"]

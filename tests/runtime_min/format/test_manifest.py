@@ -249,7 +249,7 @@ BREAKS: dict[str, tuple[Change, str]] = {
     ),
     "bytes after the last tensor": (
         of_parameter_file(4096),
-        "parameters.tensors: expected tensors that fill the 4096 bytes of .*, found .*ends at 196",
+        "parameters.tensors: expected tensors that fill the 4096 bytes of .*, found .*ends at 264",
     ),
     "tensors without a file": (
         of_parameter_file(0),

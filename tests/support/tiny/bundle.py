@@ -35,6 +35,8 @@ from runtime_min.format.signatures import STAGE_NAMES, StageSignature, signature
 
 HIDDEN = 4
 STYLE = 2
+NORM = "norm.statistics"
+"""The decoder's parameter that the statistics of a voice take the place of."""
 MAX_PHONEMES = 20
 VOCABULARY = {"a": 1, "b": 2, "c": 3, " ": 4}
 BUCKETS = {"tokens": (8, 22), "frames": (40, 100)}
@@ -44,7 +46,7 @@ PARAMETERS = {
     "text_encoder": ("table",),
     "f0n": ("gain",),
     "source": ("gain",),
-    "decoder": ("gain",),
+    "decoder": ("gain", NORM),
 }
 
 
@@ -55,6 +57,7 @@ def tensors() -> dict[str, np.ndarray]:
         "table": random.standard_normal((5, HIDDEN)).astype(np.float32),
         "lengths": np.array([1.5, 0.2, 2.5, 3.5, 60.0], np.float32),
         "gain": np.array([0.25], np.float32),
+        NORM: np.array([[0], [-1]], np.float32),
     }
 
 

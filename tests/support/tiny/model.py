@@ -83,18 +83,26 @@ def f0n(aligned: Any, style: Any, gain: Any) -> tuple[Any, ...]:
     return f0, energy
 
 
-def decoder(asr: Any, f0: Any, energy: Any, style: Any, noise: Any, gain: Any) -> tuple[Any, ...]:
+def normed(sample: Any, norm: Any) -> Any:
+    """Changes a sample by the statistics of a voice, if they are given."""
+    from tvm import tirx
+
+    return tirx.if_then_else(norm[1, 0] < 0, sample, sample * norm[1, 0] + norm[0, 0])
+
+
+def decoder(asr: Any, f0: Any, energy: Any, style: Any, noise: Any, gain: Any, norm: Any) -> tuple[Any, ...]:
     from tvm import te
 
     shape = (1, asr.shape[2] * SAMPLES_PER_FRAME)
     audio = te.compute(
         shape,
-        lambda _, i: (
+        lambda _, i: normed(
             asr[0, 0, i // SAMPLES_PER_FRAME]
             + f0[0, i // SAMPLES_PER_F0] * 2.0
             + energy[0, i // SAMPLES_PER_F0] * 3.0
             + style[0, 1] * gain[0]
-            + noise[0, i] * 0.125
+            + noise[0, i] * 0.125,
+            norm,
         ),
     )
     return (audio,)
@@ -121,7 +129,7 @@ def source(f0: Any, noise: Any, gain: Any) -> tuple[Any, ...]:
 
 
 def decoder_of_source(
-    asr: Any, f0: Any, energy: Any, style: Any, spectrum: Any, gain: Any
+    asr: Any, f0: Any, energy: Any, style: Any, spectrum: Any, gain: Any, norm: Any
 ) -> tuple[Any, ...]:
     """The decoder where the source is apart."""
     from tvm import te
@@ -129,13 +137,14 @@ def decoder_of_source(
     shape = (1, asr.shape[2] * SAMPLES_PER_FRAME)
     audio = te.compute(
         shape,
-        lambda _, i: (
+        lambda _, i: normed(
             asr[0, 0, i // SAMPLES_PER_FRAME]
             + f0[0, i // SAMPLES_PER_F0]
             + spectrum[0, SPECTRUM_CHANNELS - 1, i // SAMPLES_PER_SPECTRUM] / gain[0]
             + energy[0, i // SAMPLES_PER_F0] * 3.0
             + style[0, 1] * gain[0]
-            + spectrum[0, i % SAMPLES_PER_SPECTRUM, i // SAMPLES_PER_SPECTRUM] * 0.125
+            + spectrum[0, i % SAMPLES_PER_SPECTRUM, i // SAMPLES_PER_SPECTRUM] * 0.125,
+            norm,
         ),
     )
     return (audio,)
