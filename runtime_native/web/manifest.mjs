@@ -18,7 +18,7 @@ export function decode(bytes) {
     at += size;
     return at - size;
   };
-  const length = (size) => (size === 1 ? view.getUint8(take(1)) : size === 2 ? view.getUint16(take(2)) : view.getUint32(take(4)));
+  const natural = (size) => view[`getUint${8 * size}`](take(size));
   const string = (size) => {
     const start = take(size);
     return text.decode(bytes.subarray(start, start + size));
@@ -34,7 +34,7 @@ export function decode(bytes) {
   };
   const value = (depth) => {
     if (depth > DEEPEST) fail();
-    const kind = view.getUint8(take(1));
+    const kind = natural(1);
     if (kind < 0x80) return kind;
     if (kind < 0x90) return map(kind & 15, depth);
     if (kind < 0xa0) return array(kind & 15, depth);
@@ -44,21 +44,17 @@ export function decode(bytes) {
       case 0xc2: return false;
       case 0xc3: return true;
       case 0xcb: return view.getFloat64(take(8));
-      case 0xcc: return view.getUint8(take(1));
-      case 0xcd: return view.getUint16(take(2));
-      case 0xce: return view.getUint32(take(4));
+      case 0xcc: case 0xcd: case 0xce: return natural(1 << (kind - 0xcc));
       case 0xcf: return Number(view.getBigUint64(take(8)));
       case 0xd0: return view.getInt8(take(1));
       case 0xd1: return view.getInt16(take(2));
       case 0xd2: return view.getInt32(take(4));
       case 0xd3: return Number(view.getBigInt64(take(8)));
-      case 0xd9: return string(length(1));
-      case 0xda: return string(length(2));
-      case 0xdb: return string(length(4));
-      case 0xdc: return array(length(2), depth);
-      case 0xdd: return array(length(4), depth);
-      case 0xde: return map(length(2), depth);
-      case 0xdf: return map(length(4), depth);
+      case 0xd9: case 0xda: case 0xdb: return string(natural(1 << (kind - 0xd9)));
+      case 0xdc: return array(natural(2), depth);
+      case 0xdd: return array(natural(4), depth);
+      case 0xde: return map(natural(2), depth);
+      case 0xdf: return map(natural(4), depth);
       default: return fail();
     }
   };
@@ -109,7 +105,10 @@ export class Manifest {
     this.module = found.stages[0].libraries[0].file;
     const one = found.stages.every(({ libraries }) => libraries.every(({ file }) => file === this.module));
     expect(one && this.files.has(this.module) && this.files.has(this.parameters), "one module and parameters");
-    expect(found.voices.every(({ name, file }) => typeof name === "string" && this.files.has(file)), "files of voices");
+    const listed = (file) => this.files.has(file);
+    expect(found.voices.every(({ name, file }) => typeof name === "string" && listed(file)), "files of voices");
+    this.statistics = found.extensions.statistics;
+    expect(Object.values(this.statistics ?? {}).every(listed), "files of statistics");
     this.blocks = found.extensions.blocks;
   }
 

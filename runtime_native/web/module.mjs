@@ -142,14 +142,28 @@ export class Module {
     });
   }
 
-  /** Speaks all of a text or of phonemes. */
-  synthesize(options) {
+  /** Returns the address that a function finds for a request. */
+  find(open, options) {
     return this.request(options, (request, take) => {
       const found = take(4);
-      Atomics.store(this.speeches, 0, 0);
-      this.check(this.exports.kokoro_synthesize(this.bundle, request, found));
+      this.check(open(this.bundle, request, found));
+      return this.view.getUint32(found, true);
+    });
+  }
+
+  /** Returns the next piece of a speech, or null. */
+  piece(next, speech, number) {
+    return this.with(4, (found) => {
+      Atomics.store(this.speeches, 0, number);
+      this.check(next(speech, found));
       return this.take(this.view.getUint32(found, true));
     });
+  }
+
+  /** Speaks all of a text or of phonemes. */
+  synthesize(options) {
+    Atomics.store(this.speeches, 0, 0);
+    return this.take(this.find(this.exports.kokoro_synthesize, options));
   }
 
   /**
@@ -160,38 +174,20 @@ export class Module {
    */
   open(options, number = 0) {
     const { exports } = this;
-    const speech = this.request(options, (request, take) => {
-      const found = take(4);
-      this.check(exports.kokoro_pieces_open(this.bundle, request, found));
-      return this.view.getUint32(found, true);
-    });
-    const next = () =>
-      this.with(4, (found) => {
-        Atomics.store(this.speeches, 0, number);
-        this.check(exports.kokoro_pieces_next(speech, found));
-        return this.take(this.view.getUint32(found, true));
-      });
+    const speech = this.find(exports.kokoro_pieces_open, options);
+    const next = () => this.piece(exports.kokoro_pieces_next, speech, number);
     return { next, close: () => exports.kokoro_pieces_free(speech) };
   }
 
   /** Opens a speech whose text is pushed; `next()` returns a piece that is certain to be complete, or null. */
   live(options, number = 0) {
     const { exports } = this;
-    const speech = this.request(options, (request, take) => {
-      const found = take(4);
-      this.check(exports.kokoro_live_open(this.bundle, request, found));
-      return this.view.getUint32(found, true);
-    });
+    const speech = this.find(exports.kokoro_live_open, options);
     return {
       push: (text) => this.with(1, (_, write) => this.check(exports.kokoro_live_push(speech, write(text)))),
       flush: () => this.check(exports.kokoro_live_flush(speech)),
       end: () => this.check(exports.kokoro_live_end(speech)),
-      next: () =>
-        this.with(4, (found) => {
-          Atomics.store(this.speeches, 0, number);
-          this.check(exports.kokoro_web_live_next(speech, found));
-          return this.take(this.view.getUint32(found, true));
-        }),
+      next: () => this.piece(exports.kokoro_web_live_next, speech, number),
       close: () => exports.kokoro_live_free(speech),
     };
   }

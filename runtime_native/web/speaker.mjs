@@ -123,8 +123,11 @@ export class Speaker {
   /** Fetches the voices of a request, and in SSML those that it names anywhere. */
   async prepare({ voice = "af_heart", ssml, text = "" }) {
     const said = ssml ? `${voice} ${text}` : voice;
-    for (const { name, file } of this.manifest.entries.voices) {
-      if (said.includes(name) && !this.module.system.contents.has(file)) await this.fetch(file);
+    const { entries, statistics } = this.manifest;
+    for (const { name, file } of entries.voices) {
+      for (const path of said.includes(name) ? [file, statistics?.[name]] : []) {
+        if (path && !this.module.system.contents.has(path)) await this.fetch(path);
+      }
     }
   }
 
