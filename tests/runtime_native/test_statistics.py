@@ -1,0 +1,142 @@
+"""With the statistics of a voice the native runtime speaks as Python does, and refuses as it does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from runtime_min import Bundle, KokoroError
+from tests.support.native.both_runtimes import BothRuntimes, assert_equal, both_runtimes, utterances
+from tests.support.native.library import NativeError, NativeSpeech, native_library
+from tests.support.tiny.bundle import MAX_PHONEMES
+from tests.support.tiny.statistics import FILE, VOICE, stored, with_statistics
+
+LONG = "abc abc abcabc " * 20
+
+
+@pytest.fixture(scope="module")
+def both(speaking_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BothRuntimes]:
+    bundle = with_statistics(speaking_bundle, tmp_path_factory.mktemp("known") / "bundle")
+    with both_runtimes(native_library(), bundle) as loaded:
+        yield loaded
+
+
+@pytest.fixture(scope="module")
+def reading(reading_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BothRuntimes]:
+    bundle = with_statistics(reading_bundle, tmp_path_factory.mktemp("reading") / "bundle")
+    with both_runtimes(native_library(), bundle) as loaded:
+        yield loaded
+
+
+def test_streams_are_equal_to_the_bit(both: BothRuntimes) -> None:
+    for phonemes, options in utterances(30, 8 * MAX_PHONEMES):
+        both.compare_streams(phonemes=phonemes, **options)
+        both.compare(phonemes=phonemes, **options)
+
+
+def test_parts_alone_are_decoded_with_them(both: BothRuntimes, speaking_bundle: Path) -> None:
+    with Bundle.load(speaking_bundle) as without:
+        alike = [
+            both.library.synthesize(both.native, said, voice=voice).samples.tobytes()
+            == without.synthesize(phonemes=said, voice=voice).samples.tobytes()
+            for said, voice in (("abc", VOICE), (LONG, "am_adam"), (LONG, f"{VOICE}+am_adam"), (LONG, VOICE))
+        ]
+    assert alike == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    "pushed",
+    [
+        ["Good evening, Dr. Smith. ", "It is 5 p.m. here, and ", "we go on and on. ", "Shall we begin?"],
+        ["[pause:1s]\n\n", "So it is, ", "and so it goes on, and on."],
+        ["Yes."],
+    ],
+    ids=["sentences", "nothing spoken first", "one"],
+)
+@pytest.mark.parametrize("voice", [VOICE, "am_adam"])
+def test_a_text_that_arrives_is_spoken_with_the_bits_of_python(
+    reading: BothRuntimes, pushed: list[str], voice: str
+) -> None:
+    python, found, expected = reading.python.live(voice=voice), [], []
+    with NativeSpeech(reading.library, reading.native, voice=voice) as native:
+        for part in pushed:
+            native.push(part)
+            python.push(part)
+            found += native.pieces()
+            expected += python.pieces()
+        native.end()
+        python.end()
+        found += native.pieces()
+        expected += python.pieces()
+    for piece, other in zip(found, expected, strict=True):
+        assert_equal(piece, other)
+
+
+def refusals(bundle: Path, **said: Any) -> tuple[str, str]:
+    """Returns the errors of the native and the Python runtime, with their messages."""
+    library = native_library()
+    with pytest.raises(NativeError) as native, library.loaded(bundle) as loaded:
+        library.stream(loaded, **said)
+    with pytest.raises(KokoroError) as python, Bundle.load(bundle) as here:
+        list(here.stream(**said))
+    return str(native.value), f"{type(python.value).__name__}: {python.value}"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "should have 2 numbers of 2 bytes and has 0 bytes"),
+        (stored()[:3], "should have 2 numbers of 2 bytes and has 3 bytes"),
+        (stored() * 2, "should have 2 numbers of 2 bytes and has 8 bytes"),
+        (stored(float("nan")), "should have finite numbers and has others"),
+        (stored(0, float("inf")), "should have finite numbers and has others"),
+        (stored(float("-inf")), "should have finite numbers and has others"),
+    ],
+    ids=["empty", "short", "long", "not a number", "infinite", "minus infinity"],
+)
+def test_a_hostile_file_is_refused_when_it_is_needed(
+    speaking_bundle: Path, tmp_path: Path, content: bytes, message: str
+) -> None:
+    bundle = with_statistics(speaking_bundle, tmp_path / "bundle", content)
+    native, python = refusals(bundle, phonemes=LONG)
+    assert native == python
+    assert native.startswith("DamagedFileError: ") and message in native
+    with both_runtimes(native_library(), bundle) as loaded:
+        loaded.compare(phonemes="abc")
+        loaded.compare(phonemes=LONG, voice="am_adam")
+
+
+@pytest.mark.parametrize(
+    ("mean", "deviation"), [(0, 6e-8), (65504, 65504), (-0.0, 0), (6e-8, 1), (-3e-5, -2)]
+)
+def test_every_finite_number_is_read_as_in_python(
+    speaking_bundle: Path, tmp_path: Path, mean: float, deviation: float
+) -> None:
+    bundle = with_statistics(speaking_bundle, tmp_path / "bundle", stored(mean, deviation))
+    with both_runtimes(native_library(), bundle) as loaded:
+        loaded.compare_streams(phonemes=LONG)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        [],
+        "",
+        3,
+        {"": FILE},
+        {VOICE: 1},
+        {VOICE: ""},
+        {VOICE: f"/{FILE}"},
+        {VOICE: "../x"},
+        {VOICE: "other.bin"},
+    ],
+    ids=str,
+)
+def test_a_hostile_entry_is_refused_by_both(speaking_bundle: Path, tmp_path: Path, entry: object) -> None:
+    bundle = with_statistics(speaking_bundle, tmp_path / "bundle", entry=entry)
+    native, python = refusals(bundle, phonemes=LONG)
+    assert native.startswith("ManifestError: ") and python.startswith("ManifestError: ")
+    assert "extensions.statistics" in native
