@@ -94,8 +94,8 @@ Prepared run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int
     auto kept = std::make_shared<const Curves>(Curves{align(text, durations, frames), std::move(curves[0]),
                                                       std::move(curves[1]), decoder,
                                                       gaussian_noise(utterance.seed, SAMPLES_PER_FRAME * frames)});
-    auto some = [&stages, kept, check, statistics = utterance.statistics](int64_t start, int64_t end) {
-        return decode(stages, *kept, statistics.get(), start, end, check);
+    auto some = [&stages, kept, check, known = utterance.statistics](int64_t start, int64_t end, bool of_voice) {
+        return decode(stages, *kept, of_voice ? known.get() : nullptr, start, end, check);
     };
     return {std::move(durations), std::move(energy), some, utterance.statistics};
 }

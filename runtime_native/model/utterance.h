@@ -32,8 +32,9 @@ struct Prepared {
     std::vector<int64_t> durations;  // frames of each token, boundaries included
     std::vector<float> energy;       // two values a frame
     // Returns the samples, 600 a frame, of the frames from `start` to before `end`; the decoder knows nothing of the
-    // others, but for the statistics. Throws MODEL_OUTPUT_ERROR if the samples are not finite.
-    std::function<std::vector<float>(int64_t start, int64_t end)> decode;
+    // others, but for the statistics, if those of the voice take the place of its own. Throws MODEL_OUTPUT_ERROR if the
+    // samples are not finite.
+    std::function<std::vector<float>(int64_t start, int64_t end, bool of_voice)> decode;
     std::shared_ptr<const Statistics> statistics = {};  // those of the utterance's voice
 };
 

@@ -9,6 +9,8 @@ namespace {
 
 constexpr int64_t FEWEST_FRAMES = 24, MOST_FRAMES = 96;  // of each neighbour that the decoder sees
 constexpr int64_t BESIDE_FRAMES = 8;    // the same where the decoder takes the statistics of the voice
+// It takes them for pieces of fewer frames: the statistics of a larger one are nearer to those of the pass.
+constexpr int64_t LARGE_PIECE = 300;
 constexpr int64_t OPENING_FRAMES = 16;  // behind an opening's piece, which nothing should delay
 constexpr double FRAME_PRICE = 0.004;  // decibels by which the loss must be less for one more frame
 // Decibels by which speech comes out too quietly for one more of the energy's mean and standard deviation.
@@ -146,11 +148,11 @@ Window find_window(const Prepared &prepared, const Pass &read, Span piece) {
     std::vector<int64_t> frames{0};
     for (int64_t duration : prepared.durations) frames.push_back(frames.back() + duration);
     size_t first = piece.first - read.start + 1, last = piece.second - read.start + 1;
-    const bool has_statistics = prepared.statistics != nullptr;
-    const int64_t fewest = has_statistics ? BESIDE_FRAMES : read.is_opening ? OPENING_FRAMES : FEWEST_FRAMES;
-    const int64_t half = (frames[last] - frames[first]) / 2;
-    const bool is_fixed = has_statistics || read.is_opening;
-    const int64_t most = is_fixed ? fewest : std::min(MOST_FRAMES, std::max(fewest, half));
+    const int64_t count = frames[last] - frames[first];
+    const bool of_voice = prepared.statistics && count < LARGE_PIECE;
+    const int64_t fewest = of_voice ? BESIDE_FRAMES : read.is_opening ? OPENING_FRAMES : FEWEST_FRAMES;
+    const bool is_fixed = of_voice || read.is_opening;
+    const int64_t most = is_fixed ? fewest : std::min(MOST_FRAMES, std::max(fewest, count / 2));
     std::vector<size_t> lefts{0}, rights{frames.size() - 1};
     if (piece.first > read.start) {
         std::vector<int64_t> distances;
@@ -166,7 +168,7 @@ Window find_window(const Prepared &prepared, const Pass &read, Span piece) {
         rights.clear();
         for (size_t at = nearest; at < end; at++) rights.push_back(last + 1 + at);
     }
-    if (has_statistics) return {lefts[0], rights[0], 1};
+    if (of_voice) return {lefts[0], rights[0], 1, of_voice};
     return best(prepared.energy, frames, lefts, rights);
 }
 

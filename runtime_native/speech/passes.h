@@ -27,6 +27,7 @@ struct Window {
     size_t first;
     size_t last;
     float gain;  // factor of the samples, which brings them to the level of the whole pass
+    bool of_voice = false;  // the decoder takes the statistics of the voice in place of the window's
 };
 
 // Returns the passes of a section in order: one within `limit`, more with context otherwise, and first the opening.
@@ -35,8 +36,8 @@ std::vector<Pass> find_passes(const Section &section, size_t limit);
 // Returns two passes for one that is too long, or the one phoneme alone.
 std::vector<Pass> smaller_passes(const Section &section, const Pass &large, size_t limit);
 
-// Returns the window of a piece: with the statistics of the voice the piece and few frames beside it, and otherwise the
-// one whose energy is nearest to that of the pass, in few frames.
+// Returns the window of a piece: with the statistics of the voice, the piece and few frames beside it. Otherwise it is
+// the one whose energy is nearest to that of the pass, in few frames.
 Window find_window(const Prepared &prepared, const Pass &read, Span piece);
 
 }  // namespace kokoro

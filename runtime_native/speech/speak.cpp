@@ -166,7 +166,8 @@ Narrator::Rendering Narrator::render() {
     Window window = find_window(prepared_, read_, span);
     auto first = prepared_.durations.begin() + window.first, last = prepared_.durations.begin() + window.last;
     int64_t start = std::accumulate(prepared_.durations.begin(), first, int64_t{0});
-    Decoded decoded{prepared_.decode(start, std::accumulate(first, last, start)), {first, last}};
+    const int64_t end = std::accumulate(first, last, start);
+    Decoded decoded{prepared_.decode(start, end, window.of_voice), {first, last}};
     for (float &sample : decoded.samples) sample *= window.gain;
     return rendering({read_.start + window.first, span.first, span.second}, std::move(decoded));
 }

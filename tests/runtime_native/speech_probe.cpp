@@ -106,10 +106,10 @@ Prepared prepare(const Utterance &utterance, int64_t capacity) {
         prepared.energy.insert(prepared.energy.end(), 2 * prepared.durations[at], loud);
     }
     prepared.statistics = utterance.statistics;
-    // What is given statistics is told by its level.
-    prepared.decode = [whole, level = utterance.statistics ? 0.5f : 1.0f](int64_t start, int64_t end) {
+    prepared.decode = [whole](int64_t start, int64_t end, bool of_voice) {
         std::vector<float> part(whole.begin() + 600 * start, whole.begin() + 600 * end);
-        for (float &sample : part) sample *= level;
+        // What is given statistics is told by its level.
+        for (float &sample : part) sample *= of_voice ? 0.5f : 1.0f;
         return part;
     };
     return prepared;

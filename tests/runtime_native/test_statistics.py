@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from runtime_min import Bundle, KokoroError
+from runtime_min.format.verify import read_manifest
 from tests.support.native.both_runtimes import BothRuntimes, assert_equal, both_runtimes, utterances
 from tests.support.native.library import NativeError, NativeSpeech, native_library
-from tests.support.tiny.bundle import MAX_PHONEMES
+from tests.support.tiny.bundle import MAX_PHONEMES, NORM
+from tests.support.tiny.self_test import rewrite
 from tests.support.tiny.statistics import FILE, VOICE, stored, with_statistics
 
 LONG = "abc abc abcabc " * 20
@@ -140,3 +142,21 @@ def test_a_hostile_entry_is_refused_by_both(speaking_bundle: Path, tmp_path: Pat
     native, python = refusals(bundle, phonemes=LONG)
     assert native.startswith("ManifestError: ") and python.startswith("ManifestError: ")
     assert "extensions.statistics" in native
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [("float32", (1, 2)), ("float32", (2,)), ("float16", (2, 2))])
+def test_a_norm_of_another_shape_is_refused_by_both(
+    speaking_bundle: Path, tmp_path: Path, dtype: str, shape: tuple[int, ...]
+) -> None:
+    bundle = with_statistics(speaking_bundle, tmp_path / "bundle")
+    manifest = read_manifest(bundle)
+    tensors = tuple(
+        tensor._replace(dtype=dtype, shape=shape) if tensor.name == NORM else tensor
+        for tensor in manifest.parameters.tensors
+    )
+    required = ("precision",) if dtype == "float16" else ()
+    parameters = manifest.parameters._replace(tensors=tensors)
+    rewrite(bundle, manifest._replace(parameters=parameters, requires=required))
+    native, python = refusals(bundle, phonemes=LONG)
+    assert native.startswith("ManifestError: ") and python.startswith("ManifestError: ")
+    assert NORM in native and NORM in python
