@@ -7,9 +7,11 @@ from exporter.compiler.kernels.gpu import adain
 from tests.exporter.compiler.kernels.test_adain import (
     EPSILON,
     KERNELS,
+    STATISTICS,
     STYLE,
     assert_only_rounding_is_lost,
     every_order,
+    exact,
     random_arguments,
 )
 from tests.support.kernels.on_cpu import Array
@@ -26,7 +28,8 @@ def run(gpu: Gpu, device: str, order: str, x: Array, *others: Array) -> Array:
     """The kernel's result for an input with the channels first."""
     channels = KERNELS[order][1]
     x = x if order == "channels first" else np.ascontiguousarray(x.swapaxes(1, 2))
-    return gpu.call(device, (3, channels), (x, *others), MAKE[order], channels, STYLE, EPSILON)
+    sizes = channels, STYLE, EPSILON, "float32", len(others) > STATISTICS
+    return gpu.call(device, (3, channels), (x, *others), MAKE[order], *sizes)
 
 
 @every_device
@@ -59,6 +62,19 @@ def test_a_level_that_changes_with_time_is_in_the_variance(device: str, order: s
 def test_the_same_input_gives_the_same_bits(order: str, length: int, gpu: Gpu) -> None:
     arguments = random_arguments(order, length)
     assert len({run(gpu, "cuda", order, *arguments).tobytes() for _ in range(3)}) == 1
+
+
+@every_device
+@every_order
+def test_given_statistics_take_the_place_of_those_of_the_input(device: str, order: str, gpu: Gpu) -> None:
+    arguments, longer = random_arguments(order, 300), random_arguments(order, 1000, mean=3)
+    others = np.stack([longer[0][0].mean(axis=1), longer[0][0].var(axis=1)])
+    expected, _ = exact((longer[0], *arguments[1:]))
+    affine = run(gpu, device, order, *arguments, others)
+    np.testing.assert_allclose(affine, expected, rtol=1e-5, atol=1e-6)
+    none = np.stack([others[0], -np.ones_like(others[1])])
+    own = run(gpu, device, order, *arguments)
+    np.testing.assert_array_equal(run(gpu, device, order, *arguments, none), own)
 
 
 def test_channels_that_a_row_of_threads_does_not_divide_are_refused() -> None:
