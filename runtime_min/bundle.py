@@ -28,7 +28,7 @@ from .format.signatures import stage_names
 from .loading import load_bundle
 from .model.chain import Choices, Trace
 from .model.loudness import read_loudness
-from .model.statistics import VoiceStatistics
+from .model.statistics import Statistics, VoiceStatistics
 from .model.synthesiser import Synthesiser
 from .model.tokens import BOUNDARIES
 from .model.voices import VoiceLike, VoiceName, VoiceTables
@@ -67,7 +67,8 @@ class Bundle:
         """The CPU level whose libraries are used."""
         self.voice_tables: Mapping[str, NDArray[np.float32]] = VoiceTables(files, manifest)
         """Style rows of every voice, float32 ``[rows, columns]``."""
-        self._statistics = VoiceStatistics(files, manifest)
+        self.statistics: Mapping[str, Statistics] = VoiceStatistics(files, manifest)
+        """Statistics of the decoder's norms by voice, for the voices whose statistics are known."""
         self._files = files
         self._text: BundledText | None = None
         tvm_ffi = load_tvm(files, manifest)
@@ -423,7 +424,7 @@ class Bundle:
 
     def _capabilities(self) -> Capabilities:
         loudness = partial(read_loudness, self.manifest)
-        vocabulary, statistics = self.manifest.vocabulary, self._statistics
+        vocabulary, statistics = self.manifest.vocabulary, self.statistics
         return Capabilities(self.voice_tables, vocabulary, self.max_phonemes, loudness, statistics)
 
     def _synthesiser(self) -> Synthesiser:

@@ -132,7 +132,7 @@ class WebBundle(Bundle):
         self.manifest = manifest
         self.level = level
         self.voice_tables = VoiceTables(files, manifest)
-        self._statistics = VoiceStatistics(files, manifest)
+        self.statistics = VoiceStatistics(files, manifest)
         self._files = files
         self._text = None
         node = _NodeProcess(files.directory)
