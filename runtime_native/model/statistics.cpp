@@ -56,16 +56,14 @@ VoiceStatistics::VoiceStatistics(BundleFiles &files, const Manifest &manifest)
     if (!paths_.empty()) channels_ = norm_channels(manifest);
 }
 
-std::shared_ptr<const Statistics> VoiceStatistics::find(const std::string &name) {
-    auto path = paths_.find(name);
-    if (path == paths_.end()) return nullptr;
+const std::vector<float> &VoiceStatistics::numbers(const std::string &name) {
     std::lock_guard<std::mutex> lock(mutex_);
     auto known = found_.find(name);
-    if (known != found_.end()) return known->second;
-    return found_[name] = read(path->second);
+    if (known == found_.end()) known = found_.emplace(name, read(paths_.at(name))).first;
+    return known->second;
 }
 
-std::shared_ptr<const Statistics> VoiceStatistics::read(const std::string &path) const {
+std::vector<float> VoiceStatistics::read(const std::string &path) const {
     const std::string content = files_.read(path);
     int64_t expected = 0;
     for (const auto &entry : channels_) expected += 2 * entry.second;
@@ -83,22 +81,33 @@ std::shared_ptr<const Statistics> VoiceStatistics::read(const std::string &path)
         throw Error(KOKORO_DAMAGED_FILE_ERROR,
                     "The file " + path + " should have finite numbers and has others: export the bundle again.");
     }
+    return numbers;
+}
+
+std::shared_ptr<const Statistics> VoiceStatistics::made_of(const std::vector<double> &numbers) const {
     auto statistics = std::make_shared<Statistics>();
     auto number = numbers.begin();
     for (const auto &[name, channels] : channels_) {
-        Floats values(number, number + 2 * channels);
+        Floats values;
+        for (auto end = number + 2 * channels; number != end; number++) values.push_back(static_cast<float>(*number));
         for (int64_t channel = channels; channel < 2 * channels; channel++) values[channel] *= values[channel];
-        number += 2 * channels;
         (*statistics)[name] = {{2, channels}, std::move(values)};
     }
-    if (statistics->empty()) return nullptr;
     return statistics;
 }
 
 std::shared_ptr<const Statistics> voice_statistics(VoiceStatistics &found, const Voices &voices,
                                                    const std::string &voice) {
     const auto weights = voice_weights(voices, voice);
-    return weights.size() == 1 ? found.find(weights[0].first) : nullptr;
+    auto is_known = [&](const auto &each) { return found.has(each.first); };
+    if (!std::all_of(weights.begin(), weights.end(), is_known)) return nullptr;
+    std::vector<double> sums;
+    for (const auto &[name, weight] : weights) {
+        const std::vector<float> &numbers = found.numbers(name);
+        sums.resize(numbers.size());
+        for (size_t at = 0; at < numbers.size(); at++) sums[at] += weight * double(numbers[at]);
+    }
+    return sums.empty() ? nullptr : found.made_of(sums);
 }
 
 }  // namespace kokoro

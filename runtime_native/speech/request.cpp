@@ -10,6 +10,7 @@
 #include "../base/characters.h"
 #include "../base/errors.h"
 #include "../base/utf8.h"
+#include "../model/statistics.h"
 #include "sentences.h"
 
 namespace kokoro {
@@ -221,8 +222,12 @@ Section Planner::section(const Request &request, Passage passage, bool ended) {
     if (!whole || length > limit)
         ends = split(spoken, breaks, limit, std::min(LARGEST_PIECE, (limit + 1) / 2), phonemes_before_);
     std::string voice = passage.voice.value_or(request.voice);
-    Style style = capabilities_.style(voice, std::max<size_t>(std::min(length, limit), 1));
-    if (link && (!link->before.empty() || link->is_open)) style = part_style(voice, length);
+    auto row = [&](size_t phonemes) { return std::max<size_t>(std::min(phonemes, limit), 1); };
+    // A part of a text whose length is not known has the row of a large piece, and that of all that is read at once.
+    const bool is_part = link && (!link->before.empty() || link->is_open);
+    const size_t decoder_row = row(is_part ? LARGEST_PIECE : length);
+    Style style = capabilities_.style(voice, row(is_part ? 5 * length / 4 : length));
+    if (is_part) style.decoder = capabilities_.style(voice, decoder_row).decoder;
     std::optional<float> gain;
     if (request.loudness) gain = capabilities_.gain(voice, *request.loudness);
     std::optional<Opening> first;
@@ -234,20 +239,13 @@ Section Planner::section(const Request &request, Passage passage, bool ended) {
     uint64_t seed = piece_seed(request.seed, phonemes_before_ - start);
     std::shared_ptr<const Statistics> statistics;
     // What is decoded as a whole has the statistics of the whole.
-    if (link || ends.size() > 1) statistics = capabilities_.statistics(voice);
+    if (decoder_row >= SHORTEST_ROW && (link || ends.size() > 1)) statistics = capabilities_.statistics(voice);
     if (statistics && !whole && !phonemes_before_ && !ends.empty()) {
         if (auto early = first_words(breaks, ends[0])) ends.insert(ends.begin(), *early);
     }
     phonemes_before_ += spoken.size();
     return {std::move(passage), std::move(breaks), std::move(ends), std::move(style), speed, seed, request.stretch, gain,
             std::move(first), std::move(link), std::move(statistics)};
-}
-
-// Returns the style of a part of a text whose length is not known; `read` phonemes are read at once.
-Style Planner::part_style(const std::string &voice, size_t read) const {
-    const size_t limit = capabilities_.max_phonemes;
-    return {capabilities_.style(voice, std::min(LARGEST_PIECE, limit)).decoder,
-            capabilities_.style(voice, std::max<size_t>(std::min(5 * read / 4, limit), 1)).prosody};
 }
 
 // Returns how the first piece is read, between words if it can; none if that is all of the passage.

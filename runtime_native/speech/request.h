@@ -112,7 +112,6 @@ public:
 private:
     SpeechPlan plan_speech(const Request &request);
     Section section(const Request &request, Passage passage, bool ended);
-    Style part_style(const std::string &voice, size_t read) const;
     std::optional<Opening> opening(const Passage &passage, const Breaks &breaks, size_t first_end,
                                    const std::string &voice, const Style &style) const;
 

@@ -1,5 +1,6 @@
 // Answers questions about speech, a line each, so that Python can compare the native runtime with golden vectors.
 // Fields are parted by spaces; texts are UTF-8 in hexadecimal digits, `-` stands for none.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <iostream>
@@ -184,8 +185,9 @@ void print_speech(std::istream &line, const Voices &voices) {
     auto gain = [&](const std::string &voice, double wanted) { return voice_gain(MEASURED, voices, voice, wanted); };
     auto statistics = [&](const std::string &voice) {
         auto weights = voice_weights(voices, voice);
-        bool is_known = has_statistics && weights.size() == 1 && weights[0].first == "plain";
-        return is_known ? std::make_shared<const Statistics>() : nullptr;
+        auto is_known = [](const auto &each) { return each.first == "plain" || each.first == "a+b"; };
+        bool all_known = std::all_of(weights.begin(), weights.end(), is_known);
+        return has_statistics && all_known ? std::make_shared<const Statistics>() : nullptr;
     };
     auto next = [rest = std::optional<Request>(request)]() mutable { return std::exchange(rest, {}); };
     Speech speech(Plans({style, vocabulary, limit, gain, statistics}, next, whole),
