@@ -12,41 +12,56 @@ from runtime_min import Bundle, KokoroError
 from runtime_min.format.verify import read_manifest
 from tests.support.native.both_runtimes import BothRuntimes, assert_equal, both_runtimes, utterances
 from tests.support.native.library import NativeError, NativeSpeech, native_library
-from tests.support.tiny.bundle import MAX_PHONEMES, NORM
+from tests.support.tiny.bundle import NORM
 from tests.support.tiny.self_test import rewrite
-from tests.support.tiny.statistics import FILE, VOICE, stored, with_statistics
+from tests.support.tiny.statistics import BOTH, FILE, OTHER, ROWS, VOICE, lengthened, stored, with_statistics
 
 LONG = "abc abc abcabc " * 20
 
 
+def known(bundle: Path, place: Path, *content: bytes, entry: object = None) -> Path:
+    return lengthened(with_statistics(bundle, place, *content, entry=entry))
+
+
 @pytest.fixture(scope="module")
 def both(speaking_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BothRuntimes]:
-    bundle = with_statistics(speaking_bundle, tmp_path_factory.mktemp("known") / "bundle")
+    bundle = known(speaking_bundle, tmp_path_factory.mktemp("known") / "bundle")
     with both_runtimes(native_library(), bundle) as loaded:
         yield loaded
 
 
 @pytest.fixture(scope="module")
 def reading(reading_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BothRuntimes]:
-    bundle = with_statistics(reading_bundle, tmp_path_factory.mktemp("reading") / "bundle")
+    bundle = known(reading_bundle, tmp_path_factory.mktemp("reading") / "bundle")
     with both_runtimes(native_library(), bundle) as loaded:
         yield loaded
 
 
 def test_streams_are_equal_to_the_bit(both: BothRuntimes) -> None:
-    for phonemes, options in utterances(30, 8 * MAX_PHONEMES):
+    for phonemes, options in utterances(30, 4 * ROWS):
         both.compare_streams(phonemes=phonemes, **options)
         both.compare(phonemes=phonemes, **options)
 
 
-def test_parts_alone_are_decoded_with_them(both: BothRuntimes, speaking_bundle: Path) -> None:
-    with Bundle.load(speaking_bundle) as without:
+def test_parts_of_long_texts_alone_are_decoded_with_them(
+    both: BothRuntimes, speaking_bundle: Path, tmp_path: Path
+) -> None:
+    bundle = known(speaking_bundle, tmp_path / "without", entry={})
+    said = [("abc", VOICE), (LONG[:129], VOICE), (LONG, OTHER), (LONG, f"{VOICE}+{OTHER}"), (LONG, VOICE)]
+    with Bundle.load(bundle) as without:
         alike = [
-            both.library.synthesize(both.native, said, voice=voice).samples.tobytes()
-            == without.synthesize(phonemes=said, voice=voice).samples.tobytes()
-            for said, voice in (("abc", VOICE), (LONG, "am_adam"), (LONG, f"{VOICE}+am_adam"), (LONG, VOICE))
+            b"".join(piece.samples.tobytes() for piece in both.library.stream(both.native, text, voice=voice))
+            == b"".join(piece.samples.tobytes() for piece in without.stream(phonemes=text, voice=voice))
+            for text, voice in said
         ]
-    assert alike == [True, True, True, False]
+    assert alike == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize("blend", [f"{VOICE}+{OTHER}", f"{OTHER}*0.3,{VOICE}*0.123", f"{VOICE}+af_bella"])
+def test_blends_are_equal_to_the_bit(speaking_bundle: Path, tmp_path: Path, blend: str) -> None:
+    bundle = known(speaking_bundle, tmp_path / "bundle", entry=BOTH)
+    with both_runtimes(native_library(), bundle) as loaded:
+        loaded.compare_streams(phonemes=LONG, voice=blend)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +73,7 @@ def test_parts_alone_are_decoded_with_them(both: BothRuntimes, speaking_bundle: 
     ],
     ids=["sentences", "nothing spoken first", "one"],
 )
-@pytest.mark.parametrize("voice", [VOICE, "am_adam"])
+@pytest.mark.parametrize("voice", [VOICE, OTHER])
 def test_a_text_that_arrives_is_spoken_with_the_bits_of_python(
     reading: BothRuntimes, pushed: list[str], voice: str
 ) -> None:
@@ -102,13 +117,13 @@ def refusals(bundle: Path, **said: Any) -> tuple[str, str]:
 def test_a_hostile_file_is_refused_when_it_is_needed(
     speaking_bundle: Path, tmp_path: Path, content: bytes, message: str
 ) -> None:
-    bundle = with_statistics(speaking_bundle, tmp_path / "bundle", content)
+    bundle = known(speaking_bundle, tmp_path / "bundle", content)
     native, python = refusals(bundle, phonemes=LONG)
     assert native == python
     assert native.startswith("DamagedFileError: ") and message in native
     with both_runtimes(native_library(), bundle) as loaded:
         loaded.compare(phonemes="abc")
-        loaded.compare(phonemes=LONG, voice="am_adam")
+        loaded.compare(phonemes=LONG, voice=OTHER)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +132,7 @@ def test_a_hostile_file_is_refused_when_it_is_needed(
 def test_every_finite_number_is_read_as_in_python(
     speaking_bundle: Path, tmp_path: Path, mean: float, deviation: float
 ) -> None:
-    bundle = with_statistics(speaking_bundle, tmp_path / "bundle", stored(mean, deviation))
+    bundle = known(speaking_bundle, tmp_path / "bundle", stored(mean, deviation))
     with both_runtimes(native_library(), bundle) as loaded:
         loaded.compare_streams(phonemes=LONG)
 
@@ -138,7 +153,7 @@ def test_every_finite_number_is_read_as_in_python(
     ids=str,
 )
 def test_a_hostile_entry_is_refused_by_both(speaking_bundle: Path, tmp_path: Path, entry: object) -> None:
-    bundle = with_statistics(speaking_bundle, tmp_path / "bundle", entry=entry)
+    bundle = known(speaking_bundle, tmp_path / "bundle", entry=entry)
     native, python = refusals(bundle, phonemes=LONG)
     assert native.startswith("ManifestError: ") and python.startswith("ManifestError: ")
     assert "extensions.statistics" in native
@@ -148,7 +163,7 @@ def test_a_hostile_entry_is_refused_by_both(speaking_bundle: Path, tmp_path: Pat
 def test_a_norm_of_another_shape_is_refused_by_both(
     speaking_bundle: Path, tmp_path: Path, dtype: str, shape: tuple[int, ...]
 ) -> None:
-    bundle = with_statistics(speaking_bundle, tmp_path / "bundle")
+    bundle = known(speaking_bundle, tmp_path / "bundle")
     manifest = read_manifest(bundle)
     tensors = tuple(
         tensor._replace(dtype=dtype, shape=shape) if tensor.name == NORM else tensor
