@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from rich.progress import track
 
-from exporter.bundle.statistics import measure_statistics
 from exporter.model.checkpoint import load
 from exporter.model.voice_packs import load_voices
 from exporter.reference.process import Reference
+from exporter.reference.voice_statistics import measure_statistics
 from runtime_min.threads import usable_cores
 
 if __name__ == "__main__":

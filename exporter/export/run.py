@@ -9,9 +9,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from exporter import directories
-from exporter.bundle.statistics import NormStatistics, statistics_files
+from exporter.bundle.statistics import statistics_files
 from exporter.bundle.write import ExtensionFiles, Parity, not_validated, write_bundle
 from exporter.compiler.library import CompiledLibrary
 from exporter.export.jobs import Build, Pool, compile_libraries, worker_processes
@@ -22,6 +23,9 @@ from exporter.progress import Progress
 from exporter.text.files import text_files
 from runtime_min.errors import OutputError
 from runtime_min.output.staging import check_destination
+
+if TYPE_CHECKING:
+    from exporter.model.voice_packs import NormStatistics
 
 
 def export_bundle(

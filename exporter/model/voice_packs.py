@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +25,15 @@ from runtime_min.model.voices import LARGEST_STYLE, voice_table
 ROWS, COLUMNS = 510, 256
 _MOST_BYTES_OUTSIDE_TENSOR = 64 << 10
 _OFFICIAL = Path(__file__).parent / "data" / "voices.npz"
+_STATISTICS = Path(__file__).parent / "data" / "statistics.npz"
+_NORMS, _CHANNELS = "norms", "channels"
+"""Keys of the norms' paths and sizes among the arrays of that file; the others have the names of voices."""
 NAMES = tuple(VOICES)
 """The 54 voices of Kokoro-82M v1.0."""
 
 Voices = dict[str, NDArray[np.float32]]
+NormStatistics = Mapping[str, NDArray[np.float16]]
+"""Mean and standard deviation of each channel, ``[2, channels]``, by the norm's path in kokoro's decoder."""
 _BELONGING = {"hub": "hub", "packages": "official", "synthetic": "synthetic"}
 """Voices of each kind of checkpoint. The hub's are exact, for the bundles that store them exactly."""
 
@@ -78,6 +83,21 @@ def official_voices() -> Voices:
     """
     with np.load(_OFFICIAL, allow_pickle=False) as stored:
         return {name: _product(name, stored[name]) for name in NAMES}
+
+
+def official_statistics() -> dict[str, NormStatistics]:
+    """Returns the statistics of the 54 official voices with the official weights, by name.
+
+    `training.official_statistics` made the file.
+    """
+    found: dict[str, NormStatistics] = {}
+    with np.load(_STATISTICS, allow_pickle=False) as stored:
+        paths, channels = stored[_NORMS].tolist(), stored[_CHANNELS]
+        ends = 2 * np.cumsum(channels)
+        for name in set(stored.files) - {_NORMS, _CHANNELS}:
+            parts = np.split(stored[name], ends[:-1])
+            found[name] = {path: part.reshape(2, -1) for path, part in zip(paths, parts, strict=True)}
+    return found
 
 
 def _product(name: str, factors: NDArray[np.float32]) -> NDArray[np.float32]:

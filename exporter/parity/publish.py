@@ -8,12 +8,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from exporter.bundle.loudness import PHONEMES, loudness, measure_loudness, official_loudness
-from exporter.bundle.statistics import PHONEMES as SPOKEN
-from exporter.bundle.statistics import NormStatistics, measure_statistics, official_statistics
 from exporter.bundle.write import not_validated
 from exporter.compiler.library import StoredWeights
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
+from exporter.model.voice_packs import NormStatistics, official_statistics
 from exporter.native.node import NodeMissingError, require_node
 from exporter.parity.answers import Kokoro
 from exporter.parity.figures import MOST_DECIBELS, Comparison
@@ -26,6 +25,7 @@ from exporter.progress import Progress
 from exporter.reference.process import Reference
 from exporter.reference.traces import ModelInput
 from exporter.reference.utterances import BUILT_IN, Utterance, adapted, built_in, make_request
+from exporter.reference.voice_statistics import PASSAGES, measure_statistics
 from runtime_min import Bundle
 from runtime_min.engine.machine import levels_that_run, this_machine
 from runtime_min.errors import DeviceError
@@ -118,7 +118,7 @@ def voice_statistics(plan: Plan, progress: Progress) -> Mapping[str, NormStatist
         ReferenceProcessError: kokoro could not speak.
     """
     vocabulary = plan.checkpoint.vocabulary
-    if not plan.is_whole or plan.checkpoint.synthetic or not vocabulary.keys() >= set("".join(SPOKEN)):
+    if not plan.is_whole or plan.checkpoint.synthetic or not vocabulary.keys() >= set("".join(PASSAGES)):
         return {}
     if _is_official(plan):
         return official_statistics()

@@ -128,7 +128,7 @@ def voice_statistics(
     made = {}
     for norm in of_voices[0][1]:
         parts = [weight * statistics[norm].astype(np.float64) for weight, statistics in of_voices]
-        mean, deviation = np.sum(parts, axis=0).astype(np.float32)
+        mean, deviation = sum(parts, np.zeros_like(parts[0])).astype(np.float32)
         made[norm] = aligned_memory((2, len(mean)), np.dtype(np.float32))
         made[norm][:] = mean, deviation * deviation
     return made or None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from exporter.bundle.statistics import PHONEMES, statistics_files
+from exporter.bundle.statistics import statistics_files
 from exporter.reference.process import Reference
 from exporter.reference.utterances import PANGRAM, Utterance, make_request
+from exporter.reference.voice_statistics import PASSAGES
 from runtime_min import Bundle
 from runtime_min.model.distances import snr
 from runtime_min.model.statistics import norm_channels
@@ -45,7 +46,7 @@ def test_the_statistics_of_an_utterance_itself_leave_it_as_it_is(
 
 @pytest.mark.parametrize("voice", ["af_heart", "bm_george", "ef_dora"])
 def test_the_first_words_of_a_stream_are_few_and_as_loud_as_in_one_pass(bundle: Bundle, voice: str) -> None:
-    passage = PHONEMES[2]
+    passage = PASSAGES[2]
     first = next(iter(bundle.stream(phonemes=passage, voice=voice, trim=False)))
     assert 6 <= len(first.phonemes) <= 20
     whole = bundle.synthesize(phonemes=passage, voice=voice)

@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 
 from exporter.bundle.add_voices import add_voices
-from exporter.bundle.statistics import (
-    PHONEMES,
-    measure_statistics,
-    official_statistics,
-    statistics_files,
-)
+from exporter.bundle.statistics import statistics_files
 from exporter.bundle.write import BundleContents, ExtensionFiles, write_bundle
-from exporter.model.voice_packs import NAMES
+from exporter.model.voice_packs import NAMES, official_statistics
+from exporter.reference.voice_statistics import PASSAGES, measure_statistics
 from runtime_min.errors import ManifestError
 from runtime_min.format.verify import read_manifest, verify_bundle
 from runtime_min.model import statistics
@@ -75,12 +71,12 @@ def test_each_voice_speaks_the_same_sentences() -> None:
         return {"encode.norm1": np.full((2, 3), requests[0].row[0, 0], np.float64)}
 
     rows = {name: np.full((510, 256), value, np.float32) for name, value in (("a", 1), ("b", 2))}
-    vocabulary = {phoneme: number for number, phoneme in enumerate(sorted(set("".join(PHONEMES))), 1)}
+    vocabulary = {phoneme: number for number, phoneme in enumerate(sorted(set("".join(PASSAGES))), 1)}
     kokoro: Any = SimpleNamespace(norm_statistics=norm_statistics)
     found = measure_statistics(kokoro, rows, vocabulary)
     assert [values["encode.norm1"][0, 0] for values in found.values()] == [1, 2]
     one, two = ([request.token_ids.tolist() for request in requests] for requests in asked)
-    assert one == two and len(one) == len(PHONEMES)
+    assert one == two and len(one) == len(PASSAGES)
 
 
 def test_a_voice_that_is_replaced_has_no_statistics_any_more(
