@@ -44,8 +44,8 @@ def exported(monkeypatch):
     """Replaces the export; what it was asked for is in the list, as options and the ways to measure."""
     asked = []
 
-    def record(options, progress, measure, self_test, loudness):
-        asked.append((options, measure, self_test, loudness))
+    def record(options, progress, measure, self_test, loudness, statistics):
+        asked.append((options, measure, self_test, loudness, statistics))
         return options.output
 
     monkeypatch.setattr(export, "export_bundle", record)
@@ -65,18 +65,18 @@ def test_the_help_names_every_command_and_exit_code():
 class TestBundle:
     def test_the_defaults_are_the_official_weights_for_this_machine(self, exported, tmp_path):
         assert run("bundle", "-o", tmp_path / "demo").exit_code == 0
-        ((options, measure, self_test, loudness),) = exported
+        ((options, *ways),) = exported
         expected = ExportOptions(
             tmp_path / "demo", jobs=options.jobs, cache=options.cache, answers=options.answers
         )
         assert options == expected and options.cache is not None
-        assert None not in (measure, self_test, loudness)
+        assert len(ways) == 4 and None not in ways
 
     def test_without_validation_and_cache_nothing_is_measured_or_kept(self, exported, tmp_path):
-        nothing = ("--no-validate", "--no-loudness", "--no-cache")
+        nothing = ("--no-validate", "--no-loudness", "--no-statistics", "--no-cache")
         run("bundle", "-o", tmp_path / "demo", *nothing, "--cache-dir", "kept")
         ((options, *validation),) = exported
-        assert [options.cache, options.answers, *validation] == [None] * 5
+        assert [options.cache, options.answers, *validation] == [None] * 6
 
     def test_every_option_reaches_the_export(self, exported, tmp_path):
         options = (
@@ -143,7 +143,7 @@ class TestBundle:
         ],
     )
     def test_every_family_of_errors_has_its_code_and_no_traceback(self, monkeypatch, tmp_path, error, code):
-        def fail(options, progress, measure, self_test, loudness):
+        def fail(options, progress, **ways):
             if isinstance(error, signal.Signals):
                 signal.raise_signal(error)
             raise error
