@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,8 +19,6 @@ from benchmarks.listening.streams import read_paragraphs
 from exporter.measure.figure_table import FigureTable
 from runtime_min import Bundle
 from runtime_min.engine.machine import processor_name
-from runtime_min.speech.split import Break, find_breaks
-from runtime_min.speech.timing import Timing
 from runtime_min.text.arriving import ArrivingText
 
 REPORT = Path("docs/measured/live.md")
@@ -64,19 +62,13 @@ class Writer:
             yield piece
 
 
-def clause_end(text: str, words: Sequence[Timing]) -> int:
-    """Returns where the clause ends whose first words are heard first: a piece may be a part of it."""
-    end = 0
-    for word in words:
-        end = text.index(word.text.strip(), end) + len(word.text.strip())
-    marked = (at for at, kind in sorted(find_breaks(text).items()) if kind > Break.WORD and at >= end)
-    return len(text[: next(marked, len(text))].rstrip())
-
-
-def certain_end(text: str) -> int:
-    """Returns how much of a text must be there to show that its first sentence or clause is complete."""
+def first_clause(text: str) -> tuple[int, int]:
+    """Returns where the first clause or sentence that is spoken alone ends, and where that is certain."""
     arriving = ArrivingText()
-    return next(end for end in range(1, len(text) + 1) if any(arriving.push(text[end - 1])))
+    for certain, character in enumerate(text, 1):
+        for run in arriving.push(character):
+            return len(run.text.rstrip()), certain
+    return len(text), len(text)
 
 
 def first_audio(bundle: Bundle, text: str, voice: str) -> FirstAudio:
@@ -85,7 +77,7 @@ def first_audio(bundle: Bundle, text: str, voice: str) -> FirstAudio:
     with bundle.stream(writer, voice) as stream:
         piece = next(iter(stream))
         heard = time.perf_counter()
-    complete, certain = clause_end(text, piece.words), certain_end(text)
+    complete, certain = first_clause(text)
     begun = time.perf_counter()
     bundle.synthesize(phonemes=piece.phonemes, voice=voice, trim=True)
     computing = time.perf_counter() - begun

@@ -39,9 +39,9 @@ def test_the_statistics_of_an_utterance_itself_leave_it_as_it_is(
     own = decoder.run(inputs)["audio"]
     np.testing.assert_array_equal(own, trace.audio)
     assert snr(decoder.run(inputs, parameters=parameters)["audio"], own) > 30
-    # Of another length all are wrong.
+    # Those of the neighbouring channel are wrong, so that nothing finite may come out.
     shifted = {name: np.roll(each, 1, axis=1) for name, each in parameters.items()}
-    assert snr(decoder.run(inputs, parameters=shifted)["audio"], own) < 5
+    assert not snr(decoder.run(inputs, parameters=shifted)["audio"], own) > 5
 
 
 @pytest.mark.parametrize("voice", ["af_heart", "bm_george", "ef_dora"])
