@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from exporter.bundle.statistics import statistics_files
 from exporter.compiler.targets import find_target
 from exporter.parity.answers import Kokoro
 from exporter.reference.process import Reference
-from exporter.reference.utterances import Utterance
+from exporter.reference.utterances import PANGRAM, Utterance, make_request
 from runtime_min import Bundle
 from runtime_min.engine.machine import levels_that_run, this_machine
 from runtime_min.model.distances import snr
 from runtime_min.model.noise import gaussian_noise
+from runtime_min.model.statistics import norm_channels
 from tests.e2e.conftest import FRAME_BUCKETS, TEXT_BUCKETS
 from tests.support.proof import assert_speaks_as_kokoro
 from tests.support.utterances import RECORDED_INPUTS, RECORDED_UTTERANCES, phonemes_of
@@ -148,3 +150,30 @@ def test_the_decoder_alone_gives_kokoros_samples(
     found = bundle.stage("decoder").run({**given, "noise": noise[None]})["audio"]
     # The limit of an utterance takes in the cost of phases that PyTorch's own STFT turns; here nothing does.
     assert snr(found, expected) >= 55
+
+
+def test_the_statistics_of_an_utterance_itself_leave_it_as_it_is(
+    bundle: Bundle, reference: Reference
+) -> None:
+    request = make_request(
+        Utterance(PANGRAM, "af_heart"), bundle.manifest.vocabulary, bundle.voice_tables["af_heart"]
+    )
+    found = {norm: each.astype(np.float16) for norm, each in reference.norm_statistics([request]).items()}
+    decoder, trace = bundle.stage("decoder"), bundle.trace(PANGRAM)
+    (content,) = statistics_files(decoder.stage.parameters, {"voice": found}).files.values()
+    channels = norm_channels(bundle.manifest)
+    parts = np.split(
+        np.frombuffer(content, "<f2").astype(np.float32), 2 * np.cumsum(list(channels.values()))[:-1]
+    )
+    parameters = {
+        name: np.stack([part[: len(part) // 2], part[len(part) // 2 :] ** 2])
+        for name, part in zip(channels, parts, strict=True)
+    }
+    curves = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy}
+    inputs = {**curves, "decoder_style": trace.style.decoder, "noise": trace.noise}
+    own = decoder.run(inputs)["audio"]
+    np.testing.assert_array_equal(own, trace.audio)
+    assert snr(decoder.run(inputs, parameters=parameters)["audio"], own) > 30
+    # Those of the neighbouring channel are wrong, so that nothing finite may come out.
+    shifted = {name: np.roll(each, 1, axis=1) for name, each in parameters.items()}
+    assert not snr(decoder.run(inputs, parameters=shifted)["audio"], own) > 5

@@ -7,6 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
+from exporter.reference.voice_statistics import PASSAGES
 from runtime_min import Audio, Bundle, Segment, Word
 from runtime_min.errors import ClosedBundleError
 from tests.support.tiny.runtime_alone import no_other_threads_run, running_threads
@@ -86,3 +87,27 @@ def test_streams_of_several_tasks_share_a_bundle(bundle: Bundle) -> None:
     for audio, voice in zip(together, ("af_heart", "am_adam"), strict=True):
         alone = Audio.join(bundle.stream(phonemes=PARAGRAPH[:60], voice=voice))
         assert audio.samples.tobytes() == alone.samples.tobytes()
+
+
+@pytest.mark.parametrize("voice", ["af_heart", "bm_george", "ef_dora"])
+def test_the_first_words_of_a_stream_are_few_and_as_loud_as_in_one_pass(bundle: Bundle, voice: str) -> None:
+    passage = PASSAGES[2]
+    first = next(iter(bundle.stream(phonemes=passage, voice=voice, trim=False)))
+    assert 6 <= len(first.phonemes) <= 20
+    whole = bundle.synthesize(phonemes=passage, voice=voice)
+    spoken = slice(*(round(24_000 * at) for at in (first.tokens[0].start, first.tokens[-2].end)))
+    same = whole.tokens[len(first.tokens) - 2]
+    expected = whole.samples[round(24_000 * whole.tokens[0].start) : round(24_000 * same.end)]
+    off = 20 * np.log10(rms(first.samples[spoken]) / rms(expected))
+    assert abs(off) < 2, off
+
+
+def test_a_short_text_is_decoded_with_statistics_of_its_own(bundle: Bundle) -> None:
+    text = phonemes_of(60)
+    first = next(iter(bundle.stream(phonemes=text)))
+    # Without those of the voice, the first piece is not cut down to its first words.
+    assert len(first.phonemes) >= 10
+
+
+def rms(samples: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(samples.astype(np.float64) ** 2)))
