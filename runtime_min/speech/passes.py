@@ -25,7 +25,7 @@ FEWEST_FRAMES, MOST_FRAMES = 24, 96
 """Frames of each neighbour that the decoder sees; at most half of the piece's, so that it is soon there."""
 BESIDE_FRAMES = 8
 """The same where the decoder takes the statistics of the voice,"""
-LARGE_PIECE = 300
+LARGE_PIECE = 150
 """which is for pieces of fewer frames: the statistics of a larger one are nearer to those of the pass."""
 OPENING_FRAMES = 16
 """Frames that the decoder sees behind an opening's piece, which nothing should delay."""

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t FEWEST_FRAMES = 24, MOST_FRAMES = 96;  // of each neighbour that the decoder sees
 constexpr int64_t BESIDE_FRAMES = 8;    // the same where the decoder takes the statistics of the voice
 // It takes them for pieces of fewer frames: the statistics of a larger one are nearer to those of the pass.
-constexpr int64_t LARGE_PIECE = 300;
+constexpr int64_t LARGE_PIECE = 150;
 constexpr int64_t OPENING_FRAMES = 16;  // behind an opening's piece, which nothing should delay
 constexpr double FRAME_PRICE = 0.004;  // decibels by which the loss must be less for one more frame
 // Decibels by which speech comes out too quietly for one more of the energy's mean and standard deviation.
