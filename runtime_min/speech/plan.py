@@ -300,11 +300,7 @@ def _section(
         size = min(LARGEST_PIECE, (limit + 1) // 2)
         ends = split(spoken, breaks, limit=limit, size=size, before=phonemes_before)
     voice = request.voice if passage.voice is None else passage.voice
-    rows = len(phonemes), len(phonemes)
-    if link and (link.before or link.is_open):
-        # A part of a text whose length is not known, and all that is read at once.
-        rows = LARGEST_PIECE, 5 * len(phonemes) // 4
-    decoder_row, prosody_row = (min(row, limit) or 1 for row in rows)
+    decoder_row, prosody_row = (min(row, limit) or 1 for row in _rows(len(phonemes), link))
     style = Style(
         style_row(capabilities.voices, voice, decoder_row).decoder,
         style_row(capabilities.voices, voice, prosody_row).prosody,
@@ -332,6 +328,14 @@ def _section(
     return Section(
         passage, breaks, ends, style, speed, seed, request.stretch, gain, opening, name, link, statistics
     )
+
+
+def _rows(phonemes: int, link: Link | None) -> tuple[int, int]:
+    """Returns the lengths whose style rows the decoder and the stages before it take."""
+    if link and (link.before or link.is_open):
+        # A part of a text whose length is not known; what is read at once is known.
+        return LARGEST_PIECE, 5 * phonemes // 4
+    return phonemes, phonemes
 
 
 def _opening_end(phonemes: str, breaks: Mapping[int, Break], first_end: int, limit: int) -> int:

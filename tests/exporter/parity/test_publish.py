@@ -21,9 +21,10 @@ from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.model.voice_packs import official_voices
 from exporter.parity import publish as measure
 from exporter.parity.figures import Comparison
-from exporter.parity.publish import measure_bundle, measure_voices, numbers_of
+from exporter.parity.publish import measure_bundle, measure_voices, numbers_of, voice_statistics
 from exporter.parity.rounding import Rounding
 from exporter.reference.utterances import Utterance
+from exporter.reference.voice_statistics import PASSAGES
 from runtime_min.engine import machine
 from runtime_min.engine.machine import Machine
 from tests.support.fakes.kokoro_answers import waveform
@@ -246,6 +247,23 @@ class TestPublishing:
         found = measure_voices(plan, Any, Path("staged"))  # type: ignore[arg-type]
         assert found.keys() == plan.voices.keys()
         assert all(-3_000 < value < -1_500 for value in found.values())
+
+    def test_the_statistics_of_official_voices_are_known_and_others_are_measured(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any
+    ) -> None:
+        plan.checkpoint.vocabulary = dict.fromkeys("".join(PASSAGES), 1)
+        plan.checkpoint.source, plan.checkpoint.synthetic, plan.options.voices = "packages", False, None
+        progress: Any = Progress()
+        assert voice_statistics(plan, progress).keys() == official_voices().keys()
+        plan.checkpoint.source = "file"
+        monkeypatch.setattr(measure, "Reference", lambda *files, threads: nullcontext("kokoro"))
+        monkeypatch.setattr(measure, "measure_statistics", lambda *asked: asked)
+        assert voice_statistics(plan, progress) == ("kokoro", plan.voices, plan.checkpoint.vocabulary)
+        # Random weights have no voices.
+        plan.checkpoint.synthetic = True
+        assert voice_statistics(plan, progress) == {}
+        plan.checkpoint.synthetic, plan.checkpoint.vocabulary = False, {"a": 1}
+        assert voice_statistics(plan, progress) == {}
 
     def test_a_process_that_fails_is_an_error_with_its_last_words(self, plan: Any, tmp_path: Path) -> None:
         progress: Any = Progress()
