@@ -17,10 +17,10 @@ from exporter.model.voice_packs import Voices, read_packs
 from runtime_min.errors import ChangedFileError
 from runtime_min.format.blocks import EXTENSION as BLOCKS
 from runtime_min.format.bundle_files import BundleFiles
+from runtime_min.format.extensions import extension_files
 from runtime_min.format.manifest import MANIFEST_NAME, Manifest
 from runtime_min.format.verify import manifest_of, verify_bundle
 from runtime_min.model.statistics import EXTENSION as STATISTICS
-from runtime_min.model.statistics import statistics_files
 from runtime_min.output.staging import LITTER, locked, replacing, write_errors
 
 _HEADROOM = 1 << 20
@@ -89,7 +89,7 @@ def _write(staging: Path, files: BundleFiles, manifest: Manifest, voices: Voices
     """Writes the bundle with its new voices into `staging`, and returns the manifest to be written."""
     replaced = {voice.file for voice in manifest.voices if voice.name in voices}
     # Nobody knows the statistics of the new ones: the bundle cannot take them.
-    statistics = statistics_files(manifest)
+    statistics = extension_files(manifest, STATISTICS)
     replaced |= {path for name, path in statistics.items() if name in voices}
     entries = [entry for entry in manifest.files if entry.path not in replaced]
     for entry in entries:

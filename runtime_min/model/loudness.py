@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import NoLoudnessError
+from ..format.extensions import read_extension
 from ..format.manifest import Manifest
-from ..format.schema import Node, integer, reader_of
+from ..format.schema import integer
 from .voices import VoiceLike, voice_weights
 
 EXTENSION = "loudness"
@@ -33,8 +34,7 @@ def read_loudness(manifest: Manifest) -> Mapping[str, int]:
     Raises:
         ManifestError: the extension breaks its schema.
     """
-    node = Node(manifest.extensions.get(EXTENSION, {}), f"extensions.{EXTENSION}")
-    found: Mapping[str, int] = reader_of(Mapping[str, _Loudness])(node)
+    found: Mapping[str, int] = read_extension(manifest, EXTENSION, _Loudness)
     return found
 
 

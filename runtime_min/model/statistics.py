@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from ..engine.vm import aligned_memory
 from ..errors import DamagedFileError, ManifestError
 from ..format.bundle_files import BundleFiles
+from ..format.extensions import extension_files
 from ..format.manifest import Manifest
-from ..format.schema import Node, RelativePath, reader_of
 from .voices import VoiceLike, voice_weights
 
 EXTENSION = "statistics"
 """Key among a manifest's extensions: a reader without it decodes more frames."""
 SUFFIX = ".statistics"
 """Ends the names of the decoder's parameters that statistics take the place of."""
-SHORTEST = 130
+SHORTEST_ROW = 130
 """Phonemes of the shortest style row whose half for the decoder goes with them: they are taken in rows of 159
 to 173. With the row of 97 phonemes speech is 2 dB too quiet, with that of 11 it is silent."""
 Statistics = Mapping[str, NDArray[np.float32]]
@@ -40,7 +40,7 @@ class VoiceStatistics(Mapping[str, Statistics]):
         Raises:
             ManifestError: the extension breaks its schema, or a norm's parameter has another shape.
         """
-        self._paths = statistics_files(manifest)
+        self._paths = extension_files(manifest, EXTENSION)
         self._files = files
         self._channels = norm_channels(manifest) if self._paths else {}
         self._found: dict[str, Statistics] = {}
@@ -65,7 +65,7 @@ class VoiceStatistics(Mapping[str, Statistics]):
                 "export the bundle again."
             )
         values, found, start = numbers.view("<f2").astype(np.float32), {}, 0
-        if not (np.isfinite(values).all()):
+        if not np.isfinite(values).all():
             raise DamagedFileError(
                 f"The file {path} should have finite numbers and has others: export the bundle again."
             )
@@ -73,21 +73,6 @@ class VoiceStatistics(Mapping[str, Statistics]):
             found[name] = values[start : start + 2 * channels].reshape(2, channels)
             start += 2 * channels
         return found
-
-
-def statistics_files(manifest: Manifest) -> Mapping[str, str]:
-    """Returns the paths of the statistics by voice.
-
-    Raises:
-        ManifestError: the extension breaks its schema, or names a file that is not listed.
-    """
-    node = Node(manifest.extensions.get(EXTENSION, {}), f"extensions.{EXTENSION}")
-    found: Mapping[str, str] = reader_of(Mapping[str, RelativePath])(node)
-    listed = {entry.path for entry in manifest.files}
-    for name, path in found.items():
-        if path not in listed:
-            raise ManifestError(f"extensions.{EXTENSION}[{name!r}]", "a file of the list 'files'", path)
-    return found
 
 
 def norm_channels(manifest: Manifest) -> dict[str, int]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import ArgumentTypeError, EmptyInputError, TextAsPhonemesWarning, check_type
 from ..model.loudness import voice_gain
-from ..model.statistics import SHORTEST, Statistics, voice_statistics
+from ..model.statistics import SHORTEST_ROW, Statistics, voice_statistics
 from ..model.voices import Style, style_row, voice_name
 from .request import (
     Capabilities,
@@ -301,10 +301,9 @@ def _section(
         ends = split(spoken, breaks, limit=limit, size=size, before=phonemes_before)
     voice = request.voice if passage.voice is None else passage.voice
     decoder_row, prosody_row = (min(row, limit) or 1 for row in _rows(len(phonemes), link))
-    style = Style(
-        style_row(capabilities.voices, voice, decoder_row).decoder,
-        style_row(capabilities.voices, voice, prosody_row).prosody,
-    )
+    style = style_row(capabilities.voices, voice, prosody_row)
+    if decoder_row != prosody_row:
+        style = Style(style_row(capabilities.voices, voice, decoder_row).decoder, style.prosody)
     speed = check_speed(request.speed if passage.speed is None else passage.speed)
     gain = None
     if request.loudness is not None:
@@ -319,7 +318,7 @@ def _section(
             row = style_row(capabilities.voices, voice, min(5 * read // 4, len(phonemes), limit))
             opening = Opening(read, ends[0], Style(style.decoder, row.prosody))
     statistics = None
-    if decoder_row >= SHORTEST and (link or len(ends) > 1):
+    if decoder_row >= SHORTEST_ROW and (link or len(ends) > 1):
         # What is decoded as a whole has the statistics of the whole.
         statistics = voice_statistics(capabilities.statistics, capabilities.voices, voice)
     if statistics and ends and not whole and not phonemes_before:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain, islice, pairwise
@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import G2PMissingError, ManifestError, NoTextError, SpokenTypeError, TextDataError
+from ..errors import G2PMissingError, NoTextError, SpokenTypeError, TextDataError
 from ..format.bundle_files import BundleFiles
+from ..format.extensions import check_listed, extension_files, read_extension
 from ..format.manifest import Manifest
-from ..format.schema import Node, RelativePath, reader_of
+from ..format.schema import RelativePath
 from ..model.voices import voice_language
 from ..speech.plan import LOOKAHEAD
 from ..speech.request import Request, check_segment
@@ -117,16 +118,16 @@ class BundledText:
 
     def _languages(self) -> list[str]:
         """Returns the languages that the bundle has data for."""
-        others = (language_files(self._manifest, each) for each in (RULES, SEGMENTED))
+        others = (extension_files(self._manifest, each) for each in (RULES, SEGMENTED))
         return [*chain(english_files(self._manifest), *others)]
 
     def _find(self, language: str) -> tuple[str, Callable[[str], Any]]:
         languages = english_files(self._manifest)
-        if rules := language_files(self._manifest, RULES).get(language):
+        if rules := extension_files(self._manifest, RULES).get(language):
             from .rules import Rules
 
             return f"the bundle ({language})", self._read(Rules, rules)
-        if dictionary := language_files(self._manifest, SEGMENTED).get(language):
+        if dictionary := extension_files(self._manifest, SEGMENTED).get(language):
             return f"the bundle ({language})", self._segmented(language, dictionary)
         if language not in languages:
             try:
@@ -269,31 +270,10 @@ def english_files(manifest: Manifest) -> Mapping[str, EnglishFiles]:
     Raises:
         ManifestError: the extension breaks its schema, or names a file that the manifest does not list.
     """
-    found: dict[str, EnglishFiles] = _extension(manifest, EXTENSION, EnglishFiles)
+    found: dict[str, EnglishFiles] = read_extension(manifest, EXTENSION, EnglishFiles)
     for language, files in found.items():
-        _check_listed(manifest, f"{EXTENSION}.{language}", vars(files).values())
+        check_listed(manifest, f"{EXTENSION}.{language}", vars(files).values())
     return found
-
-
-def language_files(manifest: Manifest, extension: str) -> Mapping[str, str]:
-    """Returns a bundle's files of `RULES`, or its dictionaries of `SEGMENTED`, by language.
-
-    Raises:
-        ManifestError: as `english_files` does.
-    """
-    found: dict[str, str] = _extension(manifest, extension, RelativePath)
-    _check_listed(manifest, extension, found.values())
-    return found
-
-
-def _extension(manifest: Manifest, name: str, kind: Any) -> Any:
-    node = Node(manifest.extensions.get(name, {}), f"extensions.{name}")
-    return reader_of(Mapping[str, kind])(node)
-
-
-def _check_listed(manifest: Manifest, place: str, paths: Iterable[str]) -> None:
-    if missing := sorted({*paths} - {entry.path for entry in manifest.files}):
-        raise ManifestError(f"extensions.{place}", "files of the bundle", ", ".join(missing))
 
 
 def _divided(text: str) -> Iterator[str]:

@@ -8,9 +8,9 @@
 
 namespace kokoro {
 
-// Runs all stages before the decoder on the tokens of an utterance, boundaries included. Throws UTTERANCE_TOO_LONG_ERROR if the durations
-// exceed the largest bucket, MODEL_OUTPUT_ERROR if they are not finite, and what `check` throws. The stages must live
-// as long as the result, which decodes with them.
+// Runs all stages before the decoder on the tokens of an utterance, boundaries included. Throws
+// UTTERANCE_TOO_LONG_ERROR if the durations exceed the largest bucket, MODEL_OUTPUT_ERROR if they are not finite, and
+// what `check` throws. The stages must live as long as the result, which decodes with them.
 Prepared run_chain(std::map<std::string, StageRunner> &stages, const Aligned<int64_t> &tokens,
                    const Utterance &utterance, const CancelCheck &check);
 

@@ -20,10 +20,11 @@ from exporter.native import text_tables, unicode_tables
 from exporter.text.files import text_files
 from runtime_min.errors import MarkupError, TextDataError
 from runtime_min.format.bundle_files import BundleFiles
+from runtime_min.format.extensions import extension_files
 from runtime_min.format.verify import manifest_of
 from runtime_min.speech.request import Request
 from runtime_min.speech.words import Portion, Segment, Word
-from runtime_min.text.bundled import RULES, SEGMENTED, BundledText, english_files, language_files
+from runtime_min.text.bundled import RULES, SEGMENTED, BundledText, english_files
 from tests.support.english_text import rows
 from tests.support.fuzzing.segmented import DICTIONARIES, FuzzedDictionary
 from tests.support.fuzzing.texts import UNITS, VOICES, WORDS, document, shapes, text
@@ -55,9 +56,9 @@ class Texts:
         self._probe = Probe("text_probe", folder)
         english = english_files(manifest)
         paths = [path for language in ("en-us", "en-gb") for path in vars(english[language]).values()]
-        dictionaries = language_files(manifest, SEGMENTED)
+        dictionaries = extension_files(manifest, SEGMENTED)
         paths += [dictionaries.get(language, "none") for language in ("zh", "ja")]
-        rules = [part for pair in language_files(manifest, RULES).items() for part in pair]
+        rules = [part for pair in extension_files(manifest, RULES).items() for part in pair]
         self._arguments = [str(directory), *paths, *rules]
 
     def compare(self, questions: Iterable[Question]) -> Counter[str]:

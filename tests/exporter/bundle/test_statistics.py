@@ -15,8 +15,9 @@ from exporter.bundle.write import BundleContents, ExtensionFiles, write_bundle
 from exporter.model.voice_packs import NAMES, official_statistics
 from exporter.reference.voice_statistics import PASSAGES, measure_statistics
 from runtime_min.errors import ManifestError
+from runtime_min.format.extensions import extension_files
 from runtime_min.format.verify import read_manifest, verify_bundle
-from runtime_min.model import statistics
+from runtime_min.model.statistics import EXTENSION
 from tests.exporter.bundle.test_add_voices import packs  # noqa: F401
 from tests.support.tiny.bundle import voices, with_entries
 
@@ -87,11 +88,11 @@ def test_a_voice_that_is_replaced_has_no_statistics_any_more(
     found = {KOKOROS[0]: numbers(0)}
     both = statistics_files(PARAMETERS[:2], {"af_heart": found, "am_adam": found})
     bundle = write_bundle(tmp_path / "bundle", made.extended(both))
-    assert set(statistics.statistics_files(read_manifest(bundle))) == {"af_heart", "am_adam"}
+    assert set(extension_files(read_manifest(bundle), EXTENSION)) == {"af_heart", "am_adam"}
     voices()["am_adam"].tofile(packs / "af_heart.bin")
     add_voices(bundle, [packs], overwrite=True)
     manifest = read_manifest(bundle)
-    assert statistics.statistics_files(manifest) == {"am_adam": "statistics/am_adam.bin"}
+    assert extension_files(manifest, EXTENSION) == {"am_adam": "statistics/am_adam.bin"}
     assert not (bundle / "statistics" / "af_heart.bin").exists()
     verify_bundle(bundle)
 
@@ -107,6 +108,6 @@ def test_statistics_that_are_no_files_are_refused(
 ) -> None:
     bundle = write_bundle(tmp_path / "bundle", with_entries(made, extensions={"statistics": wrong}))
     with pytest.raises(ManifestError, match=r"extensions\.statistics"):
-        statistics.statistics_files(read_manifest(bundle))
+        extension_files(read_manifest(bundle), EXTENSION)
     with pytest.raises(ManifestError):
         add_voices(bundle, [packs])
