@@ -18,6 +18,8 @@ from typing import Any
 from exporter.errors import ReferenceProcessError
 from runtime_min.errors import KokoroError
 
+_WHY = "before it had answered: what it wrote to the standard error stream says why."
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -26,29 +28,12 @@ class Failure:
     message: str
 
 
-class Process:
-    """A process that runs a function; it ends when it is closed, and with the process that started it."""
+class Channel:
+    """Exchanges values with another process; it may be given to a process that is started."""
 
-    def __init__(self, function: Callable[..., None], *arguments: Any, starts_others: bool = False) -> None:
-        """Starts the process, in a fresh Python and not as a fork.
-
-        Args:
-            function: a module's function; its first argument is a connection to this process.
-            arguments: picklable; what else the function takes.
-            starts_others: the function starts processes itself.
-        """
-        context = multiprocessing.get_context("spawn")
-        self._connection, other_end = context.Pipe()
-        self._process = context.Process(
-            target=_run, args=(other_end, function, arguments), daemon=not starts_others
-        )
-        try:
-            with uninterrupted():
-                self._process.start()
-        except BaseException:
-            self.close()
-            raise
-        other_end.close()
+    def __init__(self, connection: Connection) -> None:
+        """Takes this process's end of a connection."""
+        self._connection = connection
 
     def send(self, value: object) -> None:
         """Sends a picklable value.
@@ -78,8 +63,46 @@ class Process:
         return value
 
     def close(self) -> None:
-        """Ends the process."""
+        """Closes this end."""
         self._connection.close()
+
+    def shared(self) -> Channel:
+        """Returns the channel for another process; meanwhile, this one leaves it alone."""
+        return Channel(self._connection)
+
+    def _ended(self) -> ReferenceProcessError:
+        self._connection.close()
+        return ReferenceProcessError(f"A process of this command ended {_WHY}")
+
+
+class Process(Channel):
+    """A process that runs a function; it ends when it is closed, and with the process that started it."""
+
+    def __init__(self, function: Callable[..., None], *arguments: Any, starts_others: bool = False) -> None:
+        """Starts the process, in a fresh Python and not as a fork.
+
+        Args:
+            function: a module's function; its first argument is a connection to this process.
+            arguments: picklable; what else the function takes.
+            starts_others: the function starts processes itself.
+        """
+        context = multiprocessing.get_context("spawn")
+        connection, other_end = context.Pipe()
+        super().__init__(connection)
+        self._process = context.Process(
+            target=_run, args=(other_end, function, arguments), daemon=not starts_others
+        )
+        try:
+            with uninterrupted():
+                self._process.start()
+        except BaseException:
+            self.close()
+            raise
+        other_end.close()
+
+    def close(self) -> None:
+        """Ends the process."""
+        super().close()
         if self._process.pid is not None:
             self._process.kill()
             self._process.join()
@@ -93,10 +116,8 @@ class Process:
     def _ended(self) -> ReferenceProcessError:
         self._connection.close()
         self._process.join()
-        return ReferenceProcessError(
-            f"A process of this command ended (exit status {self._process.exitcode}) before it had answered: "
-            "what it wrote to the standard error stream says why."
-        )
+        status = self._process.exitcode
+        return ReferenceProcessError(f"A process of this command ended (exit status {status}) {_WHY}")
 
 
 @contextmanager

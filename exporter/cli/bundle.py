@@ -123,8 +123,7 @@ def bundle(
     from exporter.export.jobs import default_workers
     from exporter.export.plan import TEXT_BUCKETS, ExportOptions
     from exporter.export.run import export_bundle
-    from exporter.parity.make_self_test import make_self_test
-    from exporter.parity.publish import measure_bundle, measure_voices, voice_statistics
+    from exporter.parity.publish import Gate
     from exporter.text.files import LANGUAGES
 
     options = ExportOptions(
@@ -149,14 +148,13 @@ def bundle(
         dump_ir=dump_ir,
     )
     with reported_errors("interrupted: no bundle was written; compiled libraries are kept"):
-        measure, self_test = (None, None) if no_validate else (measure_bundle, make_self_test)
-        with ConsoleProgress() as progress:
+        with ConsoleProgress() as progress, Gate() as gate:
             written = export_bundle(
                 options,
                 progress,
-                measure=measure,
-                self_test=self_test,
-                loudness=measure_voices if loudness else None,
-                statistics=voice_statistics if statistics else None,
+                measure=None if no_validate else gate.measure,
+                self_test=None if no_validate else gate.self_test,
+                loudness=gate.loudness if loudness else None,
+                statistics=gate.statistics if statistics else None,
             )
         print_line(written)

@@ -44,14 +44,11 @@ def export_bundle(
     Args:
         options: the inputs and the destination of the export.
         progress: takes the events of the export.
-        measure: validates the finished bundle, as `parity.publish.measure_bundle` does; its numbers go
+        measure: validates the finished bundle, as `parity.publish.Gate` does; its numbers go
             into the manifest. None records that it was left out by option.
-        self_test: makes the files of the bundle's self-test, as
-            `exporter.parity.make_self_test.make_self_test` does. None leaves it out.
-        loudness: measures the voices of the finished bundle, as `parity.publish.measure_voices` does. None
-            leaves it out.
-        statistics: takes the statistics of the voices, as `parity.publish.voice_statistics` does. None leaves
-            them out.
+        self_test: makes the files of the bundle's self-test. None leaves it out.
+        loudness: measures the voices of the finished bundle. None leaves it out.
+        statistics: takes the statistics of the voices. None leaves them out.
         build: compiles one library; by default `exporter.compiler.compile_stage.compile_stage`.
         pool: makes the workers that compile.
 

@@ -39,6 +39,7 @@ from exporter.parity.expected import (
     make_change,
 )
 from exporter.parity.rounding import Rounding, rounding
+from exporter.processes import Channel
 from exporter.reference import padded, process, recording
 from exporter.reference.process import Reference
 from exporter.reference.recording import Arithmetic
@@ -140,6 +141,7 @@ class Kokoro:
         threads: int | None = None,
         store: Path | None = None,
         stored: StoredWeights = ORIGINAL,
+        channel: Channel | None = None,
     ) -> None:
         """Starts nothing yet.
 
@@ -149,8 +151,11 @@ class Kokoro:
             store: directory of stored answers, such as `exporter.directories.answers`; None computes every
                 answer anew.
             stored: how the bundle stores the weights.
+            channel: that of another kokoro with the same files, which answers in place of a new process.
         """
+        self._channel = channel
         self.files = files
+        self.answers = store
         self.stored = stored
         self.threads = threads or len(usable_cores())
         self._store = AnswerStore(store) if store else None
@@ -171,6 +176,11 @@ class Kokoro:
     def original(self) -> Reference:
         """Kokoro in float32 with the checkpoint's own weights."""
         return self._model("float32", ORIGINAL)
+
+    @property
+    def channel(self) -> Channel | None:
+        """The channel to the process; None as long as none was needed."""
+        return next((model.channel for model in self._models.values()), None)
 
     def expected(self, request: ModelInput) -> Expected:
         """Returns kokoro's answer.
@@ -220,7 +230,7 @@ class Kokoro:
         with suppress(TypeError):
             if found is not None:
                 return Rounding(**found)
-        made = rounding(self.original, self.reference, request)
+        made = rounding(self.original, self.reference, request, self.expected(request).other_seed)
         if self._store is not None:
             self._store.save(key, {name: np.asarray(value) for name, value in vars(made).items()})
         return made
@@ -242,7 +252,7 @@ class Kokoro:
         if key not in self._models:
             started = next(iter(self._models.values()), None)
             self._models[key] = (
-                Reference(*self.files, self.threads, arithmetic, stored)
+                Reference(*self.files, self.threads, arithmetic, stored, self._channel)
                 if started is None
                 else started.other(arithmetic, stored)
             )

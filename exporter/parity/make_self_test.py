@@ -38,12 +38,13 @@ _FROM_TOKENS = ("hidden", "text")
 """Outputs of the stages along tokens; float64 computes them from the same inputs."""
 
 
-def make_self_test(plan: Plan, progress: Progress) -> ExtensionFiles | None:
+def make_self_test(plan: Plan, progress: Progress, kokoro: Kokoro) -> ExtensionFiles | None:
     """Lets kokoro speak, and returns the bundle's files of it; None if the bundle can have no self-test.
 
     Args:
         plan: the plan of the export.
         progress: takes a step, and a warning where there is none.
+        kokoro: answers with the checkpoint of the plan, as the bundle stores its weights.
 
     Raises:
         ReferenceProcessError: kokoro does not run here.
@@ -51,13 +52,11 @@ def make_self_test(plan: Plan, progress: Progress) -> ExtensionFiles | None:
     if not plan.is_whole or not plan.voices:
         return None
     progress.step("let kokoro speak what the bundle's self-test compares with")
-    files = (plan.checkpoint.path, plan.checkpoint.config_path)
-    with Kokoro(files, store=plan.options.answers, stored=plan.stored) as kokoro:
-        for utterance in _utterances(plan):
-            pack = plan.voices[utterance.voice]
-            expected = kokoro.expected(make_request(utterance, plan.checkpoint.vocabulary, pack))
-            if _suits(plan, expected):
-                return _self_test(plan, utterance, expected, kokoro)
+    for utterance in _utterances(plan):
+        pack = plan.voices[utterance.voice]
+        expected = kokoro.expected(make_request(utterance, plan.checkpoint.vocabulary, pack))
+        if _suits(plan, expected):
+            return _self_test(plan, utterance, expected, kokoro)
     progress.warning("The bundle has no self-test: its buckets hold none of the built-in utterances.")
     return None
 

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from exporter import directories
 from exporter.bundle.loudness import PHONEMES, loudness, measure_loudness, official_loudness
-from exporter.bundle.write import not_validated
+from exporter.bundle.write import ExtensionFiles, not_validated
 from exporter.compiler.library import StoredWeights
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
 from exporter.model.voice_packs import NormStatistics, official_statistics
 from exporter.native.node import NodeMissingError, require_node
 from exporter.parity.answers import Kokoro
-from exporter.parity.figures import MOST_DECIBELS, Comparison
+from exporter.parity.figures import MOST_DECIBELS, Comparison, voice_pack
+from exporter.parity.make_self_test import make_self_test
 from exporter.parity.rounding import rounding, rounding_figures
 from exporter.parity.thresholds import ALLOWANCES, DECODER_DECIBELS
 from exporter.parity.waveforms import compare_waveforms, expectation, levels_here, loaded_levels, verdict
 from exporter.parity.web_bundle import SYSTEM, WebBundle
-from exporter.processes import Process
+from exporter.processes import Channel, Process
 from exporter.progress import Progress
 from exporter.reference.process import Reference
 from exporter.reference.traces import ModelInput
@@ -35,97 +39,130 @@ from runtime_min.format.signatures import FRAMES_PER_SECOND
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.distances import Figure
 from runtime_min.model.self_test import EXTENSION, read_self_test
-from runtime_min.threads import usable_cores
 
 Numbers = dict[str, str | int | float | bool]
 _OTHER_MACHINE = "it was made on a machine that cannot run it"
 
 
-def measure_bundle(plan: Plan, progress: Progress, bundle: Path) -> Numbers:
-    """Returns the distances of `bundle` from kokoro, or the reason why they are not known.
+class Gate:
+    """All that an export asks of kokoro, which runs in one process from the self-test to the comparison."""
 
-    Those of rounded weights from the original ones are kokoro's own, so every whole bundle gets them.
+    def __init__(self) -> None:
+        """Starts nothing yet."""
+        self._stack = ExitStack()
+        self._kokoro: Kokoro | None = None
+        # An export has temporary files elsewhere, and removes them first.
+        self._place = Path(tempfile.gettempdir())
 
-    Args:
-        plan: the plan of the finished export.
-        progress: takes a step for every utterance.
-        bundle: the finished bundle, where it waits to be published.
+    def __enter__(self) -> Gate:
+        return self
 
-    Raises:
-        ValidationFailedError: the bundle misses a threshold and must not be published.
-        ReferenceProcessError: the measurement itself failed.
-    """
-    rounded = _rounding(plan, progress) | _arithmetic(plan, progress)
-    why = _cannot_be_validated(plan)
-    if why is None:
-        compared = _compare(plan, progress, bundle)
-        if compared:
-            if not all(comparison.holds for comparison in compared):
-                raise ValidationFailedError(
-                    f"No bundle was written: {verdict(compared, plan.options.output)}\n"
-                    "That needs the bundle: export it with --no-validate first."
-                )
-            return numbers_of(compared) | rounded
-        why = _OTHER_MACHINE if compared is None else "its buckets hold none of the built-in utterances"
-    progress.warning(f"The bundle is not validated: {why}.")
-    return not_validated(why) | rounded
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
 
+    def kokoro(self, plan: Plan) -> Kokoro:
+        """Returns kokoro with the checkpoint of the plan, which is the same in each call."""
+        if self._kokoro is None:
+            files = plan.checkpoint.path, plan.checkpoint.config_path
+            # The process that compares the bundle reads the answers, also in an export without a cache.
+            own = directories.temporary("kokoro-answers-", self._place)
+            answers = plan.options.answers or self._stack.enter_context(own)
+            made = Kokoro(files, store=answers, stored=plan.stored)
+            self._kokoro = self._stack.enter_context(made)
+        return self._kokoro
 
-def measure_voices(plan: Plan, progress: Progress, bundle: Path) -> Mapping[str, int]:
-    """Returns the loudness of the voices in hundredths of LUFS, by name.
+    def self_test(self, plan: Plan, progress: Progress) -> ExtensionFiles | None:
+        """Returns the files of the bundle's self-test; None if the bundle can have none.
 
-    That of official voices with official weights is known. Others are measured; where the bundle cannot
-    run here, kokoro speaks with the same weights.
+        Args:
+            plan: the plan of the export.
+            progress: takes a step, and a warning where there is no self-test.
 
-    Args:
-        plan: the plan of the finished export.
-        progress: takes a step.
-        bundle: the finished bundle, where it waits to be published.
+        Raises:
+            ReferenceProcessError: kokoro does not run here.
+        """
+        return make_self_test(plan, progress, self.kokoro(plan))
 
-    Raises:
-        ReferenceProcessError: the measurement itself failed.
-    """
-    vocabulary = plan.checkpoint.vocabulary
-    if not plan.is_whole or not plan.voices or not vocabulary.keys() >= set(PHONEMES):
-        return {}
-    if _is_official(plan):
-        return official_loudness(plan.precision)
-    progress.step(f"measure the loudness of {len(plan.voices)} voices")
-    if _cannot_be_validated(plan) is None and plan.target.system != SYSTEM:
-        found = measure_loudness(bundle, sorted(plan.voices))
-        if found is not None:
-            return found
-    files = plan.checkpoint.path, plan.checkpoint.config_path
-    with Kokoro(files, store=plan.options.answers, stored=plan.stored) as kokoro:
+    def measure(self, plan: Plan, progress: Progress, bundle: Path) -> Numbers:
+        """Returns the distances of `bundle` from kokoro, or the reason why they are not known.
+
+        Those of rounded weights from the original ones are kokoro's own, so every whole bundle gets them.
+
+        Args:
+            plan: the plan of the finished export.
+            progress: takes a step for every utterance.
+            bundle: the finished bundle, where it waits to be published.
+
+        Raises:
+            ValidationFailedError: the bundle misses a threshold and must not be published.
+            ReferenceProcessError: the measurement itself failed.
+        """
+        kokoro = self.kokoro(plan)
+        rounded = _rounding(plan, progress, kokoro, bundle) | _arithmetic(plan, progress, kokoro, bundle)
+        why = _cannot_be_validated(plan)
+        if why is None:
+            compared = _compare(kokoro, progress, bundle)
+            if compared:
+                if not all(comparison.holds for comparison in compared):
+                    raise ValidationFailedError(
+                        f"No bundle was written: {verdict(compared, plan.options.output)}\n"
+                        "That needs the bundle: export it with --no-validate first."
+                    )
+                return numbers_of(compared) | rounded
+            why = _OTHER_MACHINE if compared is None else "its buckets hold none of the built-in utterances"
+        progress.warning(f"The bundle is not validated: {why}.")
+        return not_validated(why) | rounded
+
+    def loudness(self, plan: Plan, progress: Progress, bundle: Path) -> Mapping[str, int]:
+        """Returns the loudness of the voices in hundredths of LUFS, by name.
+
+        That of official voices with official weights is known. Others are measured; where the bundle cannot
+        run here, kokoro speaks with the same weights.
+
+        Args:
+            plan: the plan of the finished export.
+            progress: takes a step.
+            bundle: the finished bundle, where it waits to be published.
+
+        Raises:
+            ReferenceProcessError: the measurement itself failed.
+        """
+        vocabulary = plan.checkpoint.vocabulary
+        if not plan.is_whole or not plan.voices or not vocabulary.keys() >= set(PHONEMES):
+            return {}
+        if _is_official(plan):
+            return official_loudness(plan.precision)
+        progress.step(f"measure the loudness of {len(plan.voices)} voices")
+        if _cannot_be_validated(plan) is None and plan.target.system != SYSTEM:
+            found = measure_loudness(bundle, sorted(plan.voices))
+            if found is not None:
+                return found
         heard = {}
         for name, pack in plan.voices.items():
             request = make_request(Utterance(PHONEMES, name), vocabulary, pack)
-            heard[name] = loudness(kokoro.reference.speak(request).audio[0])
-    return {name: value for name, value in heard.items() if value is not None}
+            heard[name] = loudness(self.kokoro(plan).reference.speak(request).audio[0])
+        return {name: value for name, value in heard.items() if value is not None}
 
+    def statistics(self, plan: Plan, progress: Progress) -> Mapping[str, NormStatistics]:
+        """Returns the statistics of the voices by name, with which streams begin sooner.
 
-def voice_statistics(plan: Plan, progress: Progress) -> Mapping[str, NormStatistics]:
-    """Returns the statistics of the voices by name, with which streams begin sooner.
+        Those of official voices with official weights are known. Others are taken while kokoro speaks. Random
+        weights have no voices.
 
-    Those of official voices with official weights are known. Others are taken while kokoro speaks. Random
-    weights have no voices.
+        Args:
+            plan: the plan of the export.
+            progress: takes a step.
 
-    Args:
-        plan: the plan of the export.
-        progress: takes a step.
-
-    Raises:
-        ReferenceProcessError: kokoro could not speak.
-    """
-    vocabulary = plan.checkpoint.vocabulary
-    if not plan.is_whole or plan.checkpoint.synthetic or not vocabulary.keys() >= set("".join(PASSAGES)):
-        return {}
-    if _is_official(plan):
-        return official_statistics()
-    progress.step(f"take the statistics of {len(plan.voices)} voices, some seconds for each")
-    files = plan.checkpoint.path, plan.checkpoint.config_path
-    with Reference(*files, threads=len(usable_cores())) as kokoro:
-        return measure_statistics(kokoro, plan.voices, vocabulary)
+        Raises:
+            ReferenceProcessError: kokoro could not speak.
+        """
+        vocabulary = plan.checkpoint.vocabulary
+        if not plan.is_whole or plan.checkpoint.synthetic or not vocabulary.keys() >= set("".join(PASSAGES)):
+            return {}
+        if _is_official(plan):
+            return official_statistics()
+        progress.step(f"take the statistics of {len(plan.voices)} voices, some seconds for each")
+        return measure_statistics(self.kokoro(plan).original, plan.voices, vocabulary)
 
 
 def _is_official(plan: Plan) -> bool:
@@ -133,7 +170,7 @@ def _is_official(plan: Plan) -> bool:
     return plan.checkpoint.source in ("hub", "packages") and plan.options.voices in (None, "official", "hub")
 
 
-def _rounding(plan: Plan, progress: Progress) -> Numbers:
+def _rounding(plan: Plan, progress: Progress, kokoro: Kokoro, bundle: Path) -> Numbers:
     """Returns the effect of rounding the weights as the manifest's figures; none if none are rounded.
 
     Raises:
@@ -142,28 +179,26 @@ def _rounding(plan: Plan, progress: Progress) -> Numbers:
     if plan.precision == "float32" or not plan.is_whole or not plan.voices:
         return {}
     progress.step(f"compare kokoro's weights in {plan.precision} with the original ones")
-    requests = _requests(plan)
-    files = plan.checkpoint.path, plan.checkpoint.config_path
-    with Kokoro(files, store=plan.options.answers, stored=plan.stored) as kokoro:
-        figures = rounding_figures(list(map(kokoro.rounding, requests)), plan.precision)
-        if missed := [figure for figure in figures if not figure.holds]:
-            worst = next(iter(kokoro.original.rounded_layers(requests[0], plan.stored)), "no layer")
-            raise ValidationFailedError(
-                f"No bundle was written: weights in {plan.precision} change the model too much: "
-                f"{'; '.join(map(expectation, missed))}. Rounding harms {worst} most. Export the model with "
-                "--precision float32."
-            )
+    requests = _requests(plan, bundle)
+    figures = rounding_figures(list(map(kokoro.rounding, requests)), plan.precision)
+    if missed := [figure for figure in figures if not figure.holds]:
+        worst = next(iter(kokoro.original.rounded_layers(requests[0], plan.stored)), "no layer")
+        raise ValidationFailedError(
+            f"No bundle was written: weights in {plan.precision} change the model too much: "
+            f"{'; '.join(map(expectation, missed))}. Rounding harms {worst} most. Export the model with "
+            "--precision float32."
+        )
     return {f"{ROUNDING}{each.name}": min(float(each.value), MOST_DECIBELS) for each in figures}
 
 
-def _requests(plan: Plan) -> list[ModelInput]:
-    """Returns the built-in utterances in voices and phonemes of the bundle."""
-    vocabulary = plan.checkpoint.vocabulary
+def _requests(plan: Plan, bundle: Path) -> list[ModelInput]:
+    """Returns the built-in utterances in phonemes of the bundle, and in its voices, which may be rounded."""
+    manifest, vocabulary = read_manifest(bundle), plan.checkpoint.vocabulary
     said = adapted(BUILT_IN, sorted(plan.voices), vocabulary)
-    return [make_request(each, vocabulary, plan.voices[each.voice]) for each in said]
+    return [make_request(each, vocabulary, voice_pack(bundle, manifest, each.voice)) for each in said]
 
 
-def _arithmetic(plan: Plan, progress: Progress) -> Numbers:
+def _arithmetic(plan: Plan, progress: Progress, kokoro: Kokoro, bundle: Path) -> Numbers:
     """Returns the effect of each level's arithmetic that this machine does not have, by a model in PyTorch.
 
     Raises:
@@ -178,12 +213,11 @@ def _arithmetic(plan: Plan, progress: Progress) -> Numbers:
         return {}
     progress.step(f"compare a model of {arithmetic} with kokoro, because this machine does not have it")
     found: dict[str, Figure] = {}
-    files = plan.checkpoint.path, plan.checkpoint.config_path
-    with Kokoro(files, stored=plan.stored) as kokoro:
-        for level in lacking:
-            model = kokoro.reference.other(stored=plan.stored.on(level))
-            figures = _arithmetic_alone(plan, kokoro.reference, model)
-            found |= {f"{level.name}: {each.name}": each for each in figures}
+    requests = _requests(plan, bundle)
+    for level in lacking:
+        model = kokoro.reference.other(stored=plan.stored.on(level))
+        figures = _arithmetic_alone(plan.options.arithmetic, kokoro, model, requests)
+        found |= {f"{level.name}: {each.name}": each for each in figures}
     if missed := [each for each in found.values() if not each.holds]:
         raise ValidationFailedError(
             f"No bundle was written: {arithmetic} changes the model too much: "
@@ -192,10 +226,14 @@ def _arithmetic(plan: Plan, progress: Progress) -> Numbers:
     return {name: float(each.value) for name, each in found.items()}
 
 
-def _arithmetic_alone(plan: Plan, kokoro: Reference, model: Reference) -> tuple[Figure, Figure]:
-    """Returns by how much a model of the plan's arithmetic differs from kokoro on the built-in utterances."""
-    found = [rounding(kokoro, model, request) for request in _requests(plan)]
-    arithmetic = plan.options.arithmetic
+def _arithmetic_alone(
+    arithmetic: str, kokoro: Kokoro, model: Reference, requests: Sequence[ModelInput]
+) -> tuple[Figure, Figure]:
+    """Returns by how much a model of an arithmetic differs from kokoro on some utterances."""
+    found = [
+        rounding(kokoro.reference, model, request, kokoro.expected(request).other_seed)
+        for request in requests
+    ]
     allowed = ALLOWANCES[arithmetic]
     return (
         Figure(
@@ -233,14 +271,13 @@ def _why_no_node() -> str | None:
     return None
 
 
-def _compare(plan: Plan, progress: Progress, bundle: Path) -> tuple[Comparison, ...] | None:
+def _compare(kokoro: Kokoro, progress: Progress, bundle: Path) -> tuple[Comparison, ...] | None:
     """Returns the comparisons; None where this machine lacks the bundle's device.
 
     The bundle speaks in a process of its own, because this one already holds TVM's compiler.
     """
-    files = plan.checkpoint.path, plan.checkpoint.config_path
     try:
-        given = bundle, files, plan.options.answers, plan.stored
+        given = bundle, kokoro.files, kokoro.answers, kokoro.stored, kokoro.channel
         with Process(_send_comparisons, *given, starts_others=True) as process:
             while isinstance(message := process.receive(), str):
                 progress.step(f"  {message}")
@@ -251,13 +288,18 @@ def _compare(plan: Plan, progress: Progress, bundle: Path) -> tuple[Comparison, 
 
 
 def _send_comparisons(
-    connection: Connection, path: Path, files: tuple[Path, Path], answers: Path | None, stored: StoredWeights
+    connection: Connection,
+    path: Path,
+    files: tuple[Path, Path],
+    answers: Path | None,
+    stored: StoredWeights,
+    channel: Channel | None,
 ) -> None:
     """Sends the name of every utterance while it is compared, and then what `_compare` returns."""
     try:
         with (
             loaded_levels(path, levels_here(read_manifest(path))) as bundles,
-            Kokoro(files, store=answers, stored=stored) as kokoro,
+            Kokoro(files, store=answers, stored=stored, channel=channel) as kokoro,
         ):
             said = built_in(bundles[0])
             compared = compare_waveforms(bundles, kokoro, said, connection.send)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from exporter.parity import thresholds
-from exporter.parity.expected import OTHER_SEED, decoder_inputs, distances
+from exporter.parity.expected import decoder_inputs, distances
 from exporter.reference.process import Reference
 from exporter.reference.traces import Array, ModelInput
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
-from runtime_min.model.distances import Figure, log_mel_distance
+from runtime_min.model.distances import Figure
 from runtime_min.model.noise import gaussian_noise
 
 _VOICED = 10.0
@@ -36,29 +36,26 @@ class Rounding:
     decibels: float
     """Distance of the decoder on equal inputs, in dB."""
     log_mel: float
-    """Log-mel distance of the decoder, as a share of that between two seeds of the original's noise."""
+    """Log-mel distance of the decoder, as a share of that between two seeds of the noise."""
 
 
-def rounding(original: Reference, rounded: Reference, request: ModelInput) -> Rounding:
+def rounding(original: Reference, rounded: Reference, request: ModelInput, other_seed: float) -> Rounding:
     """Measures the effect of rounding in one utterance.
 
     Args:
         original: kokoro with the checkpoint's weights.
         rounded: kokoro with the weights as a bundle stores them.
         request: the utterance.
+        other_seed: log-mel distance between two seeds of the noise.
     """
     said, text = original.speak(request), rounded.text(request)
     frames = np.maximum(np.rint(text.durations[0] / np.float32(request.speed)), 1)
     f0, _ = rounded.f0n(np.repeat(text.encoding, said.frames, axis=2), request.style.prosody)
 
-    def inputs(seed: int) -> dict[str, Array]:
-        noise = gaussian_noise(seed, SAMPLES_PER_FRAME * int(said.frames.sum()))
-        return decoder_inputs(said, request.style, noise)
-
-    other = original.decode(inputs(request.seed + OTHER_SEED)).audio
-    found = distances(rounded.decode(inputs(request.seed)).audio, said.audio)
-    log_mel = found.mel / log_mel_distance(other, said.audio)
-    return Rounding(_cents(f0, said.f0), frames != said.frames, found.decibels, log_mel)
+    noise = gaussian_noise(request.seed, SAMPLES_PER_FRAME * int(said.frames.sum()))
+    decoded = rounded.decode(decoder_inputs(said, request.style, noise)).audio
+    found = distances(decoded, said.audio)
+    return Rounding(_cents(f0, said.f0), frames != said.frames, found.decibels, found.mel / other_seed)
 
 
 def _cents(f0: Array, reference: Array) -> Array:

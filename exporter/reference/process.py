@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from exporter.compiler.library import ORIGINAL, StoredWeights
-from exporter.processes import Failure, Process
+from exporter.processes import Channel, Failure, Process
 from exporter.reference.norm_statistics import norm_statistics
 from exporter.reference.padded import Tail, static, static_decode
 from exporter.reference.recording import Arithmetic, Arrays, RecordingModel
@@ -45,6 +45,7 @@ class Reference:
         threads: int = 1,
         arithmetic: Arithmetic = "float32",
         stored: StoredWeights = ORIGINAL,
+        channel: Channel | None = None,
     ) -> None:
         """Starts the process; the first request waits until the model is loaded, or raises why it is not.
 
@@ -54,12 +55,13 @@ class Reference:
             threads: number of threads for torch.
             arithmetic: float64 shows how far rounding carries float32.
             stored: how a bundle stores the weights.
+            channel: that of another `Reference` with these files, whose process answers for this one too.
         """
         self.thread_count = threads
         """Threads of torch for each request from now on."""
         self._tapped: dict[str, list[Array]] = {}
         self._model = arithmetic, stored
-        self._process = Process(_serve, checkpoint, config, self._model)
+        self._process = channel or Process(_serve, checkpoint, config, self._model)
 
     def other(self, arithmetic: Arithmetic = "float32", stored: StoredWeights = ORIGINAL) -> Reference:
         """Returns the same checkpoint in another arithmetic, or with weights stored otherwise.
@@ -69,6 +71,11 @@ class Reference:
         other = copy.copy(self)
         other._tapped, other._model = {}, (arithmetic, stored)
         return other
+
+    @property
+    def channel(self) -> Channel:
+        """The channel to the process, for another process that asks in place of this one."""
+        return self._process.shared()
 
     @contextmanager
     def tap(self, taps: Sequence[str]) -> Iterator[dict[str, list[Array]]]:

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from exporter.errors import ExportError, ReferenceProcessError
-from exporter.processes import Process
+from exporter.processes import Channel, Process
 from tests.support.paths import ROOT
 
 
@@ -39,6 +39,18 @@ def end(connection: Connection, status: int) -> None:
     os._exit(status)
 
 
+def ask(connection: Connection, channel: Channel) -> None:
+    channel.receive()
+    channel.send("asked")
+    connection.send(channel.receive())
+    channel.close()
+
+
+def ask_until_it_ends(connection: Connection, channel: Channel) -> None:
+    while True:
+        connection.send(channel.receive())
+
+
 def test_values_go_there_and_back() -> None:
     with Process(echo, "first") as process:
         first, child = process.receive()
@@ -49,6 +61,22 @@ def test_values_go_there_and_back() -> None:
         process.send(4)
         assert process.receive() == 4
     assert not psutil.pid_exists(child)
+
+
+def test_another_process_asks_in_place_of_this_one() -> None:
+    with Process(echo, "first") as process:
+        with Process(ask, process.shared()) as asking:
+            assert asking.receive() == "asked"
+        process.send("again")
+        assert process.receive() == "again"
+
+
+def test_a_process_that_ends_is_an_error_for_another_that_asks() -> None:
+    with Process(echo, "first") as process, Process(ask_until_it_ends, process.shared()) as asking:
+        _, child = asking.receive()
+        os.kill(child, signal.SIGKILL)
+        with pytest.raises(ReferenceProcessError, match="ended before it had answered"):
+            asking.receive()
 
 
 @pytest.mark.parametrize(
@@ -80,7 +108,7 @@ def test_a_process_that_ends_by_itself_is_an_error_with_its_status() -> None:
 @pytest.mark.parametrize("function", [echo, compute])
 def test_it_ends_with_its_parent_however_that_ends(function: Callable[..., None]) -> None:
     program = (
-        "from exporter.processes import Process\n"
+        "from exporter.processes import Channel, Process\n"
         f"from tests.exporter.test_processes import {function.__name__} as function\n"
         "if __name__ == '__main__':\n"
         "    process = Process(function, 1)\n"

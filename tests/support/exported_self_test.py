@@ -13,7 +13,7 @@ from exporter.compiler.targets import find_target
 from exporter.export.plan import ExportOptions, Plan
 from exporter.model.checkpoint import load
 from exporter.model.voice_packs import load_voices
-from exporter.parity.make_self_test import make_self_test
+from exporter.parity.publish import Gate
 from runtime_min.format.verify import read_manifest
 from tests.support.paths import PROVING
 from tests.support.tiny.self_test import rewrite
@@ -38,7 +38,8 @@ def self_test(
     )
     progress: Any = SimpleNamespace(step=print, warning=print)
     plan = Plan(options, checkpoint, found, found.levels, load_voices(None, checkpoint))
-    made = make_self_test(plan, progress)
+    with Gate() as gate:
+        made = gate.self_test(plan, progress)
     assert made is not None
     return made
 

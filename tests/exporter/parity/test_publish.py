@@ -21,13 +21,13 @@ from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.model.voice_packs import official_voices
 from exporter.parity import publish as measure
 from exporter.parity.figures import Comparison
-from exporter.parity.publish import measure_bundle, measure_voices, numbers_of, voice_statistics
+from exporter.parity.publish import Gate, numbers_of
 from exporter.parity.rounding import Rounding
 from exporter.reference.utterances import Utterance
 from exporter.reference.voice_statistics import PASSAGES
 from runtime_min.engine import machine
 from runtime_min.engine.machine import Machine
-from tests.support.fakes.kokoro_answers import waveform
+from tests.support.fakes.kokoro_answers import SAID, request_of, waveform
 
 
 class TestManifest:
@@ -72,6 +72,7 @@ class TestPublishing:
     @pytest.fixture
     def plan(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE)
+        monkeypatch.setattr(measure, "_requests", lambda plan, bundle: [request_of(SAID)])
         return SimpleNamespace(
             options=SimpleNamespace(output=tmp_path / "demo", answers=None, arithmetic="float32"),
             precision="float32",
@@ -95,7 +96,7 @@ class TestPublishing:
     def test_a_good_bundle_gets_its_numbers(self, monkeypatch: pytest.MonkeyPatch, plan: Any) -> None:
         self.measured(monkeypatch, waveform())
         progress: Any = Progress()
-        assert measure_bundle(plan, progress, Path("staged")) == numbers_of([waveform()])
+        assert Gate().measure(plan, progress, Path("staged")) == numbers_of([waveform()])
         assert progress.warnings == []
 
     def test_a_bad_one_is_refused_with_the_place_that_it_would_have_had(
@@ -104,7 +105,7 @@ class TestPublishing:
         self.measured(monkeypatch, waveform(), waveform(12.5, "v3"))
         progress: Any = Progress()
         with pytest.raises(ValidationFailedError) as caught:
-            measure_bundle(plan, progress, Path("staged"))
+            Gate().measure(plan, progress, Path("staged"))
         assert caught.value.exit_code == 8
         for part in (
             "No bundle was written",
@@ -115,6 +116,16 @@ class TestPublishing:
         ):
             assert part in str(caught.value)
         assert "staged" not in str(caught.value)
+
+    def test_an_export_has_one_kokoro_whose_answers_outlive_it_in_the_cache_alone(self, plan: Any) -> None:
+        with Gate() as gate:
+            kokoro = gate.kokoro(plan)
+            assert gate.kokoro(plan) is kokoro and kokoro.stored == plan.stored
+            assert kokoro.answers is not None and kokoro.answers.is_dir()
+        assert not kokoro.answers.exists()
+        plan.options.answers = plan.options.output.parent / "answers"
+        with Gate() as gate:
+            assert gate.kokoro(plan).answers == plan.options.answers
 
     @staticmethod
     def rounded(monkeypatch: pytest.MonkeyPatch, plan: Any, decibels: float) -> None:
@@ -131,12 +142,12 @@ class TestPublishing:
         self.measured(monkeypatch, waveform())
         self.rounded(monkeypatch, plan, 46.0)
         progress: Any = Progress()
-        numbers = measure_bundle(plan, progress, Path("staged"))
+        numbers = Gate().measure(plan, progress, Path("staged"))
         assert numbers.items() > numbers_of([waveform()]).items()
         assert numbers["rounding: decoder, dB"] == 46.0
         assert numbers["rounding: F0, median cents"] == 1.5
         plan.levels = plan.levels[:1]
-        elsewhere = measure_bundle(plan, progress, Path("staged"))
+        elsewhere = Gate().measure(plan, progress, Path("staged"))
         assert elsewhere["validated"] is False and elsewhere["rounding: decoder, dB"] == 46.0
 
     def test_weights_that_do_not_bear_the_rounding_are_refused(
@@ -147,7 +158,7 @@ class TestPublishing:
         progress: Any = Progress()
         expected = r"float16 .* decoder, dB is 39, expected at least 40\. .* decoder\.encode .* --precision"
         with pytest.raises(ValidationFailedError, match=expected):
-            measure_bundle(plan, progress, Path("staged"))
+            Gate().measure(plan, progress, Path("staged"))
 
     @pytest.mark.parametrize(("decibels", "log_mel"), [(28.0, 0.5), (21.0, 0.5), (28.0, 0.7)])
     def test_an_arithmetic_that_this_machine_lacks_is_judged_by_a_model_of_it(
@@ -160,29 +171,30 @@ class TestPublishing:
             models.append(stored)
             return SimpleNamespace(other=model)
 
-        def kokoro(*files: Any, stored: StoredWeights) -> Any:
-            return nullcontext(SimpleNamespace(reference=model(stored)))
+        def kokoro(*files: Any, store: Any, stored: StoredWeights) -> Any:
+            said = SimpleNamespace(other_seed=1.0)
+            return nullcontext(SimpleNamespace(reference=model(stored), expected=lambda request: said))
 
         found = Rounding(np.zeros(1), np.zeros(1, bool), decibels, log_mel)
         monkeypatch.setattr(measure, "Kokoro", kokoro)
-        monkeypatch.setattr(measure, "rounding", lambda original, rounded, request: found)
+        monkeypatch.setattr(measure, "rounding", lambda *asked: found)
         plan.options.arithmetic, plan.voices = "bfloat16", {"af_heart": np.zeros((510, 256))}
         plan.levels += self.TARGET.arithmetic_levels
         progress: Any = Progress()
         if (decibels, log_mel) == (28.0, 0.5):
-            numbers = measure_bundle(plan, progress, Path("staged"))
+            numbers = Gate().measure(plan, progress, Path("staged"))
             for level in self.TARGET.arithmetic_levels:
                 assert numbers[f"{level.name}: bfloat16 alone, dB"] == decibels
                 assert numbers[f"{level.name}: bfloat16 alone, log-mel over another seed's"] == log_mel
         else:
             with pytest.raises(ValidationFailedError, match=r"bfloat16 changes .* --arithmetic"):
-                measure_bundle(plan, progress, Path("staged"))
+                Gate().measure(plan, progress, Path("staged"))
         modelled = StoredWeights("float16", arithmetic="bfloat16")
         assert models == [plan.stored, replace(modelled, direct=True), modelled]
         monkeypatch.setattr(machine, "_tiles_are_permitted", lambda: True)
         every = frozenset(self.TARGET.arithmetic_levels[0].features)
         monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE._replace(features=every))
-        assert measure_bundle(plan, progress, Path("staged")).keys() == numbers_of([waveform()]).keys()
+        assert Gate().measure(plan, progress, Path("staged")).keys() == numbers_of([waveform()]).keys()
 
     @pytest.mark.parametrize(
         ("change", "why"),
@@ -201,7 +213,7 @@ class TestPublishing:
     def test_what_cannot_be_validated_says_so(self, plan: Any, change: Any, why: str) -> None:
         change(plan)
         progress: Any = Progress()
-        numbers = measure_bundle(plan, progress, Path("staged"))
+        numbers = Gate().measure(plan, progress, Path("staged"))
         assert numbers == not_validated(str(numbers["why not"]))
         assert numbers["validated"] is False and why in str(numbers["why not"])
         assert len(progress.warnings) == 1 and why in progress.warnings[0]
@@ -211,7 +223,7 @@ class TestPublishing:
     ) -> None:
         self.measured(monkeypatch)
         progress: Any = Progress()
-        assert measure_bundle(plan, progress, Path("staged"))["validated"] is False
+        assert Gate().measure(plan, progress, Path("staged"))["validated"] is False
         assert "buckets" in progress.warnings[0]
 
     def test_a_machine_without_the_bundles_device_is_no_failure(
@@ -219,7 +231,7 @@ class TestPublishing:
     ) -> None:
         monkeypatch.setattr(measure, "_compare", lambda *arguments: None)
         progress: Any = Progress()
-        assert measure_bundle(plan, progress, Path("staged"))["validated"] is False
+        assert Gate().measure(plan, progress, Path("staged"))["validated"] is False
         assert "cannot run it" in progress.warnings[0]
 
     @pytest.mark.parametrize("here", [True, False])
@@ -237,14 +249,14 @@ class TestPublishing:
         progress: Any = Progress()
         # Nothing is known of a voice that is silent.
         expected = {"af_heart": -2_000} if here else {"am_adam": -1_000}
-        assert measure_voices(plan, progress, Path("staged")) == expected
+        assert Gate().loudness(plan, progress, Path("staged")) == expected
         plan.checkpoint.vocabulary = {"a": 1}
-        assert measure_voices(plan, progress, Path("staged")) == {}
+        assert Gate().loudness(plan, progress, Path("staged")) == {}
 
     def test_the_loudness_of_official_voices_is_known(self, plan: Any) -> None:
         plan.voices, plan.checkpoint.source, plan.options.voices = official_voices(), "packages", None
         plan.checkpoint.vocabulary = dict.fromkeys(PHONEMES, 1)
-        found = measure_voices(plan, Any, Path("staged"))  # type: ignore[arg-type]
+        found = Gate().loudness(plan, Any, Path("staged"))  # type: ignore[arg-type]
         assert found.keys() == plan.voices.keys()
         assert all(-3_000 < value < -1_500 for value in found.values())
 
@@ -254,18 +266,19 @@ class TestPublishing:
         plan.checkpoint.vocabulary = dict.fromkeys("".join(PASSAGES), 1)
         plan.checkpoint.source, plan.checkpoint.synthetic, plan.options.voices = "packages", False, None
         progress: Any = Progress()
-        assert voice_statistics(plan, progress).keys() == official_voices().keys()
+        assert Gate().statistics(plan, progress).keys() == official_voices().keys()
         plan.checkpoint.source = "file"
-        monkeypatch.setattr(measure, "Reference", lambda *files, threads: nullcontext("kokoro"))
+        kokoro = SimpleNamespace(original="kokoro")
+        monkeypatch.setattr(measure, "Kokoro", lambda *files, **options: nullcontext(kokoro))
         monkeypatch.setattr(measure, "measure_statistics", lambda *asked: asked)
-        assert voice_statistics(plan, progress) == ("kokoro", plan.voices, plan.checkpoint.vocabulary)
+        assert Gate().statistics(plan, progress) == ("kokoro", plan.voices, plan.checkpoint.vocabulary)
         # Random weights have no voices.
         plan.checkpoint.synthetic = True
-        assert voice_statistics(plan, progress) == {}
+        assert Gate().statistics(plan, progress) == {}
         plan.checkpoint.synthetic, plan.checkpoint.vocabulary = False, {"a": 1}
-        assert voice_statistics(plan, progress) == {}
+        assert Gate().statistics(plan, progress) == {}
 
     def test_a_process_that_fails_is_an_error_with_its_last_words(self, plan: Any, tmp_path: Path) -> None:
         progress: Any = Progress()
         with pytest.raises(ReferenceProcessError, match=r"could not be compared(.|\n)*no-such-bundle"):
-            measure_bundle(plan, progress, tmp_path / "no-such-bundle")
+            Gate().measure(plan, progress, tmp_path / "no-such-bundle")

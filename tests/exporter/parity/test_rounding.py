@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 
 from exporter.parity.rounding import Rounding, rounding, rounding_figures
 from exporter.reference.traces import ModelInput
+from runtime_min.model.distances import log_mel_distance
 from runtime_min.model.noise import gaussian_noise
 from tests.support.fakes.kokoro_answers import SAID, request_of
 
 FRAMES = np.array([3, 4, 3, 2, 1], np.int64)
 CURVE = np.linspace(-5, 400, 2 * int(FRAMES.sum()), dtype=np.float32)[None]
 """Unvoiced at first."""
+OTHER = log_mel_distance(*(gaussian_noise(seed, 600 * int(FRAMES.sum()))[None] for seed in (0, 1)))
+"""Log-mel distance between two seeds of the noise."""
 
 
 class Kokoro:
@@ -48,7 +51,7 @@ class Kokoro:
 
 def measured(rounded: Kokoro) -> Rounding:
     original: Any = Kokoro()
-    return rounding(original, rounded, request_of(SAID, speed=2.0))  # type: ignore[arg-type]
+    return rounding(original, rounded, request_of(SAID, speed=2.0), OTHER)  # type: ignore[arg-type]
 
 
 def test_weights_that_rounding_leaves_change_nothing() -> None:

@@ -24,7 +24,7 @@ from exporter.compiler.targets import RuntimeFile, Target, find_target
 from exporter.export import plan
 from exporter.export.plan import ExportOptions
 from exporter.export.run import export_bundle
-from exporter.parity.make_self_test import make_self_test
+from exporter.parity.publish import Gate
 from runtime_min.format.manifest import Manifest
 from runtime_min.format.verify import read_manifest
 
@@ -80,13 +80,14 @@ def main(kind: str, lstm_device: str, device_library: str, cpu: str, output: str
         native=False,
         cache=None,
     )
-    export_bundle(
-        options,
-        ConsoleProgress(),
-        self_test=make_self_test,
-        build=builder(Path(cpu)),
-        pool=lambda _: ThreadPoolExecutor(1),
-    )
+    with Gate() as gate:
+        export_bundle(
+            options,
+            ConsoleProgress(),
+            self_test=gate.self_test,
+            build=builder(Path(cpu)),
+            pool=lambda _: ThreadPoolExecutor(1),
+        )
 
 
 if __name__ == "__main__":

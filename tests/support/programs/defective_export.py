@@ -12,7 +12,7 @@ from exporter.compiler.compile_stage import compile_stage
 from exporter.compiler.library import CompiledLibrary, Job
 from exporter.export.plan import ExportOptions
 from exporter.export.run import export_bundle
-from exporter.parity.publish import measure_bundle
+from exporter.parity.publish import Gate
 from runtime_min.command_line import exit_code
 
 LIBRARY, STAGE = "DEFECTIVE_LIBRARY", "DEFECTIVE_STAGE"
@@ -36,7 +36,8 @@ def export(output: str) -> None:
         native=False,
         cache=None,
     )
-    export_bundle(options, ConsoleProgress(), measure=measure_bundle, build=build)
+    with Gate() as gate:
+        export_bundle(options, ConsoleProgress(), measure=gate.measure, build=build)
 
 
 if __name__ == "__main__":
