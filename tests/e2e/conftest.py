@@ -24,9 +24,10 @@ from exporter.model.weight_packages import joined_file
 from exporter.parity.answers import Kokoro
 from exporter.reference.process import Reference
 from runtime_min import Bundle
-from tests.support.exported_self_test import ANSWERS, self_test
+from tests.support.exported_self_test import self_test
 from tests.support.paths import PROVING, ROOT
 from tests.support.shared import made_once
+from tests.support.stored_reference import asking_kokoro
 from tests.support.tiny import runtime_alone
 from tests.support.utterances import HELLO
 
@@ -125,23 +126,21 @@ def kokoro_said() -> ExtensionFiles:
 @pytest.fixture(scope="module")
 def kokoro(checkpoint_file: Path) -> Iterator[Kokoro]:
     """Kokoro's answers with the bundle's weights; `make prove` computes all of them again."""
-    stored, files = StoredWeights(PRECISION), (checkpoint_file, OFFICIAL_CONFIG)
-    with Kokoro(files, threads=2, store=ANSWERS, stored=stored) as answering:
+    with asking_kokoro((checkpoint_file, OFFICIAL_CONFIG), StoredWeights(PRECISION)) as answering:
         yield answering
 
 
 @pytest.fixture(scope="module")
 def exact_kokoro(checkpoint_file: Path) -> Iterator[Kokoro]:
     """Kokoro's answers with the checkpoint's own weights, as bundles of float32 store them."""
-    with Kokoro((checkpoint_file, OFFICIAL_CONFIG), threads=2, store=ANSWERS) as answering:
+    with asking_kokoro((checkpoint_file, OFFICIAL_CONFIG)) as answering:
         yield answering
 
 
 @pytest.fixture(scope="module")
 def rounded(checkpoint_file: Path, precision: str) -> Iterator[Kokoro]:
     """Kokoro's answers with weights as a bundle of the module's precision stores them."""
-    stored, files = StoredWeights(precision), (checkpoint_file, OFFICIAL_CONFIG)
-    with Kokoro(files, threads=2, store=ANSWERS, stored=stored) as answering:
+    with asking_kokoro((checkpoint_file, OFFICIAL_CONFIG), StoredWeights(precision)) as answering:
         yield answering
 
 
