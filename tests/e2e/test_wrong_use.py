@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,7 @@ from runtime_min.errors import (
     UnknownVoiceError,
     UtteranceTooLongError,
 )
-from tests.e2e.conftest import FRAME_BUCKETS, ROOT, Export, ExportArguments, environment, run_python
+from tests.e2e.conftest import FRAME_BUCKETS, ROOT, ExportArguments, environment, run_python
 from tests.support.utterances import HELLO
 
 pytestmark = pytest.mark.e2e
@@ -130,47 +133,7 @@ def test_a_terminal_that_knows_only_ascii_does_not_stop_the_exporter(
     assert done.stdout.isascii()
 
 
-@pytest.mark.parametrize("option", ["--checkpoint", "--voices"])
-def test_an_export_of_what_is_not_there_ends_in_a_line_and_writes_nothing(
-    export: Export, tmp_path: Path, option: str
-) -> None:
-    assert_one_line(export(tmp_path / "out", option, "no/such.pth"), 3, "no/such.pth")
-    assert os.listdir(tmp_path) == []
-
-
-# A part of the model, and a full disk.
-
-
-DECODER_ONLY = ("--stages", "decoder", "--frame-buckets", str(FRAME_BUCKETS[0]))
-
-
-@pytest.fixture(scope="module")
-def partial(directory: Path, export: Export, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle of the decoder alone; `directory` has compiled it already."""
-    output = tmp_path_factory.mktemp("partial") / "bundle"
-    done = export(output, *DECODER_ONLY)
-    assert done.returncode == 0, done.stderr
-    return output
-
-
-def test_a_partial_bundle_decodes_and_says_what_it_lacks(
-    partial: Path, bundle: Bundle, tmp_path: Path
-) -> None:
-    spoken = bundle.trace(HELLO)
-    inputs = {
-        "asr": spoken.asr,
-        "f0": spoken.f0,
-        "energy": spoken.energy,
-        "decoder_style": spoken.style.decoder,
-        "noise": spoken.noise,
-    }
-    with Bundle.load(partial) as decoder:
-        with pytest.raises(MissingStagesError, match="lacks bert, duration, text_encoder, f0n"):
-            decoder.synthesize(phonemes=HELLO)
-        audio = decoder.stage("decoder").run(inputs)["audio"]
-    assert audio.tobytes() == spoken.audio.tobytes()
-    done = run_python("-m", "runtime_min", partial, "--phonemes", "ə", "-o", tmp_path / "x.wav")
-    assert_one_line(done, 3, "Export without --stages")
+# A disk on which 64 KB fit.
 
 
 # Mounts 64 KB at $0, runs the command, and says what it leaves there.
@@ -184,14 +147,17 @@ AS_ON_A_SMALL_DISK = """
 import errno, os, pathlib, runpy, shutil, sys
 usage, opened = shutil.disk_usage, pathlib.Path.open
 
+def lies(path):
+    return pathlib.Path(path).is_relative_to(place)
+
 def open_for_reading(path, mode="r", *others, **named):
-    if "x" in mode:
+    if "x" in mode and lies(path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     return opened(path, mode, *others, **named)
 
-shutil.disk_usage = lambda path: usage(path)._replace(free=64 << 10)
-pathlib.Path.open = open_for_reading
 place, *sys.argv = sys.argv[1:]
+shutil.disk_usage = lambda path: usage(path)._replace(free=64 << 10) if lies(path) else usage(path)
+pathlib.Path.open = open_for_reading
 try:
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 finally:
@@ -215,12 +181,83 @@ def run_on_a_small_disk(place: Path, *arguments: str | Path) -> subprocess.Compl
     return subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True)
 
 
-def test_a_full_disk_stops_an_export_and_leaves_nothing(
-    partial: Path, export_arguments: ExportArguments, tmp_path: Path
+# Exports: of what is not there, of a part of the model, and to a full disk.
+
+
+DECODER_ONLY = ("--stages", "decoder", "--languages", "none", "--frame-buckets", str(FRAME_BUCKETS[0]))
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What several exports left, of which one wrote to a small disk."""
+
+    partial: Path
+    """A bundle of the decoder alone."""
+    nothing: Path
+    """The directory into which what is not there was exported."""
+    ended: Mapping[str, subprocess.CompletedProcess[str]]
+    left: str
+    """Names of the files on the small disk."""
+
+
+@pytest.fixture(scope="module")
+def exported(
+    directory: Path, export_arguments: ExportArguments, tmp_path_factory: pytest.TempPathFactory
+) -> Exported:
+    """One process imports what exports need, which takes longer than they; `directory` compiled all parts."""
+    place = tmp_path_factory.mktemp("exported")
+    partial, small, nothing = (place / name for name in ("partial", "small", "nothing"))
+    small.mkdir()
+    nothing.mkdir()
+    commands = {
+        "partial": export_arguments(partial, *DECODER_ONLY),
+        "full disk": export_arguments(small / "bundle", *DECODER_ONLY),
+        "--checkpoint": export_arguments(nothing / "out", "--checkpoint", "no/such.pth"),
+        "--voices": export_arguments(nothing / "out", "--voices", "no/such.pth"),
+    }
+    done = run_on_a_small_disk(small, "tests.support.programs.forked_exporter", json.dumps(commands))
+    assert done.returncode == 0, done.stderr
+    told, _, left = done.stdout.partition("\n")
+    ended = {
+        name: subprocess.CompletedProcess(commands[name], *result)
+        for name, result in json.loads(told).items()
+    }
+    return Exported(partial, nothing, ended, left)
+
+
+@pytest.mark.parametrize("option", ["--checkpoint", "--voices"])
+def test_an_export_of_what_is_not_there_ends_in_a_line_and_writes_nothing(
+    exported: Exported, option: str
 ) -> None:
-    arguments = export_arguments(tmp_path / "bundle", *DECODER_ONLY)
-    done = run_on_a_small_disk(tmp_path, "exporter", *arguments)
-    assert_one_line(done, 6, "make room, or write to another disk")
+    assert_one_line(exported.ended[option], 3, "no/such.pth")
+    assert os.listdir(exported.nothing) == []
+
+
+def test_a_partial_bundle_decodes_and_says_what_it_lacks(
+    exported: Exported, bundle: Bundle, tmp_path: Path
+) -> None:
+    done = exported.ended["partial"]
+    assert done.returncode == 0, done.stderr
+    spoken = bundle.trace(HELLO)
+    inputs = {
+        "asr": spoken.asr,
+        "f0": spoken.f0,
+        "energy": spoken.energy,
+        "decoder_style": spoken.style.decoder,
+        "noise": spoken.noise,
+    }
+    with Bundle.load(exported.partial) as decoder:
+        with pytest.raises(MissingStagesError, match="lacks bert, duration, text_encoder, f0n"):
+            decoder.synthesize(phonemes=HELLO)
+        audio = decoder.stage("decoder").run(inputs)["audio"]
+    assert audio.tobytes() == spoken.audio.tobytes()
+    done = run_python("-m", "runtime_min", exported.partial, "--phonemes", "ə", "-o", tmp_path / "x.wav")
+    assert_one_line(done, 3, "Export without --stages")
+
+
+def test_a_full_disk_stops_an_export_and_leaves_nothing(exported: Exported) -> None:
+    assert_one_line(exported.ended["full disk"], 6, "make room, or write to another disk")
+    assert exported.left == ""
 
 
 def test_a_full_disk_stops_the_runtime_and_leaves_no_half_file(directory: Path, tmp_path: Path) -> None:
