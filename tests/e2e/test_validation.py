@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,8 +20,9 @@ from exporter.export.library_cache import compiler_facts
 from exporter.model.config import OFFICIAL_CONFIG
 from exporter.parity.answers import Kokoro
 from exporter.reference.utterances import Utterance
+from exporter.validate import kernel_order
 from exporter.validate.experiments import prefix_f0n
-from exporter.validate.kernel_order import StageCalls, stage_calls
+from exporter.validate.kernel_order import StageCalls
 from exporter.validate.probe import probe
 from exporter.validate.quantities import STEPS, BundleSteps, of_kokoro
 from exporter.validate.results import STATIC, SpokenSteps
@@ -28,11 +30,13 @@ from exporter.validate.steps import Extras, judged, trace_steps
 from exporter.validate.utterance_runs import Executions, UtteranceRuns, run_utterance
 from runtime_min import Bundle
 from runtime_min.format.signatures import STAGE_NAMES
+from runtime_min.format.verify import sha256_of
 from runtime_min.model import alignment
 from runtime_min.model import chain as pipeline
 from runtime_min.model.voices import Style, style_row
 from runtime_min.speech import request
 from tests.e2e.conftest import PRECISION, ROOT, run_python
+from tests.support.paths import PROVING
 from tests.support.utterances import phonemes_of
 
 pytestmark = pytest.mark.e2e
@@ -45,7 +49,20 @@ align = alignment.align
 
 @pytest.fixture(scope="module")
 def calls() -> dict[str, StageCalls]:
-    return stage_calls(OFFICIAL_CONFIG, PRECISION)
+    """The kernels of every stage, stored under all that decides them."""
+    facts = [compiler_facts(find_target("host")), PRECISION]
+    facts += [sha256_of(Path(path)) for path in (kernel_order.__file__, OFFICIAL_CONFIG)]
+    key = hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    path = directories.cache() / "test-answers" / f"{key}.json"
+    content = None if PROVING else directories.read_stored(path)
+    if content is None:
+        found = kernel_order.stage_calls(OFFICIAL_CONFIG, PRECISION)
+        directories.store(path, json.dumps({stage: vars(each) for stage, each in found.items()}).encode())
+        return found
+    return {
+        stage: StageCalls(tuple(each["kernels"]), {block: tuple(n) for block, n in each["outputs"].items()})
+        for stage, each in json.loads(content).items()
+    }
 
 
 @pytest.fixture(scope="module")
