@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -16,7 +19,7 @@ from benchmarks.listening.recogniser import (
 )
 from exporter.reference.process import Reference
 from exporter.reference.utterances import Utterance, make_request
-from runtime_min import Bundle
+from runtime_min import Audio, Bundle
 
 pytestmark = pytest.mark.e2e
 
@@ -28,30 +31,42 @@ def recogniser() -> Recogniser:
     return Recogniser()
 
 
+@pytest.fixture(scope="module")
+def said(bundle: Bundle) -> Callable[[str, str], Audio]:
+    """Sentences by text and voice, spoken once."""
+    return cache(bundle.synthesize)
+
+
 # A sentence of each voice, another one of each; all of them in `make prove`.
 @pytest.mark.parametrize("step", [100, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_more_words_are_wrong_than_of_pytorch(
-    bundle: Bundle, reference: Reference, recogniser: Recogniser, step: int
+    bundle: Bundle,
+    said: Callable[[str, str], Audio],
+    reference: Reference,
+    recogniser: Recogniser,
+    step: int,
 ) -> None:
     ours, pytorch, words = 0, 0, 0
     for first, voice in enumerate(VOICES):
         for text in SENTENCES[first::step]:
-            spoken = bundle.synthesize(text, voice)
-            said = make_request(
+            spoken = said(text, voice)
+            request = make_request(
                 Utterance(spoken.phonemes, voice), bundle.manifest.vocabulary, bundle.voice_tables[voice]
             )
             expected = normalised(text)
             ours += words_wrong(expected, recogniser.words(spoken.samples))
-            pytorch += words_wrong(expected, recogniser.words(reference.speak(said).audio[0]))
+            pytorch += words_wrong(expected, recogniser.words(reference.speak(request).audio[0]))
             words += len(expected)
     print(f"{words} words, wrong: {ours} of the bundle, {pytorch} of PyTorch")
     # Of few sentences one word is more than one in a hundred.
     assert ours <= pytorch + max(1, words / 100)
 
 
-def test_the_recogniser_hears_the_difference(bundle: Bundle, recogniser: Recogniser) -> None:
+def test_the_recogniser_hears_the_difference(
+    said: Callable[[str, str], Audio], recogniser: Recogniser
+) -> None:
     text = SENTENCES[0]
-    samples = bundle.synthesize(text).samples
+    samples = said(text, VOICES[0]).samples
     noise = np.random.default_rng(0).normal(0, 0.2, samples.shape).astype(np.float32)
     assert words_wrong(normalised(text), recogniser.words(samples + noise)) > 3
 
