@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 
 def test_a_bundle_is_measured(directory, tmp_path):
     done = run_python(
-        *("-m", "exporter", "measure", directory, "--tokens", "12", "--threads", "2"),
+        *("-m", "exporter", "measure", directory, "--tokens", "3", "--threads", "2"),
         *("--repeats", "1", "--profile", "--save-dir", tmp_path),
     )
     assert done.returncode == 0, done.stderr
@@ -40,7 +40,7 @@ def counted(kernels):
 
 def test_the_work_of_every_kernel_is_counted(directory):
     manifest, level = check_bundle(directory, None)
-    options = Options(directory, manifest, level, tokens=(12,), threads=(2,), rounds=1, profile=True)
+    options = Options(directory, manifest, level, tokens=(3,), threads=(2,), rounds=1, profile=True)
     profile = profile_of(options, bundle_engine(options), print)
     of_kernels, of_all = call_fresh("the count", 1, counted, profile.kernels)
     assert [kernel for kernel, flop in of_kernels.items() if flop is None] == []
