@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import msgpack
@@ -43,13 +44,11 @@ _TITLE = """\
 _ACCENTS = {"a": "à", "e": "èé", "i": "ì", "o": "òó", "u": "ù"}
 
 
+@cache
 def rules_alone() -> Rules:
     """Returns the Italian rules without the list."""
     data = msgpack.unpackb(language_file("it"))
     return Rules(msgpack.packb(data | {"respelled": ["", "", []]}))
-
-
-_RULES = rules_alone()
 
 
 def main() -> None:
@@ -76,7 +75,7 @@ def main() -> None:
         for word, marked in voiced.items()
         if word in wanted
         and word not in _FUNCTION_WORDS | _MISREAD
-        and _RULES.sounds(_RULES.respelled(word)) != _RULES.sounds(marked)
+        and rules_alone().sounds(rules_alone().respelled(word)) != rules_alone().sounds(marked)
     }
     text = "\n".join(
         marked if plain(marked) == word else f"{word}={marked}" for word, marked in misread.items()
@@ -110,8 +109,8 @@ def with_forms(
 
 def from_phonemes(word: str, spoken: Collection[str]) -> str | None:
     """Returns a word with the only accent that fits its phonemes, or one where the rules have it."""
-    possible = [marked for marked in _markings(word) if reduced(_RULES.sounds(marked)) in spoken]
-    by_rule = _RULES.respelled(word)
+    possible = [marked for marked in _markings(word) if reduced(rules_alone().sounds(marked)) in spoken]
+    by_rule = rules_alone().respelled(word)
     if by_rule in possible:
         return by_rule
     if len(possible) == 1:

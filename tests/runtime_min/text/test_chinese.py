@@ -153,7 +153,7 @@ def test_the_work_is_linear(chinese: Chinese, calls: Callable[..., int], unit: s
 @pytest.mark.parametrize("name", DAMAGED)
 def test_damaged_data_are_a_typed_error(name: str) -> None:
     with pytest.raises(TextDataError, match="Chinese dictionary"):
-        ChineseDictionary(DAMAGED[name])
+        ChineseDictionary(DAMAGED[name]())
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -16,7 +16,6 @@ from runtime_min.text import espeak
 from tests.support.fakes.text_bundle import TextBundle
 from tests.support.languages import letters_of, rules, said, spoken_numbers
 
-french = rules("fr-fr")
 WORDS = (
     "maison femme homme monsieur enfant président vraiment souvent parlent étaient travail famille ville "
     "oiseau château grâce rôle sûr nuit puis yeux œuvre cœur gagner montagne campagne question nation "
@@ -25,6 +24,10 @@ WORDS = (
     "aujourd'hui parfum album ennui emmener intelligemment oublier février client ouest jouer huile"
 ).split()
 UNITED = str.maketrans("ɛɔœ", "eoə", " ")
+
+
+def french(text: str) -> list[Word]:
+    return rules("fr-fr")(text)
 
 
 def sounds(words: list[Word]) -> str:

@@ -13,7 +13,6 @@ from runtime_min.speech.words import Word
 from runtime_min.text import espeak
 from tests.support.languages import letters_of, rules, said, spoken_numbers
 
-hindi = rules("hi")
 WORDS = (
     "घर पानी लड़का लड़की किताब भारत दिल्ली समझना कमरे बदलाव राजनीति हिन्दी संख्या मंदिर अंग्रेजी नमस्ते "
     "सुंदर मित्र साहित्य ज़्यादा पढ़ना कहाँ दिमाग सामान्य अनुमति विदेश पश्चिम चक्कर डॉलर प्रत्येक आजकल "
@@ -21,6 +20,10 @@ WORDS = (
 ).split()
 DIFFERENT = {"महाभारत"}
 """espeak-ng has an exception for it."""
+
+
+def hindi(text: str) -> list[Word]:
+    return rules("hi")(text)
 
 
 def sounds(words: list[Word]) -> str:

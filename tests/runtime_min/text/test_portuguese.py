@@ -13,7 +13,6 @@ from runtime_min.speech.words import Word
 from runtime_min.text import espeak
 from tests.support.languages import letters_of, rules, said, spoken_numbers
 
-portuguese = rules("pt-br")
 WORDS = (
     "casa gato gente cidade dinheiro trabalho brasileiro coração nação também exame próximo sexo história "
     "ciência guerra água frequência queijo escola festa novo porta pessoas mulher filho banho carro rato "
@@ -22,6 +21,10 @@ WORDS = (
 ).split()
 DIFFERENT = {"último", "exceto", "trânsito"}
 """espeak-ng has exceptions for these."""
+
+
+def portuguese(text: str) -> list[Word]:
+    return rules("pt-br")(text)
 
 
 def sounds(words: list[Word]) -> str:

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.model.config import OFFICIAL_CONFIG, read_config
+from runtime_min.speech.words import Word
 from runtime_min.text import espeak
 from tests.support.languages import letters_of, rules, said, spoken_numbers
-
-spanish = rules("es")
 
 WORDS = (Path(__file__).parent / "data" / "spanish_words.txt").read_text(encoding="utf-8").splitlines()[1:]
 DIFFERENT = {
@@ -25,6 +24,10 @@ SENTENCES = [
     "El perro de la casa no quiere que lo vean, y los niños están en el jardín con su madre.",
     "Había también un inmenso búho gris, aunque nadie lo vio mientras dormían.",
 ]
+
+
+def spanish(text: str) -> list[Word]:
+    return rules("es")(text)
 
 
 def test_words_are_those_of_espeak() -> None:

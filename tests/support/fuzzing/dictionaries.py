@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Callable
+from functools import lru_cache
 from importlib.resources import files
 from random import Random
 
@@ -29,6 +31,7 @@ _WEIGHTS = range(18_304, 376_000)
 """Places in the network's content of embeddings, weights and biases."""
 
 
+@lru_cache(maxsize=4)
 def _packed(content: bytes, level: int = 1) -> bytes:
     packer = zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
     return packer.compress(content) + packer.flush()
@@ -63,31 +66,34 @@ def changed(changes: bytes) -> bytes:
     return header + packed + found[2] + _packed(found[3], 0)
 
 
-DAMAGED = {
-    "empty": b"",
-    "magic": b"KLX2" + DATA[4:],
-    "cut": DATA[:-1],
-    "longer": DATA + b"\0",
-    "not compressed": DATA[: HEADER.size] + b"\xff" * 1000,
-    "too many words": repacked(CONTENT, words=1 << 31),
-    "no words": repacked(CONTENT, words=0),
-    "fewer phrases": repacked(CONTENT, phrases=5),
-    "no syllables": repacked(CONTENT[:-5000]),
-    "a bomb": repacked(CONTENT + bytes(1 << 20)),
-    "not UTF-8": repacked(CONTENT + b"\xff"),
-    "no network": repacked(CONTENT, b""),
-    "another network": repacked(CONTENT, b"KPY2" + NETWORK[4:]),
-    "a network that is cut": repacked(CONTENT, NETWORK[:-1]),
-    "a longer network": repacked(CONTENT, NETWORK + b"\0"),
-    "a network without numbers": network(b""),
-    "a network with more numbers": network(NETWORK_CONTENT + b"\n"),
-    "a network with a character twice": network(bytes(2) + NETWORK_CONTENT[2:]),
-    "a network with characters beyond U+FFFF": network(b"\xff\xff" * 5_000 + NETWORK_CONTENT[10_000:]),
-    "a network whose readings are another number": network(
+DAMAGED: dict[str, Callable[[], bytes]] = {
+    "empty": lambda: b"",
+    "magic": lambda: b"KLX2" + DATA[4:],
+    "cut": lambda: DATA[:-1],
+    "longer": lambda: DATA + b"\0",
+    "not compressed": lambda: DATA[: HEADER.size] + b"\xff" * 1000,
+    "too many words": lambda: repacked(CONTENT, words=1 << 31),
+    "no words": lambda: repacked(CONTENT, words=0),
+    "fewer phrases": lambda: repacked(CONTENT, phrases=5),
+    "no syllables": lambda: repacked(CONTENT[:-5000]),
+    "a bomb": lambda: repacked(CONTENT + bytes(1 << 20)),
+    "not UTF-8": lambda: repacked(CONTENT + b"\xff"),
+    "no network": lambda: repacked(CONTENT, b""),
+    "another network": lambda: repacked(CONTENT, b"KPY2" + NETWORK[4:]),
+    "a network that is cut": lambda: repacked(CONTENT, NETWORK[:-1]),
+    "a longer network": lambda: repacked(CONTENT, NETWORK + b"\0"),
+    "a network without numbers": lambda: network(b""),
+    "a network with more numbers": lambda: network(NETWORK_CONTENT + b"\n"),
+    "a network with a character twice": lambda: network(bytes(2) + NETWORK_CONTENT[2:]),
+    "a network with characters beyond U+FFFF": lambda: network(
+        b"\xff\xff" * 5_000 + NETWORK_CONTENT[10_000:]
+    ),
+    "a network whose readings are another number": lambda: network(
         header=_NETWORK_HEADER[:8] + struct.pack("<I", 5) + _NETWORK_HEADER[12:]
     ),
-    "a network that shifts too far": network(header=_NETWORK_HEADER[:-4] + struct.pack("<I", 32)),
+    "a network that shifts too far": lambda: network(header=_NETWORK_HEADER[:-4] + struct.pack("<I", 32)),
 }
+"""What makes each of the files that are refused, by what is wrong."""
 
 
 def hostile(seed: int) -> bytes:

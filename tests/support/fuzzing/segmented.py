@@ -82,7 +82,7 @@ class _FuzzedChinese(FuzzedDictionary):
         return dictionaries.changed(changes)
 
     def damaged(self) -> dict[str, bytes]:
-        return dictionaries.DAMAGED
+        return {name: made() for name, made in dictionaries.DAMAGED.items()}
 
     def hostile(self, seed: int) -> bytes:
         return dictionaries.hostile(seed)
