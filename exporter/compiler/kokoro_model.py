@@ -6,24 +6,32 @@ import io
 import json
 import warnings
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import torch
 from torch.nn.utils import remove_weight_norm
+
+from exporter.compiler.long_lived import long_lived
+
+
+@cache
+def kokoro_class() -> Any:
+    """Returns kokoro.KModel, which takes seconds to import."""
+    with long_lived():
+        from kokoro.model import KModel
+    return KModel
 
 
 def build_model(config: Mapping[str, Any]) -> Any:
     """Returns kokoro.KModel in eval mode with arbitrary weights; needs no network and prints no warnings."""
     with warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
         warnings.simplefilter("ignore")
-        from kokoro.model import KModel
-
         nothing = io.BytesIO()
         torch.save({}, nothing)
         nothing.seek(0)
         # KModel hands `model` to torch.load, so an empty file in memory keeps it from the network.
-        model = KModel(repo_id="", config=config, model=nothing, disable_complex=False)
+        model = kokoro_class()(repo_id="", config=config, model=nothing, disable_complex=False)
         return model.eval().requires_grad_(False)
 
 

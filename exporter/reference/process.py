@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from exporter.compiler.library import ORIGINAL, StoredWeights
+from exporter.compiler.long_lived import long_lived
 from exporter.processes import Channel, Failure, Process
 from exporter.reference.norm_statistics import norm_statistics
 from exporter.reference.padded import Tail, static, static_decode
@@ -203,7 +204,8 @@ def _serve(
     """Loads a model, and others when they are asked for; answers until the other end is closed."""
     # Threads that wait must sleep: spinning ones take the cores from the bundle's.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    import torch
+    with long_lived():
+        import torch
 
     @cache
     def load(arithmetic: Arithmetic, stored: StoredWeights) -> RecordingModel:

@@ -31,12 +31,12 @@ class _Recorded(Exception):
 
 def load_model(checkpoint: Path, config: Path, stored: StoredWeights) -> Any:
     """Returns kokoro's model, with weights as they are stored: from its own loader if they are torch's."""
-    from kokoro.model import KModel
-
+    from exporter.compiler.kokoro_model import kokoro_class
     from exporter.model import checkpoint as checkpoints
 
     if file_format(checkpoint) == "torch":
-        model = KModel(repo_id=REPOSITORY, config=str(config), model=str(checkpoint), disable_complex=False)
+        names = {"config": str(config), "model": str(checkpoint)}
+        model = kokoro_class()(repo_id=REPOSITORY, **names, disable_complex=False)
     else:
         model, _ = checkpoints.load_model(checkpoint, config)
     if not stored.original:
