@@ -21,6 +21,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from exporter.validate.report import plots
 from exporter.validate.report import save as report_module
 from exporter.validate.report.page import page
 from exporter.validate.report.plots import busiest_channel, drawn_limit, envelope, spectrogram_plot, step_plot
@@ -36,7 +37,10 @@ from tests.support.fakes.validation_report import STEPS, report, step
 GOOD = report()
 BAD = report(broken="decoder hidden")
 HOSTILE = '<script>alert("1")</script>[bold]&amp;\'\n\x1b[31m'
-REPORTS = {"good": GOOD, "bad": BAD, "hostile": report(hostile=HOSTILE)}
+SHORT = replace(GOOD, utterances=GOOD.utterances[:1])
+OF_OTHERS = report(hostile=HOSTILE)
+REPORTS = {"good": GOOD, "bad": BAD, "hostile": replace(OF_OTHERS, utterances=OF_OTHERS.utterances[:1])}
+"""The second utterance has no hostile text."""
 
 
 def html_of(found: Report) -> str:
@@ -105,6 +109,18 @@ def parsed(html: str) -> Balance:
     parser.close()
     assert parser.open == []
     return parser
+
+
+def images_of(html: str) -> list[str]:
+    """The addresses of all images of a page."""
+    return [str(attributes["src"]) for tag, attributes in parsed(html).seen if tag == "img"]
+
+
+@pytest.fixture
+def quick_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plots take seconds, and say nothing about the page around them."""
+    for plot in (step_plot, spectrogram_plot, plots.experiment_plot):
+        monkeypatch.setattr(plots, plot.__name__, lambda drawn: "data:,")
 
 
 # Verdict and terminal.
@@ -193,18 +209,23 @@ def test_the_page_is_well_formed_and_asks_for_nothing(name: str) -> None:
     assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in parser.seen}
     for _, attributes in parser.seen:
         assert not any(name.startswith("on") for name in attributes)
-    images = [str(attributes["src"]) for tag, attributes in parser.seen if tag == "img"]
+    images = images_of(html)
     assert len(images) >= 4
     for address in images:
         assert not re.search(rb"<script|@import|href=\"(?!#|data:)", ElementTree.tostring(image(address)))
 
 
-def test_the_page_escapes_what_others_wrote_and_is_the_same_each_time() -> None:
+def test_the_page_escapes_what_others_wrote_and_has_the_same_plots_each_time() -> None:
     html = page_of("hostile")
     assert "<script" not in html and "\x1b" not in html
     assert "&lt;script&gt;" in html
     assert "\x1b" not in printed(REPORTS["hostile"])
-    assert html_of(GOOD) == page_of("good")
+    assert set(images_of(html_of(SHORT))) < set(images_of(page_of("good")))
+
+
+@pytest.mark.usefixtures("quick_plots")
+def test_the_page_without_its_plots_is_the_same_each_time() -> None:
+    assert html_of(GOOD) == html_of(GOOD)
 
 
 @pytest.mark.parametrize("name", ["good", "bad"])
@@ -320,6 +341,7 @@ def test_what_is_saved_holds_every_tensor_and_floats_that_can_be_heard(tmp_path:
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 
+@pytest.mark.usefixtures("quick_plots")
 def test_a_report_replaces_an_empty_directory_and_a_report_and_names_files_that_exist(tmp_path: Path) -> None:
     (tmp_path / "report").mkdir()
     save(BAD, tmp_path / "report")

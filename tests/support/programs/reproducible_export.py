@@ -9,21 +9,23 @@ import sys
 import time
 from pathlib import Path
 
-import tvm
-
-from exporter.bundle.pack import pack_bundle
-from exporter.bundle.write import write_bundle
-from exporter.compiler.link import link_library
-from exporter.compiler.passes import compile_module
-from exporter.compiler.targets import find_target
-from runtime_min.format.signatures import STAGE_NAMES
-from tests.support.paths import PROVING
-from tests.support.tiny import stage as tiny_stage
-from tests.support.tiny.bundle import contents
+from exporter.compiler.long_lived import long_lived
 
 
 def export(directory: Path) -> None:
     """Writes a library, a bundle that has it for every stage, and its archive into `directory`."""
+    import tvm
+
+    from exporter.bundle.pack import pack_bundle
+    from exporter.bundle.write import write_bundle
+    from exporter.compiler.link import link_library
+    from exporter.compiler.passes import compile_module
+    from exporter.compiler.targets import find_target
+    from runtime_min.format.signatures import STAGE_NAMES
+    from tests.support.paths import PROVING
+    from tests.support.tiny import stage as tiny_stage
+    from tests.support.tiny.bundle import contents
+
     library = directory / "stage.so"
     imported = tiny_stage.imported(tiny_stage.make()) if PROVING else tiny_stage.imported_sums("stage")
     executable = compile_module(imported, tiny_stage.target(), None)
@@ -34,5 +36,6 @@ def export(directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    export(Path(sys.argv[1]))
+    with long_lived():
+        export(Path(sys.argv[1]))
     print(time.localtime().tm_year)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import torch
 import tvm
-from kokoro.modules import ProsodyPredictor
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from tvm import IRModule, relax
@@ -37,6 +36,8 @@ SIGNATURE = StageSignature(
 
 def make() -> F0N:
     """The stage with random weights, the same ones each time."""
+    # It takes seconds, which the sums do not need.
+    from kokoro.modules import ProsodyPredictor
 
     with torch.random.fork_rng():
         torch.manual_seed(0)
