@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from random import Random
 
@@ -30,25 +31,38 @@ ERRORS = {
 MOST_AT_A_TIME = 500
 
 
-def load_damaged(kind: str, count: int, directory: Path) -> Counter[str]:
-    """Loads damaged files in processes with a limit of memory, and counts what came of it."""
-    found: Counter[str] = Counter()
-    for first in range(0, count, MOST_AT_A_TIME):
-        command = [sys.executable, "-W", "ignore", "-m", "tests.support.fuzzing.checkpoints", kind]
-        done = subprocess.run(
-            [*command, str(first), str(min(MOST_AT_A_TIME, count - first)), str(directory)],
-            **{"cwd": ROOT, "capture_output": True, "text": True},
-        )
-        seed = directory / "seed"
-        assert done.returncode == 0, f"seed {seed.read_text()}: {done.returncode}, {done.stderr[-2000:]}"
-        found.update(json.loads(done.stdout))
+Loaded = dict[str, Counter[str] | str]
+"""By kind, what came of its files, or what a process that did not live through them wrote."""
+
+
+def loaded(kinds: Iterable[str], first: int, count: int, directory: Path) -> Loaded:
+    """Loads damaged files in processes with a limit of memory."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.support.fuzzing.checkpoints", ",".join(kinds)]
+    done = subprocess.run(
+        [*command, str(first), str(count), str(directory)],
+        **{"cwd": ROOT, "capture_output": True, "text": True},
+    )
+    seeds = {path.stem: path.read_text() for path in directory.glob("*.seed")}
+    found: Loaded = {kind: f"seed {seeds.get(kind)}: {done.stderr[-2000:]}" for kind in kinds}
+    return found | {kind: Counter(counts) for kind, counts in map(json.loads, done.stdout.splitlines())}
+
+
+def expect_typed_errors(kind: str, found: Counter[str] | str) -> Counter[str]:
+    """Returns what came of damaged files, where they are refused by a typed error or harmless."""
+    assert not isinstance(found, str), found
     assert set(found) == {ERRORS[kind], "accepted"}
     return found
 
 
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    """What came of a few files of every kind."""
+    return loaded(KINDS, 0, 60, tmp_path_factory.mktemp("damaged"))
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_damaged_files_are_refused_by_a_typed_error_or_load(kind: str, tmp_path: Path) -> None:
-    load_damaged(kind, 60, tmp_path)
+def test_damaged_files_are_refused_by_a_typed_error_or_load(kind: str, few: Loaded) -> None:
+    expect_typed_errors(kind, few[kind])
 
 
 @pytest.mark.slow
@@ -81,7 +95,10 @@ def test_many_damaged_files_are_refused_by_a_typed_error_or_load(
     kind: str, count: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     started = time.monotonic()
-    found = load_damaged(kind, count, tmp_path)
+    found: Counter[str] = Counter()
+    for first in range(0, count, MOST_AT_A_TIME):
+        result = loaded([kind], first, min(MOST_AT_A_TIME, count - first), tmp_path)
+        found.update(expect_typed_errors(kind, result[kind]))
     minutes = (time.monotonic() - started) / 60
     refused = found[ERRORS[kind]]
     with capsys.disabled():

@@ -1,13 +1,14 @@
 """Damages checkpoints, voices and configurations at random: a seed always gives the same damage.
 
 As a program it loads damaged files and counts what came of them:
-``python -m tests.support.fuzzing.checkpoints KIND FIRST COUNT DIRECTORY``, KIND one of `KINDS`.
+``python -m tests.support.fuzzing.checkpoints KINDS FIRST COUNT DIRECTORY``, KINDS of `KINDS`, with commas.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import resource
 import struct
 import sys
@@ -332,7 +333,7 @@ def outcomes(
     for seed in seeds:
         case(Random(seed))
         # If an input ends this process, its seed is known.
-        (directory.parent / "seed").write_text(str(seed))
+        directory.with_suffix(".seed").write_text(str(seed))
         started = time.process_time()
         try:
             load()
@@ -414,14 +415,28 @@ KINDS = {
 }
 
 
-def main(kind: str, first: str, count: str, directory: str) -> None:
-    """Loads damaged files in `directory`, where ``seed`` has the number of the last one."""
+def main(kinds: str, first: str, count: str, directory: str) -> None:
+    """Loads damaged files in `directory`, where ``KIND.seed`` has the number of the last one.
+
+    Each kind has a fork of this process, because imports take longer than the files, and a line of output.
+    """
+    for kind in kinds.split(","):
+        child = os.fork()
+        if child == 0:
+            load(kind, int(first), int(count), Path(directory) / kind)
+            # The interpreter would take down all modules, one by one.
+            sys.stdout.flush()
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+def load(kind: str, first: int, count: int, place: Path) -> None:
+    """Loads damaged files of a kind in the directory `place`, with a limit of memory; prints the outcomes."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + MOST_MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    place = Path(directory) / kind
     place.mkdir(exist_ok=True)
-    print(json.dumps(KINDS[kind](place, int(first), int(count))))
+    print(json.dumps([kind, KINDS[kind](place, first, count)]))
 
 
 if __name__ == "__main__":
