@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import multiprocessing
 import shutil
 import signal
@@ -153,6 +154,10 @@ def _compile(
 
 def run_build(build: Build, directory: Path, dump: Path | None, job: Job) -> CompiledLibrary | Failure:
     """Compiles in a worker; a failure comes back as text, because not every exception can be pickled."""
+    if not gc.isenabled():
+        # All that the first job has imported stays.
+        gc.freeze()
+        gc.enable()
     try:
         return build(job, _path(job, directory), dump and dump / f"{job.level.name}-{job.stage}-{job.bucket}")
     except Exception as error:
@@ -198,5 +203,7 @@ def _prepare_worker() -> None:
     # Ctrl-C reaches every process of the terminal; the parent decides what ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
+    # Importing torch and TVM, for the first job, leaves no garbage.
+    gc.disable()
     # torch.export warns of its own future, which no user can change.
     warnings.simplefilter("ignore", FutureWarning)
