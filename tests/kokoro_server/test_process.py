@@ -26,13 +26,15 @@ CLIENTS, LONG = 200, 5
 
 
 @contextmanager
-def command(*arguments: str, descriptors: int | None = None) -> Iterator[tuple[subprocess.Popen[str], int]]:
+def command(
+    *arguments: str, descriptors: int | None = None, **variables: str
+) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """Starts a server of the fake bundle with so many descriptors, and yields its process and port."""
     limited = [] if descriptors is None else ["prlimit", f"--nofile={descriptors}"]
     process = subprocess.Popen(
         [*limited, sys.executable, "-m", "tests.support.fakes.speech_server", *arguments, "--port", "0"],
-        cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        cwd=ROOT, env={**os.environ, **variables}, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stderr is not None
     try:
@@ -130,21 +132,22 @@ async def answers_of(port: int, sentences: list[int]) -> list[tuple[float, int]]
 
 
 def test_two_hundred_clients_are_answered_in_bounded_memory() -> None:
-    with command("0.002") as (process, port):
+    # With an arena for each thread, the allocator keeps megabytes, and how many is chance.
+    with command("0.002", MALLOC_ARENA_MAX="1") as (process, port):
         measured = psutil.Process(process.pid)
         # A crowd of 200 takes memory that the allocator keeps: it comes before what is measured.
-        asyncio.run(answers_of(port, [*(LONG * [80]), *((CLIENTS - LONG) * [1])]))
+        asyncio.run(answers_of(port, [*(LONG * [20]), *((CLIENTS - LONG) * [1])]))
         before = measured.memory_info().rss
-        answers = asyncio.run(answers_of(port, [*(LONG * [160]), *((CLIENTS - LONG) * [1])]))
+        answers = asyncio.run(answers_of(port, [*(LONG * [80]), *((CLIENTS - LONG) * [1])]))
         grown = measured.memory_info().rss - before
         process.terminate()
         assert process.wait(20) == 0
     long, short = answers[:LONG], answers[LONG:]
-    assert min(size for _, size in long) > 80 * max(size for _, size in short) > 0
+    assert min(size for _, size in long) > 40 * max(size for _, size in short) > 0
     # Nobody waits for the end of a long answer, and long answers need no more memory than short ones.
     assert max(seconds for seconds, _ in short) < min(seconds for seconds, _ in long)
     sent = sum(size for _, size in long)
-    assert sent > 120 << 20
+    assert sent > 60 << 20
     assert grown < sent / 3
 
 

@@ -64,13 +64,17 @@ class Fake(Ready):
         if durations.sum() > self.capacity:
             raise UtteranceTooLongError(int(durations.sum()), self.capacity, 40)
         random = np.random.default_rng(seed)
-        sounds = []
-        for phoneme, count in zip(f" {phonemes} ", durations, strict=True):
-            times = np.arange(SAMPLES_PER_FRAME * count) / 24_000
-            phase = random.uniform(0, 2 * np.pi)
-            tone = 0.3 * np.sin(2 * np.pi * frequency(phoneme) * times + phase) if phoneme in LETTERS else 0
-            sounds.append(tone + 1e-5 * random.standard_normal(len(times)))
-        return ready(np.concatenate(sounds).astype(np.float32), durations, statistics=statistics)
+        letters = f" {phonemes} "
+        pitches = np.array([frequency(each) if each in LETTERS else 0.0 for each in letters])[:, None]
+        phases = random.uniform(0, 2 * np.pi, pitches.shape)
+        # Every tone begins again with each frame.
+        times = np.arange(SAMPLES_PER_FRAME) / 24_000
+        tones = (0.3 * np.sin(2 * np.pi * pitches * times + phases) * (pitches > 0)).astype(np.float32)
+        samples = np.repeat(tones, durations, axis=0)
+        noise = random.standard_normal(samples.shape, np.float32)
+        noise *= 1e-5
+        samples += noise
+        return ready(samples.ravel(), durations, statistics=statistics)
 
 
 def plan(
