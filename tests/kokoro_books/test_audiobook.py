@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from mutagen.mp4 import MP4
 
-from kokoro_books import Book, BookError, Chapter, Progress, make_audiobook, read_book, voice_for
-from kokoro_books.units import units
+from kokoro_books import Book, BookError, Chapter, Progress, make_audiobook, read_book, units, voice_for
 from runtime_min import Bundle
 from runtime_min.errors import EmptyInputError, OutputError, UsageError
 from tests.support import books
@@ -91,8 +90,9 @@ def test_a_language_without_a_voice_is_refused(bundle: Bundle, language: str) ->
 
 PROGRAM = """
 import sys
-from kokoro_books import make_audiobook, read_book
+from kokoro_books import make_audiobook, read_book, units
 from runtime_min import Bundle
+units._CHARACTERS = int(sys.argv[4])
 bundle = Bundle.load(sys.argv[1])
 book = read_book(sys.argv[2])
 show = lambda found: print(found.share, flush=True)
@@ -100,8 +100,11 @@ make_audiobook(bundle, book, sys.argv[3], 'ef_dora', timings=sys.argv[3] + '.jso
 """
 
 
-def started(bundle: Path, book: Path, target: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", PROGRAM, str(bundle), str(book), str(target)]
+def started(
+    bundle: Path, book: Path, target: Path, characters: int = units._CHARACTERS
+) -> subprocess.Popen[str]:
+    """Starts to make an audiobook, whose units have at most so many characters."""
+    command = [sys.executable, "-c", PROGRAM, *map(str, (bundle, book, target, characters))]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
@@ -112,14 +115,17 @@ def finished(process: subprocess.Popen[str]) -> int:
     return len(lines)
 
 
-def test_a_killed_run_goes_on_and_the_file_is_the_same(reading_bundle: Path, tmp_path: Path) -> None:
-    book = books.write(tmp_path / "l.epub", books.spanish_files(repeated=120))
-    count = len(list(units(read_book(book))))
+def test_a_killed_run_goes_on_and_the_file_is_the_same(
+    reading_bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = books.write(tmp_path / "l.epub", books.spanish_files(repeated=30))
+    monkeypatch.setattr(units, "_CHARACTERS", 400)
+    count = len(list(units.units(read_book(book))))
     assert count > 3
-    assert finished(started(reading_bundle, book, tmp_path / "whole.m4b")) == count
+    assert finished(started(reading_bundle, book, tmp_path / "whole.m4b", 400)) == count
     target, work = tmp_path / "killed.m4b", tmp_path / ".killed.m4b.work"
     for killed_after in (1, 1):
-        process = started(reading_bundle, book, target)
+        process = started(reading_bundle, book, target, 400)
         assert process.stdout is not None
         kept = {path: path.stat().st_mtime_ns for path in work.glob("*.pcm")}
         for _ in range(len(kept) + killed_after):
@@ -129,7 +135,7 @@ def test_a_killed_run_goes_on_and_the_file_is_the_same(reading_bundle: Path, tmp
         # What was spoken is not spoken again.
         assert kept.items() <= {path: path.stat().st_mtime_ns for path in work.glob("*.pcm")}.items()
         assert not target.exists()
-    assert finished(started(reading_bundle, book, target)) == count
+    assert finished(started(reading_bundle, book, target, 400)) == count
     assert target.read_bytes() == (tmp_path / "whole.m4b").read_bytes()
     for number in (1, 2):
         name = f"m4b-0{number}.json"
@@ -210,7 +216,7 @@ def peak(bundle: Path, book: Path, target: Path) -> int:
 def test_memory_does_not_grow_with_the_book(reading_bundle: Path, tmp_path: Path) -> None:
     short = books.write(tmp_path / "s.epub", books.spanish_files(repeated=130))
     long = books.write(tmp_path / "l.epub", books.spanish_files(repeated=1_500))
-    characters = sum(unit.characters for unit in units(read_book(long)))
+    characters = sum(unit.characters for unit in units.units(read_book(long)))
     assert characters > 50_000
     small, large = (peak(reading_bundle, book, tmp_path / f"{book.stem}.m4b") for book in (short, long))
     print(f"{characters:,} characters: {small >> 10} and {large >> 10} MiB")
