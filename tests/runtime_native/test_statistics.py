@@ -38,7 +38,7 @@ def reading(reading_bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 def test_streams_are_equal_to_the_bit(both: BothRuntimes) -> None:
-    for phonemes, options in utterances(8, 4 * ROWS):
+    for phonemes, options in utterances(7, 2 * ROWS):
         both.compare_streams(phonemes=phonemes, **options)
         both.compare(phonemes=phonemes, **options)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from runtime_min import Bundle
+from runtime_min import Audio, Bundle
 from tests.support.native.library import NativeLibrary, Spoken
 
 VOICES = ("af_heart", "am_adam", "af_bella*0.3+am_adam*0.9", "af_heart,am_adam,af_bella")
@@ -51,10 +51,11 @@ class BothRuntimes:
     native: c_void_p
     python: Bundle
 
-    def compare(self, **spoken: Any) -> None:
-        """Fails unless an utterance is the same from both."""
-        found = self.library.synthesize(self.native, **spoken)
-        assert_equal(found, self.python.synthesize(**spoken))
+    def compare(self, **spoken: Any) -> Audio:
+        """Returns an utterance of Python; fails unless it is the same from both."""
+        found, expected = self.library.synthesize(self.native, **spoken), self.python.synthesize(**spoken)
+        assert_equal(found, expected)
+        return expected
 
     def compare_streams(self, **spoken: Any) -> None:
         """Fails unless a stream is the same from both."""
