@@ -18,7 +18,7 @@ from exporter.native.web_module import SCRIPTS, scripts
 from runtime_min import Bundle, __version__
 from runtime_min.format.verify import read_manifest
 from tests.support.native.library import NAMES
-from tests.support.tiny.web import run_node
+from tests.support.tiny.web import Scripts, answering, run_node
 from tests.support.web_server import Faults, serving
 
 pytestmark = pytest.mark.skipif(find_node() is None, reason="Node is not installed: apt install nodejs")
@@ -50,32 +50,34 @@ def server(web_bundle: Path) -> Iterator[tuple[str, Faults]]:
 
 
 @pytest.fixture(scope="module")
-def samples(web_bundle: Path) -> list[float]:
-    script = """
-    const bundle = await Bundle.load(process.argv[2]);
-    show(Array.from((await bundle.synthesize(null, { phonemes: "həlˈO" })).samples));
-    """
-    found: list[float] = run_node(START + script, web_bundle)
+def node(web_bundle: Path) -> Iterator[Scripts]:
+    with answering(web_bundle) as scripts:
+        yield scripts
+
+
+@pytest.fixture(scope="module")
+def samples(node: Scripts) -> list[float]:
+    said = 'return Array.from((await bundle.synthesize(null, { phonemes: "həlˈO" })).samples);'
+    found: list[float] = node.run(said)
     return found
 
 
-def test_a_stream_in_one_pass_has_the_samples_of_the_whole(web_bundle: Path) -> None:
+def test_a_stream_in_one_pass_has_the_samples_of_the_whole(node: Scripts, web_bundle: Path) -> None:
     script = """
-    const bundle = await Bundle.load(process.argv[2]);
     const whole = await bundle.synthesize(text);
     const pieces = [];
     for await (const piece of bundle.stream(text, { onePass: true, trim: false })) pieces.push(piece);
     const other = [];
     for await (const piece of bundle.stream(text)) other.push(piece);
     const flat = (name) => pieces.flatMap((piece) => Array.from(piece[name]));
-    show({
+    return {
       equal: String(flat("samples")) === String(Array.from(whole.samples)),
       words: JSON.stringify(flat("words")) === JSON.stringify(whole.words),
       pieces: pieces.length, other: other.length,
       facts: [bundle.voices, bundle.maxPhonemes, bundle.synthetic],
-    });
+    };
     """
-    found = run_node(START + script, web_bundle, text=TEXT)
+    found = node.run(script, text=TEXT)
     assert found["equal"] and found["words"]
     assert found["other"] >= found["pieces"] > 0
     manifest = read_manifest(web_bundle)
@@ -88,7 +90,10 @@ def test_threads_change_no_bit(web_bundle: Path) -> None:
     for (const threads of [1, 2, 3, 7, undefined]) {
       const bundle = await Bundle.load(process.argv[2], { threads });
       // Threads join whenever they have started.
-      for (let each = 0; each < 5; each++) found.push(String((await bundle.synthesize(text)).samples));
+      for (let each = 0; each < 5; each++) {
+        found.push(String((await bundle.synthesize(null, said)).samples));
+        await new Promise((resolve) => setTimeout(resolve, 30));
+      }
       if (bundle.threads !== (threads ?? Math.min(availableParallelism(), 8))) found.push(bundle.threads);
       bundle.close();
     }
@@ -96,7 +101,8 @@ def test_threads_change_no_bit(web_bundle: Path) -> None:
     show([found.length, new Set(found).size, await Promise.all([0, 65, 1.5, "2"].map(refuse))]);
     """
     start = 'import { availableParallelism } from "node:os";\n' + START
-    assert run_node(start + script, web_bundle, text=TEXT) == [25, 1, ["ThreadsError"] * 4]
+    said = {"phonemes": "abc abcabc. " * 2}
+    assert run_node(start + script, web_bundle, said=said) == [25, 1, ["ThreadsError"] * 4]
 
 
 def test_a_helper_computes_parts_of_kernels(web_bundle: Path) -> None:
@@ -190,18 +196,16 @@ def test_stages_that_ran_unheard_change_no_sample(
     assert run_node(START + script, web_bundle, options=options) == samples
 
 
-def test_a_stream_that_is_left_early_ends(web_bundle: Path) -> None:
+def test_a_stream_that_is_left_early_ends(node: Scripts) -> None:
     script = """
-    const bundle = await Bundle.load(process.argv[2]);
     for await (const piece of bundle.stream(text.repeat(20))) break;
-    show((await bundle.synthesize("Still here.")).samples.length);
+    return (await bundle.synthesize("Still here.")).samples.length;
     """
-    assert run_node(START + script, web_bundle, text=TEXT) > 0
+    assert node.run(script, text=TEXT) > 0
 
 
-def test_text_that_arrives_bit_by_bit_is_spoken(web_bundle: Path, reading_bundle: Path) -> None:
+def test_text_that_arrives_bit_by_bit_is_spoken(node: Scripts, reading_bundle: Path) -> None:
     script = """
-    const bundle = await Bundle.load(process.argv[2]);
     async function* tokens() {
       for (const token of text.match(/.{1,5}/g)) yield token;
     }
@@ -224,10 +228,10 @@ def test_text_that_arrives_bit_by_bit_is_spoken(web_bundle: Path, reading_bundle
     }
     const wrong = bundle.stream([3]).next().catch((thrown) => thrown.name);
     const later = (await bundle.synthesize("Later.")).samples.length;
-    show({ samples, halves, error, wrong: await wrong, later });
+    return { samples, halves, error, wrong: await wrong, later };
     """
     smiling = "Fine 🙂 it is. Good. 🙂"
-    found = run_node(START + script, web_bundle, text=TEXT, smiling=smiling)
+    found = node.run(script, text=TEXT, smiling=smiling)
     with Bundle.load(reading_bundle) as here:
         for name, text in (("samples", TEXT), ("halves", smiling)):
             with here.stream(iter([text])) as stream:
@@ -247,16 +251,15 @@ def test_errors_have_the_names_of_the_header(web_bundle: Path) -> None:
     assert run_node(script, web_bundle, codes=list(codes)) == expected
 
 
-def test_a_lexicon_gives_the_phonemes_of_words(web_bundle: Path) -> None:
+def test_a_lexicon_gives_the_phonemes_of_words(node: Scripts) -> None:
     script = """
-    const bundle = await Bundle.load(process.argv[2]);
     const say = async (text, options) => (await bundle.synthesize(text, options)).phonemes;
-    show([
+    return [
       await say("Hello GIF, gif's gif.", { lexicon: { gif: "ʤˈɪf" } }),
       await say("Hello [GIF](/ʤˈɪf/), gif's [gif](/ʤˈɪf/)."),
-    ]);
+    ];
     """
-    own, markup = run_node(START + script, web_bundle)
+    own, markup = node.run(script)
     assert own == markup
     assert own.count("ʤˈɪf") == 2
 
@@ -273,13 +276,12 @@ def test_a_lexicon_gives_the_phonemes_of_words(web_bundle: Path) -> None:
         ("Bundle.load('/nowhere')", "MissingFileError"),
     ],
 )
-def test_wrong_calls_are_refused_by_type(web_bundle: Path, request_: str, error: str) -> None:
+def test_wrong_calls_are_refused_by_type(node: Scripts, request_: str, error: str) -> None:
     script = f"""
-    const bundle = await Bundle.load(process.argv[2]);
     const found = await Promise.resolve().then(() => {request_}).catch((error) => error);
-    show([found instanceof KokoroError, found.name, found.message.length > 20]);
+    return [found instanceof KokoroError, found.name, found.message.length > 20];
     """
-    assert run_node(START + script, web_bundle) == [True, error, True]
+    assert node.run(script) == [True, error, True]
 
 
 def test_a_wav_file_has_the_samples(web_bundle: Path) -> None:
