@@ -6,7 +6,6 @@ or a wrong alignment changes the samples.
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -29,7 +28,6 @@ from runtime_min.format.signatures import (
     signatures,
     stage_names,
 )
-from tests.support.paths import ROOT
 from tests.support.tiny.bundle import (
     HIDDEN,
     PARAMETERS,
@@ -39,7 +37,9 @@ from tests.support.tiny.bundle import (
     with_entries,
     with_levels,
 )
+from tests.support.tiny.compiled import compile_into
 
+_SYSTEM = "linux-x86_64"
 SAMPLES_PER_F0 = SAMPLES_PER_FRAME // F0_PER_FRAME
 SAMPLES_PER_SPECTRUM = SAMPLES_PER_FRAME // SPECTRA_PER_FRAME
 
@@ -163,7 +163,7 @@ STAGES: dict[str, Callable[..., tuple[Any, ...]]] = {
 def compile_stages(
     directory: Path,
     devices: Mapping[str, str] | None = None,
-    system: str = "linux-x86_64",
+    system: str = _SYSTEM,
     processor: str = "",
 ) -> None:
     """Compiles every stage into a library of its own.
@@ -249,7 +249,7 @@ def reference(
 
 def compiled_libraries(directory: Path, *devices: str) -> dict[str, Path]:
     """Compiles the tiny model's stages, with the source apart where `devices` has any STAGE=DEVICE."""
-    _compile(directory, *devices)
+    compile_into(directory, "model", *devices, target=find_target(_SYSTEM))
     return libraries_in(directory)
 
 
@@ -260,7 +260,7 @@ def libraries_in(directory: Path) -> dict[str, Path]:
 
 def contents_with_levels(directory: Path, target: Target, runtime_library: Path) -> BundleContents:
     """A bundle of the tiny model, compiled in `directory` for every CPU level of `target`."""
-    _compile(directory, f"--target={target.name}")
+    compile_into(directory, "model", f"--target={target.name}", target=target)
     levels = tuple(CpuLevel(level.name, level.features) for level in target.levels)
     stages = {path.stem: path for path in (directory / levels[0].name).glob("*.so")}
     made = with_levels(contents(stages, runtime_library), levels)
@@ -270,11 +270,6 @@ def contents_with_levels(directory: Path, target: Target, runtime_library: Path)
             copies[library.file] = directory / library.level / f"{stage.name}.so"
     facts = {name: getattr(target, name) for name in ("system", "machine", "minimum_os")}
     return with_entries(replace(made, copies=copies), target=made.manifest.target._replace(**facts))
-
-
-def _compile(directory: Path, *arguments: str) -> None:
-    command = [sys.executable, "-m", "tests.support.tiny.model", str(directory), *arguments]
-    subprocess.run(command, check=True, cwd=ROOT)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,8 +14,8 @@ from exporter.compiler.targets import CpuLevel, Target, find_target
 from exporter.native.framework import beside_module, framework_entry, link_module
 from runtime_min.format import manifest
 from runtime_min.format.signatures import stage_names
-from tests.support.paths import ROOT
 from tests.support.tiny.bundle import BUCKETS, contents, with_entries
+from tests.support.tiny.compiled import compile_into
 from tests.support.tiny.model import _module
 
 _LINUX = find_target("linux-x86_64")
@@ -58,9 +57,12 @@ def _in_parallel(module: Any) -> Any:
 
 def compiled(place: Path, name: str) -> list[Path]:
     """Compiles the libraries for a target in another process, and returns them; ``here`` is `HERE`."""
-    command = [sys.executable, "-m", "tests.support.tiny.one_module", name, str(place / "libraries")]
-    subprocess.run(command, check=True, cwd=ROOT)
+    compile_into(place / "libraries", "one_module", name, target=_target(name))
     return sorted((place / "libraries").glob("*.a"))
+
+
+def _target(name: str) -> Target:
+    return _TARGETS.get(name) or find_target(name)
 
 
 def module_contents(place: Path, target: Target, name: str, link: Link) -> BundleContents:
@@ -94,4 +96,4 @@ def framework_contents(place: Path, target: Target, name: str) -> BundleContents
 
 
 if __name__ == "__main__":
-    compile_libraries(Path(sys.argv[2]), _TARGETS.get(sys.argv[1]) or find_target(sys.argv[1]))
+    compile_libraries(Path(sys.argv[1]), _target(sys.argv[2]))
