@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from functools import cache
 from typing import Any
 
 import pytest
@@ -78,8 +79,9 @@ ctypes.CDLL = Library
 """
 
 
+@cache
 def told(program: str) -> Any:
-    """The JSON that a program prints in a process of its own."""
+    """The JSON that a program prints in a process of its own; a test may ask what another has asked."""
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300
     )
