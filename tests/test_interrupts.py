@@ -23,8 +23,9 @@ from tests.support.programs.interruptions import PHASES
 def test_an_interrupt_at_any_moment_ends_the_process_and_leaves_nothing(
     phase: str, count: int, speaking_bundle: Path, tmp_path: Path
 ) -> None:
-    program = ["-m", "tests.support.programs.interruptions", phase, str(count), speaking_bundle, tmp_path]
-    done = subprocess.run([sys.executable, *program], cwd=ROOT, capture_output=True, text=True)
+    program = [sys.executable, "-c", "from tests.support.programs.interruptions import main; main()"]
+    command = [*program, phase, str(count), speaking_bundle, tmp_path]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     outcomes = json.loads(done.stdout)
     print(f"\n| {phase} | {count} | {outcomes.get('interrupted', 0)} |")

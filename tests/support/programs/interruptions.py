@@ -1,8 +1,9 @@
 """Interrupts a phase of the product at random moments, each time in a process of its own.
 
-    python -m tests.support.programs.interruptions PHASE COUNT BUNDLE PLACE
+    python -c "from tests.support.programs.interruptions import main; main()" PHASE COUNT BUNDLE PLACE
 
-PLACE is an empty directory for temporary files. Prints the outcomes as JSON.
+PLACE is an empty directory for temporary files. Prints the outcomes as JSON. As a module that Python runs it
+would be imported by every worker of an export.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from pathlib import Path
 
 import psutil
 
-from exporter.compiler.library import CompiledLibrary, Job
 from exporter.export.jobs import compile_libraries
 from exporter.export.run import _temporary_files
 from runtime_min import Bundle
 from runtime_min.__main__ import main as speak_from
 from runtime_min.speech.stream import Stream
-from tests.support.fakes.builds import Recorder, build, some_jobs
+from tests.support.fakes.builds import Recorder, some_jobs
+from tests.support.fakes.slow_build import slow_build
 
 SPAN = 1.1
 """Longest delay, as a share of the time that the phase takes if nobody interrupts it."""
@@ -64,12 +65,6 @@ def speaking(bundle: Path) -> Callable[[], object]:
 
     atexit.register(file.unlink, missing_ok=True)
     return speak_from
-
-
-def slow_build(job: Job, path: Path, dump: Path | None) -> CompiledLibrary:
-    with tempfile.TemporaryDirectory():
-        time.sleep(0.02)
-        return build(job, path)
 
 
 def exporting(bundle: Path) -> Callable[[], object]:
@@ -155,7 +150,8 @@ def outcome(status: int | None, errors: str, session: int, place: Path) -> str:
     return "interrupted" if re.search("KeyboardInterrupt|^interrupted", errors, re.M) else "completed"
 
 
-def main(phase: str, count: int, bundle: Path, place: Path) -> None:
+def main() -> None:
+    phase, count, bundle, place = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])
     random.seed(count)
     os.environ["TMPDIR"] = tempfile.tempdir = str(place)
     outcomes: Counter[str] = Counter()
@@ -179,7 +175,3 @@ def main(phase: str, count: int, bundle: Path, place: Path) -> None:
             longest = max(longest, float(took.read() or 0)) if index < 0 else longest
     del outcomes[""]
     print(json.dumps(outcomes))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4]))
