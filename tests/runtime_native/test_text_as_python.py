@@ -36,6 +36,8 @@ MARKUP_ERROR, TEXT_DATA_ERROR = 305, 412
 SECONDS = float(os.environ.get("KOKORO_EXPORT_TEXT_SECONDS", "600"))
 """Time of the long comparison."""
 SIZES = (16_000, 64_000)
+GENERATED = 800
+"""Number of generated texts."""
 
 
 class Question(NamedTuple):
@@ -130,9 +132,8 @@ def texts(tmp_path_factory: pytest.TempPathFactory, text_bundle: Path) -> Texts:
 
 
 def test_words_of_all_kinds(texts: Texts) -> None:
-    for voice in VOICES:
-        texts.compare(Question(word, voice) for word in (*WORDS, *UNITS))
-    texts.compare(Question(f"I {word} you.", skip_emoji=True) for word in WORDS)
+    alone = [Question(word, voice) for voice in VOICES for word in (*WORDS, *UNITS)]
+    texts.compare([*alone, *(Question(f"I {word} you.", skip_emoji=True) for word in WORDS)])
 
 
 @pytest.mark.parametrize(("name", "voice"), [("misakid_us", "af_heart"), ("folio", "bf_emma")])
@@ -182,12 +183,12 @@ def generated(seed: int) -> Question:
 
 
 def test_generated_texts_and_documents(texts: Texts) -> None:
-    texts.compare(map(generated, range(800)))
+    texts.compare(map(generated, range(GENERATED)))
 
 
 @pytest.mark.slow
 def test_many_generated_texts_and_documents(texts: Texts) -> None:
-    start, first, compared = time.monotonic(), 800, Counter[str]()
+    start, first, compared = time.monotonic(), GENERATED, Counter[str]()
     while time.monotonic() - start < SECONDS:
         compared += texts.compare(map(generated, range(first, first + 1_000)))
         first += 1_000
