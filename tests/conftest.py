@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from exporter.bundle.write import BundleContents
+from exporter.compiler.long_lived import long_lived
 from exporter.text.files import LANGUAGES, text_files
 from tests.support.emulation.machine import EmulatedMachine, fetched_machine
 from tests.support.gpu import stand_in
@@ -61,12 +61,8 @@ def pytest_collection() -> Iterator[None]:
 
     While they are imported, it takes four seconds.
     """
-    gc.disable()
-    try:
+    with long_lived():
         return (yield)
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -44,8 +44,8 @@ def export_bundle(
     Args:
         options: the inputs and the destination of the export.
         progress: takes the events of the export.
-        measure: validates the finished bundle, as `parity.publish.Gate` does; its numbers go
-            into the manifest. None records that it was left out by option.
+        measure: validates the finished bundle, as `parity.publish.Gate` does; its numbers go into the
+            manifest. None records that it was left out by option.
         self_test: makes the files of the bundle's self-test. None leaves it out.
         loudness: measures the voices of the finished bundle. None leaves it out.
         statistics: takes the statistics of the voices. None leaves them out.

@@ -76,7 +76,7 @@ class Gate:
 
         Args:
             plan: the plan of the export.
-            progress: takes a step, and a warning where there is no self-test.
+            progress: takes a step, and a warning if there is no self-test.
 
         Raises:
             ReferenceProcessError: kokoro does not run here.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +36,7 @@ from runtime_min.model.voices import Style, style_row
 from runtime_min.speech import request
 from tests.e2e.conftest import PRECISION, ROOT, run_python
 from tests.support.paths import PROVING
+from tests.support.shared import filled_once
 from tests.support.utterances import phonemes_of
 
 pytestmark = pytest.mark.e2e
@@ -129,14 +129,13 @@ def defective_library(level: str, defect: str) -> Path:
     facts = compiler_facts(find_target("host"))
     recipe = f"{facts}{level}{PRECISION}{names}{script.read_text(encoding='utf-8')}"
     libraries = directories.cache() / "defective" / hashlib.sha256(recipe.encode()).hexdigest()
-    if not libraries.exists():
-        libraries.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=".compiling-", dir=libraries.parent))
-        arguments = (OFFICIAL_CONFIG, level, PRECISION, unfinished, *names)
+
+    def compile_them(place: Path) -> None:
+        arguments = (OFFICIAL_CONFIG, level, PRECISION, place, *names)
         done = run_python("-m", "tests.support.programs.defective_libraries", *arguments)
         assert done.returncode == 0, done.stderr
-        unfinished.rename(libraries)
-    (library,) = libraries.glob(f"{defect}.*")
+
+    (library,) = filled_once(libraries, compile_them).glob(f"{defect}.*")
     return library
 
 

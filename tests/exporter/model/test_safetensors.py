@@ -116,7 +116,7 @@ def test_damaged_files_are_refused_or_have_other_numbers(
     refused = 0
     for _ in range(16):
         damaged = damaged_bytes(random, head, head)
-        # The check reads no numbers, so zeros that take no room stand for them.
+        # The check reads the header alone, so a sparse file's zeros stand for the numbers.
         with path.open("wb") as file:
             file.write(damaged)
             file.truncate(len(damaged) + numbers - random.choice((0, 1)))

@@ -12,20 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 
-from exporter.compiler.library import CompiledLibrary
 from exporter.compiler.targets import find_target
 from exporter.export.jobs import compile_libraries
 from exporter.export.plan import ExportOptions, Plan
 from runtime_min.format.signatures import STAGE_NAMES
+from tests.support.fakes.worker_builds import build
 
 TARGET = find_target("linux-x86_64")
 LEVELS = TARGET.levels
-
-
-def build(job, path, dump=None):
-    """Writes a library with its own name."""
-    path.write_bytes(f"{job.stage} {job.bucket} {job.level.name} GLIBC_2.17".encode())
-    return CompiledLibrary(job, path, (("weight", "row-major"), ("bias", "row-major")), 0.5)
 
 
 def fail_on_bert(job, path, dump):

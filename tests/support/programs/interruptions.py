@@ -30,7 +30,7 @@ from runtime_min import Bundle
 from runtime_min.__main__ import main as speak_from
 from runtime_min.speech.stream import Stream
 from tests.support.fakes.builds import Recorder, some_jobs
-from tests.support.fakes.slow_build import slow_build
+from tests.support.fakes.worker_builds import slow_build
 
 SPAN = 1.1
 """Longest delay, as a share of the time that the phase takes if nobody interrupts it."""
