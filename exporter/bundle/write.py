@@ -241,16 +241,21 @@ def write_voice(
     """
     if rows.ndim != 2 or rows.dtype != np.float32:
         raise ValueError(f"voice {name}: expected float32 [rows, columns], found {rows.dtype} {rows.shape}")
-    ranks, stored = dict(manifest.voice_ranks), [rows]
-    if PRECISION_REQUIRED in manifest.requires and (factors := voice_factors(rows)):
-        ranks[name], stored = len(factors[1]), [*factors]
-    content = b"".join(part.astype("<f4").tobytes() for part in stored)
+    content, rank = voice_content(rows, rounded=PRECISION_REQUIRED in manifest.requires)
+    ranks = {**manifest.voice_ranks, **({name: rank} if rank else {})}
     file = f"voices/{name}.bin"
     (staging / file).parent.mkdir(exist_ok=True)
     (staging / file).write_bytes(content)
     voices = sorted([*manifest.voices, Voice(name, file, *rows.shape)], key=lambda voice: voice.name)
     entry = FileEntry(file, len(content), sha256(content).hexdigest())
     return manifest._replace(voices=tuple(voices), voice_ranks=ranks), entry
+
+
+def voice_content(rows: NDArray[np.float32], *, rounded: bool) -> tuple[bytes, int]:
+    """Returns the content of a voice's file, and the rank of the factors in it; 0 for the table itself."""
+    factors = voice_factors(rows) if rounded else None
+    content = b"".join(part.astype("<f4").tobytes() for part in factors or [rows])
+    return content, len(factors[1]) if factors else 0
 
 
 def _write_texts(staging: Path, manifest: Manifest) -> None:

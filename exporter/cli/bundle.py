@@ -156,5 +156,6 @@ def bundle(
                 self_test=None if no_validate else gate.self_test,
                 loudness=gate.loudness if loudness else None,
                 statistics=gate.statistics if statistics else None,
+                planned=None if no_validate else gate.answer_ahead,
             )
         print_line(written)

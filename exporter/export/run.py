@@ -36,6 +36,7 @@ def export_bundle(
     self_test: Callable[[Plan, Progress], ExtensionFiles | None] | None = None,
     loudness: Callable[[Plan, Progress, Path], Mapping[str, int]] | None = None,
     statistics: Callable[[Plan, Progress], Mapping[str, NormStatistics]] | None = None,
+    planned: Callable[[Plan], None] | None = None,
     build: Build | None = None,
     pool: Pool = worker_processes,
 ) -> Path:
@@ -49,6 +50,7 @@ def export_bundle(
         self_test: makes the files of the bundle's self-test. None leaves it out.
         loudness: measures the voices of the finished bundle. None leaves it out.
         statistics: takes the statistics of the voices. None leaves them out.
+        planned: called with the plan before the first library is compiled.
         build: compiles one library; by default `exporter.compiler.compile_stage.compile_stage`.
         pool: makes the workers that compile.
 
@@ -60,6 +62,8 @@ def export_bundle(
     if check_destination(Path(os.path.abspath(options.output))):
         progress.step(f"{options.output} holds a bundle, which the new one will replace")
     plan = make_plan(options, progress)
+    if planned is not None:
+        planned(plan)
     # TVM takes seconds to import.
     from exporter.export.assemble import bundle_contents
 

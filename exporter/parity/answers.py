@@ -11,6 +11,7 @@ import hashlib
 import importlib.metadata
 import io
 import json
+import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -25,7 +26,7 @@ import exporter.compiler
 import exporter.model
 from exporter import directories
 from exporter.compiler.library import ORIGINAL, StoredWeights
-from exporter.errors import CacheError
+from exporter.errors import CacheError, ReferenceProcessError
 from exporter.model.file_format import file_format
 from exporter.parity import expected as expected_answers
 from exporter.parity import rounding as rounding_answers
@@ -161,6 +162,8 @@ class Kokoro:
         self._store = AnswerStore(store) if store else None
         self._models: dict[tuple[Arithmetic, StoredWeights], Reference] = {}
         self._changes: dict[str, list[Distances]] = {}
+        self._starting = threading.Lock()
+        self._closed = False
 
     @property
     def reference(self) -> Reference:
@@ -230,16 +233,18 @@ class Kokoro:
         with suppress(TypeError):
             if found is not None:
                 return Rounding(**found)
-        made = rounding(self.original, self.reference, request, self.expected(request).other_seed)
+        expected = self.expected(request)
+        made = rounding(self.original, self.reference, request, expected, expected.other_seed)
         if self._store is not None:
             self._store.save(key, {name: np.asarray(value) for name, value in vars(made).items()})
         return made
 
     def close(self) -> None:
-        """Ends the process."""
-        for model in self._models.values():
-            model.close()
-        self._models.clear()
+        """Ends the process; another thread's request, and each that follows, fails."""
+        with self._starting:
+            self._closed = True
+            for model in self._models.values():
+                model.close()
 
     def __enter__(self) -> Kokoro:
         return self
@@ -249,14 +254,17 @@ class Kokoro:
 
     def _model(self, arithmetic: Arithmetic, stored: StoredWeights) -> Reference:
         key = arithmetic, stored
-        if key not in self._models:
-            started = next(iter(self._models.values()), None)
-            self._models[key] = (
-                Reference(*self.files, self.threads, arithmetic, stored, self._channel)
-                if started is None
-                else started.other(arithmetic, stored)
-            )
-        return self._models[key]
+        with self._starting:
+            if self._closed:
+                raise ReferenceProcessError("Kokoro was asked after its process had been ended.")
+            if key not in self._models:
+                started = next(iter(self._models.values()), None)
+                self._models[key] = (
+                    Reference(*self.files, self.threads, arithmetic, stored, self._channel)
+                    if started is None
+                    else started.other(arithmetic, stored)
+                )
+            return self._models[key]
 
     def _save(self, expected: Expected) -> None:
         if self._store is not None:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from exporter import directories
 from exporter.bundle.loudness import PHONEMES, loudness, measure_loudness, official_loudness
-from exporter.bundle.write import ExtensionFiles, not_validated
+from exporter.bundle.write import ExtensionFiles, not_validated, voice_content
 from exporter.compiler.library import StoredWeights
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.export.plan import Plan
 from exporter.model.voice_packs import NormStatistics, official_statistics
 from exporter.native.node import NodeMissingError, require_node
 from exporter.parity.answers import Kokoro
-from exporter.parity.figures import MOST_DECIBELS, Comparison, voice_pack
+from exporter.parity.figures import MOST_DECIBELS, Comparison
 from exporter.parity.make_self_test import make_self_test
 from exporter.parity.rounding import rounding, rounding_figures
 from exporter.parity.thresholds import ALLOWANCES, DECODER_DECIBELS
@@ -34,11 +38,12 @@ from runtime_min import Bundle
 from runtime_min.engine.machine import levels_that_run, this_machine
 from runtime_min.errors import DeviceError
 from runtime_min.format.arithmetic import FLOAT32
-from runtime_min.format.manifest import ROUNDING
+from runtime_min.format.manifest import ROUNDING, Voice
 from runtime_min.format.signatures import FRAMES_PER_SECOND
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.distances import Figure
 from runtime_min.model.self_test import EXTENSION, read_self_test
+from runtime_min.model.voices import voice_table
 
 Numbers = dict[str, str | int | float | bool]
 _OTHER_MACHINE = "it was made on a machine that cannot run it"
@@ -51,6 +56,8 @@ class Gate:
         """Starts nothing yet."""
         self._stack = ExitStack()
         self._kokoro: Kokoro | None = None
+        self._answering = ThreadPoolExecutor(1, "kokoro")
+        self._answered: Future[None] | None = None
         # An export has temporary files elsewhere, and removes them first.
         self._place = Path(tempfile.gettempdir())
 
@@ -58,10 +65,24 @@ class Gate:
         return self
 
     def __exit__(self, *error: object) -> None:
+        if self._kokoro is not None and self._answered is not None:
+            # The thread's request fails, so it ends, and stores nothing where files are removed.
+            self._kokoro.close()
+            self._answering.shutdown()
         self._stack.close()
+
+    def answer_ahead(self, plan: Plan) -> None:
+        """Has kokoro answer what the self-test and the effect of rounding ask, while libraries are compiled.
+
+        They find the answers stored. An error here is theirs to meet again.
+        """
+        if plan.is_whole and plan.voices:
+            self._answered = self._answering.submit(_answer, plan, self.kokoro(plan))
 
     def kokoro(self, plan: Plan) -> Kokoro:
         """Returns kokoro with the checkpoint of the plan, which is the same in each call."""
+        if self._answered is not None:
+            self._answered.exception()
         if self._kokoro is None:
             files = plan.checkpoint.path, plan.checkpoint.config_path
             # The process that compares the bundle reads the answers, also in an export without a cache.
@@ -98,7 +119,7 @@ class Gate:
             ReferenceProcessError: the measurement itself failed.
         """
         kokoro = self.kokoro(plan)
-        rounded = _rounding(plan, progress, kokoro, bundle) | _arithmetic(plan, progress, kokoro, bundle)
+        rounded = _rounding(plan, progress, kokoro) | _arithmetic(plan, progress, kokoro)
         why = _cannot_be_validated(plan)
         if why is None:
             compared = _compare(kokoro, progress, bundle)
@@ -170,16 +191,34 @@ def _is_official(plan: Plan) -> bool:
     return plan.checkpoint.source in ("hub", "packages") and plan.options.voices in (None, "official", "hub")
 
 
-def _rounding(plan: Plan, progress: Progress, kokoro: Kokoro, bundle: Path) -> Numbers:
+class _Unheard:
+    """Takes the events of what is asked again, and told then."""
+
+    planned = started = finished = step = warning = staticmethod(lambda *event: None)
+
+
+def _answer(plan: Plan, kokoro: Kokoro) -> None:
+    """Asks what `Gate.self_test` and `_rounding` ask."""
+    make_self_test(plan, _Unheard(), kokoro)
+    if _is_rounded(plan):
+        for request in _requests(plan):
+            kokoro.rounding(request)
+
+
+def _is_rounded(plan: Plan) -> bool:
+    return plan.precision != "float32" and plan.is_whole and bool(plan.voices)
+
+
+def _rounding(plan: Plan, progress: Progress, kokoro: Kokoro) -> Numbers:
     """Returns the effect of rounding the weights as the manifest's figures; none if none are rounded.
 
     Raises:
         ValidationFailedError: it changes more than a limit allows.
     """
-    if plan.precision == "float32" or not plan.is_whole or not plan.voices:
+    if not _is_rounded(plan):
         return {}
     progress.step(f"compare kokoro's weights in {plan.precision} with the original ones")
-    requests = _requests(plan, bundle)
+    requests = _requests(plan)
     figures = rounding_figures(list(map(kokoro.rounding, requests)), plan.precision)
     if missed := [figure for figure in figures if not figure.holds]:
         worst = next(iter(kokoro.original.rounded_layers(requests[0], plan.stored)), "no layer")
@@ -191,14 +230,20 @@ def _rounding(plan: Plan, progress: Progress, kokoro: Kokoro, bundle: Path) -> N
     return {f"{ROUNDING}{each.name}": min(float(each.value), MOST_DECIBELS) for each in figures}
 
 
-def _requests(plan: Plan, bundle: Path) -> list[ModelInput]:
-    """Returns the built-in utterances in phonemes of the bundle, and in its voices, which may be rounded."""
-    manifest, vocabulary = read_manifest(bundle), plan.checkpoint.vocabulary
+def _requests(plan: Plan) -> list[ModelInput]:
+    """Returns the built-in utterances in phonemes of the bundle, and in its voices as it stores them."""
+    vocabulary, is_rounded = plan.checkpoint.vocabulary, plan.precision != "float32"
+
+    def rows(name: str) -> NDArray[np.float32]:
+        table = plan.voices[name]
+        content, rank = voice_content(table, rounded=is_rounded)
+        return voice_table(content, Voice(name, "", *table.shape), rank)
+
     said = adapted(BUILT_IN, sorted(plan.voices), vocabulary)
-    return [make_request(each, vocabulary, voice_pack(bundle, manifest, each.voice)) for each in said]
+    return [make_request(each, vocabulary, rows(each.voice)) for each in said]
 
 
-def _arithmetic(plan: Plan, progress: Progress, kokoro: Kokoro, bundle: Path) -> Numbers:
+def _arithmetic(plan: Plan, progress: Progress, kokoro: Kokoro) -> Numbers:
     """Returns the effect of each level's arithmetic that this machine does not have, by a model in PyTorch.
 
     Raises:
@@ -213,7 +258,7 @@ def _arithmetic(plan: Plan, progress: Progress, kokoro: Kokoro, bundle: Path) ->
         return {}
     progress.step(f"compare a model of {arithmetic} with kokoro, because this machine does not have it")
     found: dict[str, Figure] = {}
-    requests = _requests(plan, bundle)
+    requests = _requests(plan)
     for level in lacking:
         model = kokoro.reference.other(stored=plan.stored.on(level))
         figures = _arithmetic_alone(plan.options.arithmetic, kokoro, model, requests)
@@ -231,7 +276,7 @@ def _arithmetic_alone(
 ) -> tuple[Figure, Figure]:
     """Returns by how much a model of an arithmetic differs from kokoro on some utterances."""
     found = [
-        rounding(kokoro.reference, model, request, kokoro.expected(request).other_seed)
+        rounding(kokoro.reference, model, request, model.text(request), kokoro.expected(request).other_seed)
         for request in requests
     ]
     allowed = ALLOWANCES[arithmetic]

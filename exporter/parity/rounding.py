@@ -14,7 +14,7 @@ import numpy as np
 from exporter.parity import thresholds
 from exporter.parity.expected import decoder_inputs, distances
 from exporter.reference.process import Reference
-from exporter.reference.traces import Array, ModelInput
+from exporter.reference.traces import Array, ModelInput, TextTrace
 from runtime_min.format.signatures import SAMPLES_PER_FRAME
 from runtime_min.model.distances import Figure
 from runtime_min.model.noise import gaussian_noise
@@ -39,16 +39,19 @@ class Rounding:
     """Log-mel distance of the decoder, as a share of that between two seeds of the noise."""
 
 
-def rounding(original: Reference, rounded: Reference, request: ModelInput, other_seed: float) -> Rounding:
+def rounding(
+    original: Reference, rounded: Reference, request: ModelInput, text: TextTrace, other_seed: float
+) -> Rounding:
     """Measures the effect of rounding in one utterance.
 
     Args:
         original: kokoro with the checkpoint's weights.
         rounded: kokoro with the weights as a bundle stores them.
         request: the utterance.
+        text: what `rounded` makes of its tokens.
         other_seed: log-mel distance between two seeds of the noise.
     """
-    said, text = original.speak(request), rounded.text(request)
+    said = original.speak(request)
     frames = np.maximum(np.rint(text.durations[0] / np.float32(request.speed)), 1)
     f0, _ = rounded.f0n(np.repeat(text.encoding, said.frames, axis=2), request.style.prosody)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from exporter.compiler.library import ORIGINAL, StoredWeights
+from exporter.errors import ReferenceProcessError
 from exporter.parity import answers
 from exporter.parity.answers import AnswerStore, Kokoro, as_arrays, from_arrays
 from exporter.parity.expected import CHANGES, Distances, Expected
@@ -93,7 +94,9 @@ class Computed:
         self.answers += 1
         return made_up(request)
 
-    def rounding(self, original: object, rounded: object, request: ModelInput, other_seed: float) -> Rounding:
+    def rounding(
+        self, original: object, rounded: object, request: ModelInput, text: object, other_seed: float
+    ) -> Rounding:
         self.roundings += 1
         return Rounding(np.arange(3.0), np.array([False, True]), 51.5, 0.02)
 
@@ -219,6 +222,14 @@ def test_what_rounding_does_is_measured_once(computed: Computed) -> None:
     # The answer with rounded weights says how far another seed is, and is stored too.
     computed.kokoro(stored=stored).expected(request_of(SAID))
     assert (computed.answers, computed.roundings) == (1, 1)
+
+
+def test_nothing_is_started_after_the_end(computed: Computed) -> None:
+    kokoro = computed.kokoro()
+    kokoro.close()
+    with pytest.raises(ReferenceProcessError):
+        kokoro.expected(request_of(SAID))
+    assert (computed.processes, computed.answers) == (0, 0)
 
 
 def test_a_directory_that_cannot_be_written_is_no_failure(computed: Computed) -> None:

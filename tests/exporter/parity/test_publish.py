@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,20 +18,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.bundle.loudness import PHONEMES
-from exporter.bundle.write import not_validated
+from exporter.bundle.write import not_validated, write_voice
 from exporter.compiler.library import StoredWeights
 from exporter.compiler.targets import TARGETS
 from exporter.errors import ReferenceProcessError, ValidationFailedError
 from exporter.model.voice_packs import official_voices
 from exporter.parity import publish as measure
-from exporter.parity.figures import Comparison
+from exporter.parity.figures import Comparison, voice_pack
 from exporter.parity.publish import Gate, numbers_of
 from exporter.parity.rounding import Rounding
-from exporter.reference.utterances import Utterance
+from exporter.reference.traces import ModelInput
+from exporter.reference.utterances import BUILT_IN, Utterance, adapted
 from exporter.reference.voice_statistics import PASSAGES
 from runtime_min.engine import machine
 from runtime_min.engine.machine import Machine
+from runtime_min.format.manifest import PRECISION_REQUIRED
 from tests.support.fakes.kokoro_answers import SAID, request_of, waveform
+from tests.support.tiny.bundle import dummy_contents
 
 
 class TestManifest:
@@ -72,7 +79,7 @@ class TestPublishing:
     @pytest.fixture
     def plan(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE)
-        monkeypatch.setattr(measure, "_requests", lambda plan, bundle: [request_of(SAID)])
+        monkeypatch.setattr(measure, "_requests", lambda plan: [request_of(SAID)])
         return SimpleNamespace(
             options=SimpleNamespace(output=tmp_path / "demo", answers=None, arithmetic="float32"),
             precision="float32",
@@ -128,6 +135,91 @@ class TestPublishing:
             assert gate.kokoro(plan).answers == plan.options.answers
 
     @staticmethod
+    def answering(
+        monkeypatch: pytest.MonkeyPatch, plan: Any, rounding: Callable[[Any, ModelInput], Rounding]
+    ) -> Any:
+        """Has a kokoro, which it returns, answer the plan's questions about rounding by a function."""
+        plan.precision = "float16"
+        kokoro = SimpleNamespace(ended=threading.Event(), asked=[])
+        kokoro.rounding, kokoro.close = partial(rounding, kokoro), kokoro.ended.set
+        monkeypatch.setattr(measure, "Kokoro", lambda *files, **options: nullcontext(kokoro))
+        monkeypatch.setattr(measure, "make_self_test", lambda *given: kokoro.asked.append("self-test"))
+        return kokoro
+
+    def test_kokoro_answers_while_others_compile_what_is_asked_later(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any
+    ) -> None:
+        found = Rounding(np.array([1.0, 2.0]), np.zeros(2, bool), 46.0, 0.05)
+
+        def rounding(kokoro: Any, request: ModelInput) -> Rounding:
+            kokoro.asked.append(request.token_ids.tolist())
+            return found
+
+        kokoro = self.answering(monkeypatch, plan, rounding)
+        with Gate() as gate:
+            gate.answer_ahead(plan)
+            gate.kokoro(plan)
+            ahead = list(kokoro.asked)
+            kokoro.asked.clear()
+            self.measured(monkeypatch, waveform())
+            progress: Any = Progress()
+            gate.self_test(plan, progress)
+            gate.measure(plan, progress, Path("staged"))
+        assert kokoro.asked == ahead == ["self-test", request_of(SAID).token_ids.tolist()]
+        assert kokoro.ended.is_set()
+
+    def test_what_fails_meanwhile_fails_again_where_it_is_asked(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any
+    ) -> None:
+        def rounding(kokoro: Any, request: ModelInput) -> Rounding:
+            raise ReferenceProcessError("kokoro does not run here")
+
+        self.answering(monkeypatch, plan, rounding)
+        progress: Any = Progress()
+        with Gate() as gate:
+            gate.answer_ahead(plan)
+            gate.self_test(plan, progress)
+            with pytest.raises(ReferenceProcessError, match="does not run here"):
+                gate.measure(plan, progress, Path("staged"))
+
+    def test_an_export_that_is_interrupted_does_not_wait_for_answers(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any
+    ) -> None:
+        def rounding(kokoro: Any, request: ModelInput) -> Rounding:
+            kokoro.asked.append("rounding")
+            assert kokoro.ended.wait(60)
+            raise ReferenceProcessError("it has ended")
+
+        kokoro = self.answering(monkeypatch, plan, rounding)
+        with pytest.raises(KeyboardInterrupt), Gate() as gate:
+            gate.answer_ahead(plan)
+            while kokoro.asked[-1:] != ["rounding"]:
+                time.sleep(0.001)
+            raise KeyboardInterrupt
+        assert kokoro.asked == ["self-test", "rounding"]
+
+    @pytest.mark.parametrize("precision", ["float32", "float16"])
+    def test_kokoro_is_asked_with_the_rows_of_the_bundles_voices(
+        self, tmp_path: Path, precision: str
+    ) -> None:
+        voices = {name: official_voices()[name] for name in ("af_heart", "zm_yunxi")}
+        checkpoint = SimpleNamespace(
+            vocabulary={phoneme: 1 for said in BUILT_IN for phoneme in said.phonemes}
+        )
+        plan: Any = SimpleNamespace(checkpoint=checkpoint, precision=precision, voices=voices)
+        made: Any = dummy_contents(tmp_path).manifest._replace(
+            requires=(PRECISION_REQUIRED,) if precision == "float16" else (), voices=()
+        )
+        for name, rows in voices.items():
+            made, _ = write_voice(tmp_path, made, name, rows)
+        assert bool(made.voice_ranks) == (precision == "float16")
+        asked = measure._requests(plan)
+        assert len(asked) == len(BUILT_IN)
+        for said, request in zip(adapted(BUILT_IN, [*voices], checkpoint.vocabulary), asked, strict=True):
+            row = voice_pack(tmp_path, made, said.voice)[len(said.phonemes) - 1]
+            np.testing.assert_array_equal(request.row[0], row)
+
+    @staticmethod
     def rounded(monkeypatch: pytest.MonkeyPatch, plan: Any, decibels: float) -> None:
         """Has the plan round its weights, which takes the decoder so far from the original."""
         plan.precision, plan.voices = "float16", {"af_heart": np.zeros((510, 256))}
@@ -169,7 +261,7 @@ class TestPublishing:
 
         def model(stored: StoredWeights) -> Any:
             models.append(stored)
-            return SimpleNamespace(other=model)
+            return SimpleNamespace(other=model, text=lambda request: None)
 
         def kokoro(*files: Any, store: Any, stored: StoredWeights) -> Any:
             said = SimpleNamespace(other_seed=1.0)

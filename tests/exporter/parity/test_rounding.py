@@ -51,7 +51,8 @@ class Kokoro:
 
 def measured(rounded: Kokoro) -> Rounding:
     original: Any = Kokoro()
-    return rounding(original, rounded, request_of(SAID, speed=2.0), OTHER)  # type: ignore[arg-type]
+    request = request_of(SAID, speed=2.0)
+    return rounding(original, rounded, request, rounded.text(request), OTHER)  # type: ignore[arg-type]
 
 
 def test_weights_that_rounding_leaves_change_nothing() -> None:
