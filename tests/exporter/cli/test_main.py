@@ -44,8 +44,8 @@ def exported(monkeypatch):
     """Replaces the export; what it was asked for is in the list, as options and the ways to measure."""
     asked = []
 
-    def record(options, progress, measure, self_test, loudness, statistics):
-        asked.append((options, measure, self_test, loudness, statistics))
+    def record(options, progress, measure, self_test, loudness, statistics, planned):
+        asked.append((options, measure, self_test, loudness, statistics, planned))
         return options.output
 
     monkeypatch.setattr(export, "export_bundle", record)
@@ -70,13 +70,13 @@ class TestBundle:
             tmp_path / "demo", jobs=options.jobs, cache=options.cache, answers=options.answers
         )
         assert options == expected and options.cache is not None
-        assert len(ways) == 4 and None not in ways
+        assert len(ways) == 5 and None not in ways
 
     def test_without_validation_and_cache_nothing_is_measured_or_kept(self, exported, tmp_path):
         nothing = ("--no-validate", "--no-loudness", "--no-statistics", "--no-cache")
         run("bundle", "-o", tmp_path / "demo", *nothing, "--cache-dir", "kept")
         ((options, *validation),) = exported
-        assert [options.cache, options.answers, *validation] == [None] * 6
+        assert [options.cache, options.answers, *validation] == [None] * 7
 
     def test_every_option_reaches_the_export(self, exported, tmp_path):
         options = (

@@ -272,6 +272,19 @@ class TestExport:
             manifest = read_manifest(export_bundle(options, Recorder(), **given))
             assert manifest.extensions["loudness"] == {voice.name: -2_000 for voice in manifest.voices}
 
+    def test_the_plan_is_told_before_a_library_is_compiled(self, options):
+        done = []
+
+        def recorded(job, path, dump):
+            done.append(job.stage)
+            return build(job, path)
+
+        def planned(plan):
+            done.append(f"{len(plan.jobs)} planned")
+
+        export_bundle(options, Recorder(), planned=planned, build=recorded, pool=threads)
+        assert done[0] == f"{len(done) - 1} planned" and len(done) > 1
+
     def test_a_library_that_needs_a_newer_libc_raises_what_the_bundle_needs(self, options):
         def newer(job, path, dump):
             library = build(job, path)
