@@ -86,7 +86,11 @@ def bundle(
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(help="Libraries to compile at a time; by default one for each core, at most 4.", min=1),
+        typer.Option(
+            help="Libraries to compile at a time; by default one for each core, at most 4. With 1, kokoro "
+            "speaks afterwards and not meanwhile, which takes less memory.",
+            min=1,
+        ),
     ] = None,
     cache_dir: Annotated[
         Path | None, typer.Option(help="Where compiled libraries are kept; by default the user's cache.")

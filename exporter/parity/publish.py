@@ -74,9 +74,10 @@ class Gate:
     def answer_ahead(self, plan: Plan) -> None:
         """Has kokoro answer what the self-test and the effect of rounding ask, while libraries are compiled.
 
-        They find the answers stored. An error here is theirs to meet again.
+        They find the answers stored. An error here is theirs to meet again. With one job kokoro waits for the
+        libraries: that takes less memory.
         """
-        if plan.is_whole and plan.voices:
+        if plan.is_whole and plan.voices and plan.options.jobs > 1:
             self._answered = self._answering.submit(_answer, plan, self.kokoro(plan))
 
     def kokoro(self, plan: Plan) -> Kokoro:

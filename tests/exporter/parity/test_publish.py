@@ -81,7 +81,7 @@ class TestPublishing:
         monkeypatch.setattr(measure, "this_machine", lambda: self.ABLE)
         monkeypatch.setattr(measure, "_requests", lambda plan: [request_of(SAID)])
         return SimpleNamespace(
-            options=SimpleNamespace(output=tmp_path / "demo", answers=None, arithmetic="float32"),
+            options=SimpleNamespace(output=tmp_path / "demo", answers=None, arithmetic="float32", jobs=2),
             precision="float32",
             stored=StoredWeights("float16"),
             is_whole=True,
@@ -181,6 +181,15 @@ class TestPublishing:
             gate.self_test(plan, progress)
             with pytest.raises(ReferenceProcessError, match="does not run here"):
                 gate.measure(plan, progress, Path("staged"))
+
+    @pytest.mark.parametrize(("entry", "value"), [("is_whole", False), ("voices", {}), ("jobs", 1)])
+    def test_nothing_is_answered_ahead_of_a_part_of_a_bundle_or_of_the_only_job(
+        self, monkeypatch: pytest.MonkeyPatch, plan: Any, entry: str, value: Any
+    ) -> None:
+        monkeypatch.setattr(measure, "Kokoro", None)
+        setattr(plan.options if entry == "jobs" else plan, entry, value)
+        with Gate() as gate:
+            gate.answer_ahead(plan)
 
     def test_an_export_that_is_interrupted_does_not_wait_for_answers(
         self, monkeypatch: pytest.MonkeyPatch, plan: Any
