@@ -234,9 +234,9 @@ def test_kokoros_pipeline_speaks_english_without_spacys_model(
     assert (pipeline.lang_code, pipeline.repo_id) == ("a", "hexgrad/Kokoro-82M")
     text = " On 3 May 2025 [Kokoro](/kˈOkəɹO/) 세 read $4.50.\nIt isn’t “late”. "
     with caplog.at_level(logging.WARNING, "runtime_min"):
-        results = list(pipeline(text, "af_heart"))
+        results = list(pipeline(text, "af_heart", 2.0))
     assert "세" in caplog.text and len(results) == 2
-    expected = bundle.synthesize("It isn’t “late”.", stretch=False)
+    expected = bundle.synthesize("It isn’t “late”.", speed=2.0, stretch=False)
     assert results[1].audio.numpy().tobytes() == expected.samples.tobytes()
     spoken = [token for token in results[1].tokens if token.phonemes]
     assert [token.text for token in spoken] == [word.text for word in expected.words]
@@ -337,8 +337,8 @@ Kokoro = kokoro_onnx_class(bundle)
 save_voices(bundle, sys.argv[2])
 kokoro = Kokoro("kokoro-v1.0.onnx", sys.argv[2])
 text = "On 3 May 2025 she read $4.50."
-samples, rate = kokoro.create(text, "af_heart", trim=False)
-assert (samples == bundle.synthesize(text, stretch=False).samples).all()
+samples, rate = kokoro.create(text, "af_heart", 2.0, trim=False)
+assert (samples == bundle.synthesize(text, speed=2.0, stretch=False).samples).all()
 assert kokoro.tokenizer.phonemize("I’ll go to the refuse.", "en-gb") == "ˌIl ɡˌQ tə ðə ɹˈɛfjuːs."
 assert kokoro.tokenizer.phonemize("¡Hola!", "es") == "ˈola!"
 try:
@@ -375,8 +375,8 @@ def test_kokoro_onnx_speaks_long_text_and_streams_the_same(
     speech: kokoro_onnx.Kokoro, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Two pieces of a short text; below is a text of more than its own limit.
-    monkeypatch.setattr(kokoro_onnx, "MAX_PHONEME_LENGTH", 60)
-    text = phonemes_of(100)
+    monkeypatch.setattr(kokoro_onnx, "MAX_PHONEME_LENGTH", 30)
+    text = phonemes_of(50)
     whole, rate, timings = speech.create_timed(text, "af_heart", 2.0, is_phonemes=True)
     assert without_spaces(timings) == text.replace(" ", "")
     assert timings[0].start >= 0 and timings[-1].end <= len(whole) / rate + 1e-3

@@ -11,6 +11,7 @@ import pytest
 from exporter.reference.voice_statistics import PASSAGES
 from runtime_min import Audio, Bundle, Segment, Word
 from runtime_min.errors import ClosedBundleError
+from runtime_min.model.statistics import SHORTEST_ROW
 from tests.support.tiny.runtime_alone import no_other_threads_run, running_threads
 from tests.support.utterances import phonemes_of
 
@@ -20,7 +21,9 @@ PARAGRAPH = " ".join(phonemes_of(tokens) for tokens in (60, 110, 45, 130, 100))
 
 
 def test_a_paragraph_is_streamed_and_every_phoneme_is_timed(bundle: Bundle) -> None:
-    text = " ".join(phonemes_of(tokens) for tokens in (60, 45, 75))
+    # No shorter text is decoded with the statistics of the voice.
+    text = " ".join(phonemes_of(tokens) for tokens in (40, 45, 50))
+    assert len(text) >= SHORTEST_ROW
     with bundle.stream(phonemes=text, seed=3, trim=False) as stream:
         pieces = list(stream)
     assert len(pieces) == 4
@@ -83,7 +86,8 @@ def test_a_bundle_closed_in_mid_stream_is_a_typed_error_and_leaves_no_thread(bun
 
 
 def test_streams_of_several_tasks_share_a_bundle(bundle: Bundle) -> None:
-    text = PARAGRAPH[:30]
+    # Two pieces.
+    text = PARAGRAPH[:12]
 
     async def speak(voice: str) -> Audio:
         return Audio.join([piece async for piece in bundle.stream(phonemes=text, voice=voice)])
