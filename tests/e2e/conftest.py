@@ -8,6 +8,7 @@ The process of the tests never imports TVM's compiler: everything that compiles 
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -118,9 +119,15 @@ def checkpoint_file() -> Path:
 
 
 @pytest.fixture(scope="session")
-def kokoro_said() -> ExtensionFiles:
-    """The self-test of the bundle: kokoro's answers."""
-    return self_test("host", PRECISION, TEXT_BUCKETS, FRAME_BUCKETS)
+def kokoro_said(tmp_path_factory: pytest.TempPathFactory) -> ExtensionFiles:
+    """The self-test of the bundle: kokoro's answers. Loading kokoro takes longer than all other of it."""
+
+    def make(place: Path) -> None:
+        said = self_test("host", PRECISION, TEXT_BUCKETS, FRAME_BUCKETS)
+        (place / "said").write_bytes(pickle.dumps(said))
+
+    said: ExtensionFiles = pickle.loads((made_once(tmp_path_factory, "said", make) / "said").read_bytes())
+    return said
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from exporter.compiler.targets import find_target
 from exporter.parity import publish as measure
 from runtime_min import Bundle
 from runtime_min.engine.machine import this_machine
-from runtime_min.format.manifest import Manifest, Tensor
+from runtime_min.format.manifest import MANIFEST_NAME, Manifest, Tensor
 from runtime_min.format.signatures import STAGE_NAMES
 from runtime_min.format.verify import read_manifest
 from runtime_min.model.self_test import EXTENSION, SelfTestFailedError, read_self_test
@@ -65,7 +65,7 @@ def largest(manifest: Manifest, stage: str) -> Tensor:
 
 @pytest.mark.parametrize("stage", STAGE_NAMES)
 def test_damaged_weights_are_found_in_the_row_of_their_stage(tested: Path, stage: str) -> None:
-    manifest = read_manifest(tested)
+    manifest, before = read_manifest(tested), (tested / MANIFEST_NAME).read_bytes()
     tensor = largest(manifest, stage)
     weights = np.memmap(tested / manifest.parameters.file, "<u2", "r+", tensor.offset, (tensor.bytes // 2,))
     sound = weights.copy()
@@ -78,7 +78,8 @@ def test_damaged_weights_are_found_in_the_row_of_their_stage(tested: Path, stage
     finally:
         weights[:] = sound
         weights.flush()
-        rewrite(tested, manifest)
+        # The digests of the files are the earlier ones again.
+        (tested / MANIFEST_NAME).write_bytes(before)
     assert done.returncode == SelfTestFailedError.exit_code, done.stdout + done.stderr
     missed = {row.split()[0] for row in done.stdout.splitlines() if row.endswith("MISSED")}
     assert missed - {"whole"} == {stage}
