@@ -14,6 +14,8 @@ from exporter.model.voice_packs import synthetic_voice
 from exporter.reference.process import Reference
 from exporter.reference.traces import ModelInput, ReferenceTrace
 from runtime_min.model.noise import gaussian_noise
+from tests.support.forked_kokoro import forking
+from tests.support.stored_reference import asking_kokoro
 
 TOKENS = np.array([0, 50, 83, 54, 156, 31, 16, 65, 0])
 STYLE = synthetic_voice("af_heart")[len(TOKENS) - 3][None]
@@ -28,8 +30,18 @@ def loaded() -> Checkpoint:
 
 @pytest.fixture(scope="session")
 def reference(loaded: Checkpoint) -> Iterator[Reference]:
-    with Reference(loaded.path, loaded.config_path) as reference:
-        yield reference
+    """Kokoro on one thread, whose answers are read from files where the same code has given them before."""
+    with asking_kokoro((loaded.path, loaded.config_path), threads=1) as kokoro:
+        yield kokoro.reference
+
+
+@pytest.fixture(scope="session")
+def live(loaded: Checkpoint) -> Iterator[Reference]:
+    """The same kokoro, which computes every answer: for what one request may leave to the next."""
+    with forking():
+        live = Reference(loaded.path, loaded.config_path)
+    with live:
+        yield live
 
 
 @pytest.fixture(scope="session")

@@ -25,10 +25,10 @@ _FOUND = "found."
 _TAPPED = "tapped."
 
 
-def asking_kokoro(files: tuple[Path, Path], stored: StoredWeights = ORIGINAL) -> Kokoro:
-    """Returns kokoro's answers on two threads; `make prove` computes all of them again."""
+def asking_kokoro(files: tuple[Path, Path], stored: StoredWeights = ORIGINAL, threads: int = 2) -> Kokoro:
+    """Returns kokoro's answers; `make prove` computes all of them again."""
     asked = StoredKokoro if ANSWERS else Kokoro
-    return asked(files, threads=2, store=ANSWERS, stored=stored)
+    return asked(files, threads=threads, store=ANSWERS, stored=stored)
 
 
 class StoredKokoro(Kokoro):

@@ -189,11 +189,9 @@ def test_the_longest_input_at_a_quarter_of_the_speed_exceeds_the_largest_frame_b
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 10, 42, 60, 103, 217])
-def test_every_voice_is_calibrated_at_every_length(
-    loaded: Checkpoint, reference: Reference, count: int
-) -> None:
+def test_every_voice_is_calibrated_at_every_length(loaded: Checkpoint, live: Reference, count: int) -> None:
     said = [
-        prosody(reference, random_ids(loaded, count, seed), voice)
+        prosody(live, random_ids(loaded, count, seed), voice)
         for seed, voice in enumerate(_all_voices().values())
     ]
     f0 = np.concatenate([utterance.f0 for utterance in said])
@@ -207,10 +205,10 @@ def test_every_voice_is_calibrated_at_every_length(
 
 
 @pytest.mark.slow
-def test_every_voice_is_as_loud_as_speech(loaded: Checkpoint, reference: Reference) -> None:
+def test_every_voice_is_as_loud_as_speech(loaded: Checkpoint, live: Reference) -> None:
     for number, (name, voice) in enumerate(_all_voices().items()):
         ids = random_ids(loaded, 12, number)
-        first, second = (reference.speak(request(ids, voice, seed=seed)).audio for seed in (0, 1))
+        first, second = (live.speak(request(ids, voice, seed=seed)).audio for seed in (0, 1))
         assert 0.05 < np.sqrt(np.mean(first**2)) < 0.07, name
         assert np.abs(first).max() < 1, name
         assert 0.08 < relative_rms(second, first) < 0.11, name

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from exporter.errors import ReferenceProcessError
 from exporter.reference.padded import TAILS, padded, padding
 from exporter.reference.process import Reference
 from exporter.reference.traces import ReferenceTrace
@@ -90,19 +89,6 @@ def test_its_decoder_hears_what_stands_past_the_end(
     assert len({audio.tobytes() for audio in heard}) == len(TAILS)
     np.testing.assert_array_equal(heard[0], decode(reference, trace, frames + 9))
     assert [bool(np.isfinite(audio).all()) for audio in heard] == [tail != "nan" for tail in TAILS]
-
-
-def test_a_length_that_does_not_fit_is_an_error(
-    reference: Reference, trace: ReferenceTrace, frames: int
-) -> None:
-    refused = pytest.raises
-    with refused(ReferenceProcessError, match=f"at most {N - 1} tokens, the static length, found {N}"):
-        reference.static(REQUEST, N - 1, frames)
-    few = f"at most {frames - 1} frames, the static length, found {frames}"
-    with refused(ReferenceProcessError, match=few):
-        reference.static(REQUEST, N, frames - 1)
-    with refused(ReferenceProcessError, match=few):
-        decode(reference, trace, frames - 1)
 
 
 def test_padding_has_the_kind_asked_for() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,17 @@ from exporter.reference.process import Reference, perturb
 from exporter.reference.traces import ReferenceTrace
 from runtime_min.model.distances import relative_rms, snr
 from tests.exporter.conftest import NOISE, REQUEST, STYLE, TOKENS
+from tests.support.forked_kokoro import forking
+from tests.support.stored_reference import asking_kokoro
+
+ROUNDED = StoredWeights("float16")
+
+
+@pytest.fixture(scope="module")
+def rounded(loaded: Checkpoint) -> Iterator[Reference]:
+    """Kokoro with rounded weights."""
+    with asking_kokoro((loaded.path, loaded.config_path), ROUNDED, threads=1) as kokoro:
+        yield kokoro.reference
 
 
 def test_every_intermediate_has_the_shape_of_its_length(trace: ReferenceTrace) -> None:
@@ -88,8 +100,8 @@ def test_it_is_kokoros_own_forward_pass(
     assert relative_rms(audio.numpy()[None], trace.audio) < 0.02
 
 
-def test_the_same_request_gives_the_same_bits(reference: Reference, trace: ReferenceTrace) -> None:
-    again = reference.speak(REQUEST)
+def test_the_same_request_gives_the_same_bits(live: Reference, trace: ReferenceTrace) -> None:
+    again = live.speak(REQUEST)
     for name, value in vars(again).items():
         np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
 
@@ -124,12 +136,12 @@ def test_the_noise_is_the_given_one(loaded: Checkpoint, reference: Reference, tr
     np.testing.assert_allclose(added, amplitude * noise, atol=1e-6)
 
 
-def test_a_tap_records_what_flows_and_changes_no_number(reference: Reference, trace: ReferenceTrace) -> None:
+def test_a_tap_records_what_flows_and_changes_no_number(live: Reference, trace: ReferenceTrace) -> None:
     joint = "output:predictor.text_encoder.lstms.1", "input:predictor.text_encoder.lstms.1"
     layer = "output:bert.encoder.albert_layer_groups.0.albert_layers.0"
     curve, entrance = "output:predictor.F0_proj", "input:decoder"
-    with reference.tap([*joint, layer, curve, entrance, "output:predictor.shared", "output:bert"]) as tapped:
-        again = reference.speak(REQUEST)
+    with live.tap([*joint, layer, curve, entrance, "output:predictor.shared", "output:bert"]) as tapped:
+        again = live.speak(REQUEST)
     for name, value in vars(again).items():
         np.testing.assert_array_equal(value, getattr(trace, name), err_msg=name)
     n, m = len(TOKENS), int(trace.frames.sum())
@@ -142,22 +154,22 @@ def test_a_tap_records_what_flows_and_changes_no_number(reference: Reference, tr
     assert tapped["output:predictor.shared"][0].shape == (1, m, 512)
 
 
-def test_every_request_fills_the_taps_anew(reference: Reference, trace: ReferenceTrace) -> None:
+def test_every_request_fills_the_taps_anew(live: Reference, trace: ReferenceTrace) -> None:
     decoder, curve = "output:decoder.encode", "output:predictor.F0.1"
-    with reference.tap([decoder, curve]) as tapped:
-        reference.f0n(trace.aligned_encoding, STYLE[:, 128:])
+    with live.tap([decoder, curve]) as tapped:
+        live.f0n(trace.aligned_encoding, STYLE[:, 128:])
         assert (len(tapped[decoder]), len(tapped[curve])) == (0, 1)
         curves = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy}
         noise = NOISE(trace.audio.size)
-        reference.decode({**curves, "decoder_style": STYLE[:, :128], "noise": noise})
+        live.decode({**curves, "decoder_style": STYLE[:, :128], "noise": noise})
         assert (len(tapped[decoder]), len(tapped[curve])) == (1, 0)
-    reference.f0n(trace.aligned_encoding, STYLE[:, 128:])
+    live.f0n(trace.aligned_encoding, STYLE[:, 128:])
     assert (len(tapped[decoder]), len(tapped[curve])) == (1, 0)
 
 
-def test_a_tap_on_durations_sees_the_predicted_ones(reference: Reference, trace: ReferenceTrace) -> None:
-    with reference.tap(["output:predictor.duration_proj"]) as tapped:
-        reference.speak(replace(REQUEST, durations=np.ones(len(TOKENS), np.int64)))
+def test_a_tap_on_durations_sees_the_predicted_ones(live: Reference, trace: ReferenceTrace) -> None:
+    with live.tap(["output:predictor.duration_proj"]) as tapped:
+        live.speak(replace(REQUEST, durations=np.ones(len(TOKENS), np.int64)))
     (logits,) = tapped["output:predictor.duration_proj"]
     np.testing.assert_array_equal(torch.from_numpy(logits).sigmoid().sum(axis=2), trace.durations)
 
@@ -171,25 +183,27 @@ def test_a_tap_on_durations_sees_the_predicted_ones(reference: Reference, trace:
         ("input:predictor.text_encoder.lstms.0", "lstms.0, found PackedSequence"),
     ],
 )
-def test_what_cannot_be_tapped_is_an_error(reference: Reference, tap: str, complaint: str) -> None:
-    with reference.tap([tap]) as tapped, pytest.raises(ReferenceProcessError, match=complaint):
-        reference.text(REQUEST)
+def test_what_cannot_be_tapped_is_an_error(live: Reference, tap: str, complaint: str) -> None:
+    with live.tap([tap]) as tapped, pytest.raises(ReferenceProcessError, match=complaint):
+        live.text(REQUEST)
     assert not any(tapped.values())
-    assert reference.text(REQUEST).hidden.shape == (1, 512, len(TOKENS))
+    assert live.text(REQUEST).hidden.shape == (1, 512, len(TOKENS))
 
 
 def test_the_number_of_threads_is_that_of_a_process_started_with_it(
-    loaded: Checkpoint, reference: Reference, trace: ReferenceTrace
+    loaded: Checkpoint, live: Reference, trace: ReferenceTrace
 ) -> None:
-    with Reference(loaded.path, loaded.config_path, threads=2) as two:
+    with forking():
+        two = Reference(loaded.path, loaded.config_path, threads=2)
+    with two:
         expected = two.speak(REQUEST)
         two.thread_count = 1
         np.testing.assert_array_equal(two.speak(REQUEST).audio, trace.audio)
-    found = with_threads(reference, 2).speak(REQUEST)
+    found = with_threads(live, 2).speak(REQUEST)
     np.testing.assert_array_equal(found.audio, expected.audio)
     with pytest.raises(ReferenceProcessError, match="expects a positive integer"):
-        with_threads(reference, 0).speak(REQUEST)
-    np.testing.assert_array_equal(reference.speak(REQUEST).audio, trace.audio)
+        with_threads(live, 0).speak(REQUEST)
+    np.testing.assert_array_equal(live.speak(REQUEST).audio, trace.audio)
 
 
 def with_threads(reference: Reference, count: int) -> Reference:
@@ -200,25 +214,42 @@ def with_threads(reference: Reference, count: int) -> Reference:
 
 
 def test_a_refused_request_is_an_error_and_the_process_lives_on(
-    reference: Reference, trace: ReferenceTrace
+    live: Reference, trace: ReferenceTrace
 ) -> None:
     with pytest.raises(ReferenceProcessError, match="expected 600 numbers of noise, found 7"):
-        reference.source(trace.f0[:, :2], np.zeros(7, np.float32))
-    assert reference.source(trace.f0[:, :2], np.zeros(600, np.float32)).source.shape == (1, 600)
+        live.source(trace.f0[:, :2], np.zeros(7, np.float32))
+    assert live.source(trace.f0[:, :2], np.zeros(600, np.float32)).source.shape == (1, 600)
+
+
+def test_a_static_length_that_does_not_fit_is_an_error(live: Reference, trace: ReferenceTrace) -> None:
+    tokens, frames = len(TOKENS), int(trace.frames.sum())
+    refused = pytest.raises
+    few = f"at most {tokens - 1} tokens, the static length, found {tokens}"
+    with refused(ReferenceProcessError, match=few):
+        live.static(REQUEST, tokens - 1, frames)
+    few = f"at most {frames - 1} frames, the static length, found {frames}"
+    with refused(ReferenceProcessError, match=few):
+        live.static(REQUEST, tokens, frames - 1)
+    curves = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy}
+    inputs = {**curves, "decoder_style": STYLE[:, :128], "noise": NOISE(trace.audio.size)}
+    with refused(ReferenceProcessError, match=few):
+        live.static_decode(inputs, frames - 1)
 
 
 def test_a_process_that_cannot_load_is_an_error(loaded: Checkpoint) -> None:
-    with Reference(loaded.config_path, loaded.config_path) as unloadable:
+    with forking():
+        unloadable = Reference(loaded.config_path, loaded.config_path)
+    with unloadable:
         with pytest.raises(ReferenceProcessError, match="Traceback"):
             unloadable.text(REQUEST)
         with pytest.raises(ReferenceProcessError, match="ended"):
             unloadable.text(REQUEST)
 
 
-def test_rounded_weights_take_every_stage_a_little_away(reference: Reference, trace: ReferenceTrace) -> None:
-    stored = StoredWeights("float16")
+def test_rounded_weights_take_every_stage_a_little_away(
+    live: Reference, rounded: Reference, trace: ReferenceTrace
+) -> None:
     inputs = {"asr": trace.asr, "f0": trace.f0, "energy": trace.energy, "decoder_style": STYLE[:, :128]}
-    rounded = reference.other(stored=stored)
     text = rounded.text(REQUEST)
     f0, _ = rounded.f0n(trace.aligned_encoding, STYLE[:, 128:])
     audio = rounded.decode(inputs | {"noise": NOISE(trace.audio.size)}).audio
@@ -226,21 +257,21 @@ def test_rounded_weights_take_every_stage_a_little_away(reference: Reference, tr
         assert 55 < snr(getattr(text, name), getattr(trace, name)) < 85, name
     assert 55 < snr(f0, trace.f0) < 85
     assert 43 < snr(audio, trace.audio) < 60
-    layers = reference.rounded_layers(REQUEST, stored)
+    layers = live.rounded_layers(REQUEST, ROUNDED)
     assert list(layers.values()) == sorted(layers.values())
     assert min(layers.values()) > 45
     expected = {"bert_encoder", "predictor.lstm", "predictor.F0_proj", "decoder.generator.ups.1"}
     assert expected < layers.keys()
     assert "decoder.generator.m_source.l_linear" not in layers
-    np.testing.assert_array_equal(reference.speak(REQUEST).audio, trace.audio, "no hook stays")
+    np.testing.assert_array_equal(live.speak(REQUEST).audio, trace.audio, "no hook stays")
 
 
-def test_float64_is_near_float32_until_the_phase(reference: Reference, trace: ReferenceTrace) -> None:
-    exact = reference.other("float64").speak(replace(REQUEST, durations=trace.frames))
+def test_float64_is_near_float32_until_the_phase(live: Reference, trace: ReferenceTrace) -> None:
+    exact = live.other("float64").speak(replace(REQUEST, durations=trace.frames))
     assert all(value.dtype == np.float64 for name, value in vars(exact).items() if name != "frames")
     for name in ("hidden", "encoding", "durations", "text", "f0", "energy", "decoder_hidden"):
         assert relative_rms(getattr(trace, name), getattr(exact, name)) < 1e-5, name
-    np.testing.assert_array_equal(reference.speak(REQUEST).audio, trace.audio, "each model has its own type")
+    np.testing.assert_array_equal(live.speak(REQUEST).audio, trace.audio, "each model has its own type")
 
 
 def test_perturbing_changes_by_the_relative_size_and_by_the_seed() -> None:
