@@ -10,7 +10,7 @@ import subprocess
 import sys
 from base64 import b64decode
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
@@ -32,13 +32,15 @@ from exporter.validate.results import BUNDLE, DYNAMIC, EQUAL, Report, Table
 from runtime_min.errors import DiskFullError
 from runtime_min.model.distances import Figure
 from runtime_min.output import staging
-from tests.support.fakes.validation_report import STEPS, report, step
+from tests.support.fakes.validation_report import STEPS, drawn_once, report, step
+from tests.support.paths import PROVING
 
 GOOD = report()
 BAD = report(broken="decoder hidden")
 HOSTILE = '<script>alert("1")</script>[bold]&amp;\'\n\x1b[31m'
 SHORT = replace(GOOD, utterances=GOOD.utterances[:1])
 OF_OTHERS = report(hostile=HOSTILE)
+PLOTS = step_plot, spectrogram_plot, plots.experiment_plot
 REPORTS = {"good": GOOD, "bad": BAD, "hostile": replace(OF_OTHERS, utterances=OF_OTHERS.utterances[:1])}
 """The second utterance has no hostile text."""
 
@@ -49,8 +51,11 @@ def html_of(found: Report) -> str:
 
 @cache
 def page_of(name: str) -> str:
-    """The page of one of `REPORTS`."""
-    return html_of(REPORTS[name])
+    """The page of one of `REPORTS`; they have most of their plots in common."""
+    with pytest.MonkeyPatch.context() as patch:
+        for plot in PLOTS:
+            patch.setattr(plots, plot.__name__, partial(drawn_once, plot))
+        return html_of(REPORTS[name])
 
 
 def image(address: str) -> ElementTree.Element:
@@ -119,7 +124,7 @@ def images_of(html: str) -> list[str]:
 @pytest.fixture
 def quick_plots(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plots take seconds, and say nothing about the page around them."""
-    for plot in (step_plot, spectrogram_plot, plots.experiment_plot):
+    for plot in PLOTS:
         monkeypatch.setattr(plots, plot.__name__, lambda drawn: "data:,")
 
 
@@ -275,7 +280,7 @@ def test_a_plot_of_a_long_signal_shows_its_single_peak(place: int, height: float
     assert height == 0 or 0 <= place - x[np.flatnonzero(low + high)[0]] < 1_000
 
 
-@settings(max_examples=4)
+@settings(max_examples=4 if PROVING else 2)
 @given(st.lists(st.floats(width=32), min_size=1, max_size=40))
 @example([float("nan"), float("inf"), -float("inf"), 3.4e38])
 @example([0.0])
