@@ -29,6 +29,12 @@ def stages(loaded: Checkpoint) -> Stages:
     return {name: make_stage(name, loaded.model) for name in STAGE_NAMES}
 
 
+@pytest.fixture(scope="module")
+def separate_stages(loaded: Checkpoint) -> Stages:
+    """The harmonic source is a stage of its own."""
+    return {name: make_stage(name, loaded.model, separate_source=True) for name in stage_names(True)}
+
+
 def inputs_of(name: str, trace: ReferenceTrace) -> list[Tensor]:
     """The arguments that kokoro's own computation gives a stage."""
     values = {name: torch.from_numpy(np.asarray(value)) for name, value in vars(trace).items()}
@@ -79,9 +85,11 @@ def test_the_parts_of_the_decoder_are_kokoros(stages: Stages, trace: ReferenceTr
         assert snr(points, trace.magnitude * part(trace.phase)) >= 120
 
 
-def test_a_separate_source_changes_nothing_but_rounding(loaded: Checkpoint, trace: ReferenceTrace) -> None:
+def test_a_separate_source_changes_nothing_but_rounding(
+    separate_stages: Stages, trace: ReferenceTrace
+) -> None:
     described = signatures(512, 128, separate_source=True)
-    source, decoder = (make_stage(name, loaded.model, separate_source=True) for name in ("source", "decoder"))
+    source, decoder = separate_stages["source"], separate_stages["decoder"]
     asr, f0, energy, style, noise = inputs_of("decoder", trace)
     with torch.no_grad():
         spectrum = source(f0, noise)
@@ -119,11 +127,11 @@ def test_layouts_are_named_after_their_kernels_and_a_gpus_decoder_has_no_winogra
 
 @pytest.mark.parametrize("separate_source", [False, True])
 def test_stages_without_weights_have_the_parameters_of_those_with_weights(
-    separate_source: bool, loaded: Checkpoint
+    separate_source: bool, stages: Stages, separate_stages: Stages
 ) -> None:
     shapes = model_without_weights(OFFICIAL_CONFIG.read_text())
-    for name in stage_names(separate_source):
-        with_weights, without = (make_stage(name, model, separate_source) for model in (loaded.model, shapes))
+    for name, with_weights in (separate_stages if separate_source else stages).items():
+        without = make_stage(name, shapes, separate_source)
         assert all(value.is_meta for value in without.parameters())
         expected, found = (
             [(name, value.shape, value.dtype, layout_of(value)) for name, value in stage.named_parameters()]
