@@ -209,7 +209,7 @@ def test_long_input_is_spoken_in_pieces_to_the_bit_on_any_number_of_threads(bund
         bundle,
         """
         from runtime_min import Audio, Bundle, Segment
-        text = "abc abca " * 30
+        text = "abc abca " * 12
         sounds, streams = set(), set()
         for threads in (1, 2, 3):
             bundle = Bundle.load(sys.argv[1], threads=threads)
