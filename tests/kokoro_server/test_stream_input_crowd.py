@@ -140,7 +140,7 @@ async def heard(port: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("lasting", "patience"), [(3.0, 2.0), pytest.param(SECONDS, 60.0, marks=pytest.mark.slow)]
+    ("lasting", "patience"), [(1.5, 2.0), pytest.param(SECONDS, 60.0, marks=pytest.mark.slow)]
 )
 def test_a_crowd_of_hostile_clients_is_held_off(lasting: float, patience: float, tmp_path: Path) -> None:
     log = tmp_path / "log"
