@@ -1,9 +1,9 @@
-"""Interrupts a phase of the product at random moments, each time in a process of its own.
+"""Interrupts each phase of the product at random moments, each time in a process of its own.
 
-    python -c "from tests.support.programs.interruptions import main; main()" PHASE COUNT BUNDLE PLACE
+    python -c "from tests.support.programs.interruptions import main; main()" COUNT BUNDLE PLACE
 
-PLACE is an empty directory for temporary files. Prints the outcomes as JSON. As a module that Python runs it
-would be imported by every worker of an export.
+PLACE is an empty directory for temporary files. Prints the outcomes as JSON, by phase. As a module that
+Python runs it would be imported by every worker of an export.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from exporter.export.jobs import compile_libraries
 from exporter.export.run import _temporary_files
 from runtime_min import Bundle
 from runtime_min.__main__ import main as speak_from
+from runtime_min.engine.tvm_ffi_package import import_tvm_ffi
 from runtime_min.speech.stream import Stream
 from tests.support.fakes.builds import Recorder, some_jobs
 from tests.support.fakes.worker_builds import slow_build
@@ -75,7 +76,7 @@ def exporting(bundle: Path) -> Callable[[], object]:
     return export
 
 
-PHASES = {phase.__name__: phase for phase in (loading, opening, streaming, speaking, exporting)}
+PHASES = {phase.__name__: phase for phase in (loading, speaking, opening, streaming, exporting)}
 
 
 def work(phase: str, bundle: Path, delay: float, number: int, done: int) -> None:
@@ -150,10 +151,9 @@ def outcome(status: int | None, errors: str, session: int, place: Path) -> str:
     return "interrupted" if re.search("KeyboardInterrupt|^interrupted", errors, re.M) else "completed"
 
 
-def main() -> None:
-    phase, count, bundle, place = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])
+def interrupted_often(phase: str, count: int, bundle: Path, place: Path) -> Counter[str]:
+    """Returns how often each outcome came."""
     random.seed(count)
-    os.environ["TMPDIR"] = tempfile.tempdir = str(place)
     outcomes: Counter[str] = Counter()
     longest = 0.0
     # The first ones, which nobody interrupts, show how long it takes.
@@ -174,4 +174,16 @@ def main() -> None:
         with os.fdopen(reader) as took:
             longest = max(longest, float(took.read() or 0)) if index < 0 else longest
     del outcomes[""]
+    return outcomes
+
+
+def main() -> None:
+    count, bundle, place = int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3])
+    os.environ["TMPDIR"] = tempfile.tempdir = str(place)
+    outcomes = {}
+    for phase in PHASES:
+        if phase == opening.__name__:
+            # Nobody interrupts the import in the phases that follow, so their processes need not repeat it.
+            import_tvm_ffi()
+        outcomes[phase] = interrupted_often(phase, count, bundle, place)
     print(json.dumps(outcomes))
