@@ -57,14 +57,35 @@ def compiled(kernel: PrimFunc, compile_for: tvm.target.Target, link_for: Target)
     The kernel's text as TVMScript, the target and TVM's version determine the library's name.
     """
     kernel = kernel.with_attr("global_symbol", "kernel")
-    description = "\0".join((tvm.__version__, str(compile_for), link_for.name, kernel.script()))
-    name = hashlib.sha256(description.encode()).hexdigest()[:32] + link_for.library_suffix
+    return _stored(
+        kernel,
+        (str(compile_for), link_for.name),
+        link_for.library_suffix,
+        lambda library: link_library(tvm.compile(kernel, compile_for), library, link_for),
+    )
+
+
+def assembly(kernel: PrimFunc, level: str) -> str:
+    """Returns the assembly of `kernel`, under the name ``kernel``, for a CPU level of this machine."""
+    kernel = kernel.with_attr("global_symbol", "kernel")
+
+    def write(file: Path) -> None:
+        file.write_text(tvm.compile(kernel, llvm(level)).mod.inspect_source("asm"), encoding="utf-8")
+
+    return _stored(kernel, (str(llvm(level)),), ".s", write).read_text(encoding="utf-8")
+
+
+def _stored(
+    kernel: PrimFunc, compiled_for: tuple[str, ...], suffix: str, write: Callable[[Path], object]
+) -> Path:
+    """Returns the file that `write` makes of a kernel, unless another process has made it."""
+    description = "\0".join((tvm.__version__, *compiled_for, kernel.script()))
+    name = hashlib.sha256(description.encode()).hexdigest()[:32] + suffix
     path = _place() / name
     if not path.exists():
         with tempfile.TemporaryDirectory(dir=_place()) as staging:
-            library = Path(staging) / name
-            link_library(tvm.compile(kernel, compile_for), library, link_for)
-            library.replace(path)
+            write(Path(staging) / name)
+            (Path(staging) / name).replace(path)
     return path
 
 

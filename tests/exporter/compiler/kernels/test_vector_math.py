@@ -6,7 +6,6 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-import tvm
 from numpy.typing import NDArray
 from tvm.script import tirx as T
 from tvm.tirx import PrimFunc
@@ -93,8 +92,7 @@ def small_values() -> Array:
 )
 @every_level
 def test_compiles_to_vector_code_without_calls(name: str, level: str) -> None:
-    kernel = kernel_of(name)(name).with_attr("global_symbol", "kernel")
-    assembly = tvm.compile(kernel, on_cpu.llvm(level)).mod.inspect_source("asm")
+    assembly = on_cpu.assembly(kernel_of(name)(name), level)
     body = assembly[assembly.index("kernel_compute_:") :]
     body = body[: body.index(".Lfunc_end")]
     registers = re.findall(r"\bv\w+p[sd]\b.*%([yz])mm", body)
