@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <sstream>
 
 #include "base/errors.h"
@@ -21,18 +20,21 @@ using namespace kokoro;
 namespace {
 
 std::string from_hexadecimal(const std::string &digits) {
+    auto value = [](char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; };
     std::string bytes;
     for (size_t place = 0; digits != "-" && place < digits.size(); place += 2) {
-        bytes += static_cast<char>(std::stoi(digits.substr(place, 2), nullptr, 16));
+        bytes += static_cast<char>(value(digits[place]) << 4 | value(digits[place + 1]));
     }
     return bytes;
 }
 
 std::string hexadecimal(std::u32string_view text) {
-    std::ostringstream digits;
-    for (unsigned char byte : encode_utf8(text))
-        digits << "0123456789abcdef"[byte >> 4] << "0123456789abcdef"[byte & 15];
-    return digits.str();
+    std::string digits;
+    for (unsigned char byte : encode_utf8(text)) {
+        digits += "0123456789abcdef"[byte >> 4];
+        digits += "0123456789abcdef"[byte & 15];
+    }
+    return digits;
 }
 
 Value files_for_text(char **paths, char **end) {
@@ -82,8 +84,11 @@ int main(int count, char **arguments) {
     std::string directory = std::string(arguments[1]) + "/", question;
     Value extensions = files_for_text(arguments + 2, arguments + count);
     BundledText bundle(extensions, {arguments + 2, arguments + count}, [&](const std::string &path) {
-        std::ifstream file(directory + path, std::ios::binary);
-        return std::string(std::istreambuf_iterator<char>(file), {});
+        std::ifstream file(directory + path, std::ios::binary | std::ios::ate);
+        // All at once: an iterator takes half of the time of a dictionary.
+        std::string content(static_cast<size_t>(file.tellg()), '\0');
+        file.seekg(0).read(content.data(), static_cast<std::streamsize>(content.size()));
+        return content;
     });
     while (std::getline(std::cin, question)) {
         try {

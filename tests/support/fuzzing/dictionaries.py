@@ -37,9 +37,9 @@ def _packed(content: bytes, level: int = 1) -> bytes:
     return packer.compress(content) + packer.flush()
 
 
-def repacked(content: bytes, network: bytes = NETWORK, **changes: int) -> bytes:
+def repacked(content: bytes, network: bytes = NETWORK, level: int = 1, **changes: int) -> bytes:
     """Returns the file with another content, another network and other numbers in its header."""
-    packed = _packed(content)
+    packed = _packed(content, level)
     values = dict(zip(_NAMES, _NUMBERS, strict=False)) | {"packed": len(packed)} | changes
     return HEADER.pack(*values.values(), *_NUMBERS[len(_NAMES) :]) + packed + network
 
@@ -106,5 +106,5 @@ def hostile(seed: int) -> bytes:
     weights = bytearray(NETWORK_CONTENT)
     for _ in range(20_000):
         weights[random.choice(_WEIGHTS)] = random.randrange(256)
-    data = repacked(bytes(content), _NETWORK_HEADER + _packed(bytes(weights)))
+    data = repacked(bytes(content), _NETWORK_HEADER + _packed(bytes(weights), 0), level=0)
     return data[: HEADER.size - len(costs)] + costs + data[HEADER.size :]
