@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import lru_cache
 
 from ..format.schema import Node
 from .rewriting import FIRST_PLACE, places_in, text_of
@@ -27,6 +28,8 @@ class Numbers:
         self._without = [places_in(each, 2 * count) for each in without.elements()]
         self._ending = [text_of(each) for each in ending.elements(2, 2)]
         self._sets, self._count = sets, count
+        # Every form that a text may have asks for the same numbers.
+        self.say = lru_cache(maxsize=1024)(self._said)
         if self._bases != sorted({*self._bases}) or not (
             len(self._bases) == len(self._with_rest) == len(self._without)
         ):
@@ -39,7 +42,7 @@ class Numbers:
                 if max(remainders, quotients) > (base >= 10):
                     raise node.error("at most one remainder and one quotient, from 10 on")
 
-    def say(self, number: int) -> str:
+    def _said(self, number: int) -> str:
         """Returns a number in words; nothing if no rule has it."""
         words = self._say(number)
         ending, other = self._ending
