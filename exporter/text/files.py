@@ -8,7 +8,7 @@ from importlib.resources import files as package_files
 
 from exporter.bundle.write import ExtensionFiles
 from exporter.text.language_files import language_file, languages
-from exporter.text.lexicon_file import LEXICONS, pack_lexicon
+from exporter.text.lexicon_file import LEXICONS, packed_lexicon
 from runtime_min.text.bundled import EXTENSION, RULES, SEGMENTED, EnglishFiles
 
 _DICTIONARIES = ("ja", "zh")
@@ -31,7 +31,7 @@ def text_files(chosen: tuple[str, ...]) -> ExtensionFiles:
     for language in [each for each in chosen if each in LEXICONS]:
         files |= {f"text/{name}": (data / name).read_bytes() for name in weights}
         lexicon = f"text/{language}.lexicon.bin"
-        files[lexicon] = pack_lexicon(language)
+        files[lexicon] = packed_lexicon(language)
         entries[language] = asdict(EnglishFiles(lexicon, *(f"text/{name}" for name in weights)))
     extensions: dict[str, object] = {EXTENSION: entries} if entries else {}
     rules = {language: f"text/{language}.rules.bin" for language in languages()}

@@ -6,6 +6,7 @@ import importlib.util
 import json
 import zlib
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -43,6 +44,12 @@ def pack_lexicon(language: str, added: Mapping[str, Value] | None = None) -> byt
     }
     checked = {word: text for word, text in words.items() if word not in unchecked}
     return pack(gold | checked, unchecked | silver)
+
+
+@cache
+def packed_lexicon(language: str) -> bytes:
+    """Returns what `pack_lexicon` does, which takes half a second the first time."""
+    return pack_lexicon(language)
 
 
 def added_words(language: str) -> dict[str, str]:

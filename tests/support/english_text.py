@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import Any
 
 from exporter.model.config import OFFICIAL_CONFIG, read_config
-from exporter.text.lexicon_file import pack_lexicon
+from exporter.text.lexicon_file import packed_lexicon
 from runtime_min.text.controls import read_controls
 from runtime_min.text.english import English
 from runtime_min.text.homographs import Homographs
@@ -27,12 +27,10 @@ VOCABULARY = frozenset(read_config(OFFICIAL_CONFIG)["vocab"])
 SILENT = "`^|~＾｀｜～ʼ"
 """Signs of mark-up and an apostrophe, which Unicode does not take for punctuation."""
 
-packed = cache(pack_lexicon)
-
 
 @cache
 def lexicon(language: str) -> Lexicon:
-    return Lexicon(packed(language))
+    return Lexicon(packed_lexicon(language))
 
 
 def english(tags: Sequence[str] | None = None, language: str = "en-us") -> English:

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exporter.text import lexicon_file
-from exporter.text.lexicon_file import LexiconError, _block, pack
+from exporter.text.lexicon_file import LexiconError, _block, pack, packed_lexicon
 from runtime_min.errors import TextDataError
 from runtime_min.text.lexicon import BLOCK, HEADER, Entry, Lexicon
-from tests.support.english_text import lexicon, packed
+from tests.support.english_text import lexicon
 
 WORDS = st.text("abcAB'-.éŁ", min_size=1, max_size=30)
 PHONEMES = st.text("ˈˌabɹʤæ", min_size=1, max_size=12)
@@ -88,7 +88,7 @@ def test_the_lexicons_of_misaki(language: str, phonemes: str) -> None:
     assert lexicon(language).find("qzxxw") is None
     desert = lexicon(language).find("desert")
     assert desert is not None and desert.others["VERB"] != desert.phonemes
-    assert len(packed(language)) < 1_400_000
+    assert len(packed_lexicon(language)) < 1_400_000
 
 
 def test_a_lexicon_that_the_file_cannot_hold_is_refused() -> None:
