@@ -14,7 +14,6 @@ repetition without a greatest number.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import cache
@@ -243,16 +242,17 @@ def _letters(letters: Iterable[int], flags: int) -> set[int]:
     alike = set()
     for letter in map(_lower, letters):
         for each in (letter, *_casefix._EXTRA_CASES.get(letter, ())):
-            alike |= _cases()[each]
+            alike |= _cases().get(each, {each})
     return alike
 
 
 @cache
 def _cases() -> dict[int, set[int]]:
-    """Returns the letters that have each lower-case letter."""
-    cases: dict[int, set[int]] = defaultdict(set)
+    """Returns the letters that have each lower-case letter, unless it is the only one."""
+    cases: dict[int, set[int]] = {}
     for letter in range(0x110000):
-        cases[_lower(letter)].add(letter)
+        if (lower := _lower(letter)) != letter:
+            cases.setdefault(lower, {lower}).add(letter)
     return cases
 
 
