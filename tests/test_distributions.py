@@ -34,6 +34,8 @@ PACKAGES = {
     RUNTIME: ("kokoro_adapters", "kokoro_books", "kokoro_server", "runtime_min"),
     EXPORTER: ("exporter",),
 }
+MADE = os.environ.get("KOKORO_EXPORT_DIST")
+"""The folder of distributions that `make dist` made."""
 NEEDED = ("numpy", "numpy.libs", "tvm_ffi", "typing_extensions.py")
 """Files of the two dependencies of the runtime."""
 
@@ -45,8 +47,8 @@ def described(name: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the wheels and the source archives."""
-    if made := os.environ.get("KOKORO_EXPORT_DIST"):
-        return ROOT / made
+    if MADE:
+        return ROOT / MADE
     place = tmp_path_factory.mktemp("built")
     unwanted = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "bundles", "tests", "docs")
     shutil.copytree(ROOT, place / "sources", ignore=unwanted)
@@ -178,9 +180,13 @@ def test_the_runtime_alone_speaks(alone: Path, speaking_bundle: Path, tmp_path: 
 
 
 def test_both_together_can_export(built: Path, tmp_path: Path) -> None:
-    """Their source archives are installed beside what they need, and the exporter is imported as a whole."""
+    """They are installed beside what they need, and the exporter is imported as a whole.
+
+    What `make dist` made is installed from the source archives, from which `built` has just made the wheels.
+    """
     python = environment(tmp_path / "both", installed_here())
-    install(python, *(file_of(built, name, ".tar.gz") for name in PLACES))
+    end = ".tar.gz" if MADE else "-*.whl"
+    install(python, *(file_of(built, name, end) for name in PLACES))
     program = (
         "import exporter, importlib, pkgutil\n"
         "for each in pkgutil.walk_packages(exporter.__path__, 'exporter.'):\n"
