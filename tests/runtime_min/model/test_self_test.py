@@ -7,7 +7,9 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -156,24 +158,49 @@ def apart(tmp_path_factory: pytest.TempPathFactory, speaking_bundle: Path) -> Pa
 RUN = """
 from runtime_min import Bundle
 bundle = Bundle.load(sys.argv[1])
-name, defect = {name!r}, lambda values: {defect}
-if name:
-    runner = bundle.stage(name)
-    sound = runner.run
-    def run(*given, **more):
-        return {{key: defect(values) for key, values in sound(*given, **more).items()}}
-    runner.run = run
-result = [[stages, figure.name, figure.value, figure.holds] for stages, figure in bundle.self_test()]
+result = []
+for name, defect in {cases!r}:
+    if name:
+        runner, change = bundle.stage(name), eval("lambda values: " + defect)
+        sound = runner.run
+        runner.run = lambda *given, **more: {{
+            key: change(values) for key, values in sound(*given, **more).items()
+        }}
+    rows = bundle.self_test()
+    result.append([[stages, figure.name, figure.value, figure.holds] for stages, figure in rows])
+    if name:
+        runner.run = sound
 """
+SOUND = ("", "")
+STAGES = ("bert", "duration", "text_encoder", "f0n", "decoder")
+DEFECTS = {
+    "slightly off": "(values * 1.001).astype('float32')",
+    "not a number": "(values * float('nan')).astype('float32')",
+}
+DEFECTIVE_SOURCE = ("source", "values * values.dtype.type(1.01)")
+Case = tuple[str, str]
+"""A stage and a change of its outputs."""
+Rows = list[tuple[str, str, float, bool]]
 
 
-def rows(bundle: Path, name: str = "", defect: str = "values") -> list[tuple[str, str, float, bool]]:
-    """The figures of the self-test after the outputs of a stage were changed."""
-    return [tuple(row) for row in run_alone(bundle, RUN.format(name=name, defect=defect))]
+def rows_of(bundle: Path, cases: Sequence[Case]) -> dict[Case, Rows]:
+    """The figures of the self-test in each case, from one process: its start takes most of the time."""
+    found = run_alone(bundle, RUN.format(cases=cases))
+    return {case: [tuple(row) for row in rows] for case, rows in zip(cases, found, strict=True)}
 
 
-def test_a_sound_bundle_holds_in_every_row(tested: Path) -> None:
-    found = rows(tested)
+@pytest.fixture(scope="module")
+def rows(tested: Path) -> dict[Case, Rows]:
+    return rows_of(tested, [SOUND, *product(STAGES, DEFECTS.values())])
+
+
+@pytest.fixture(scope="module")
+def rows_apart(apart: Path) -> dict[Case, Rows]:
+    return rows_of(apart, [SOUND, DEFECTIVE_SOURCE])
+
+
+def test_a_sound_bundle_holds_in_every_row(rows: dict[Case, Rows]) -> None:
+    found = rows[SOUND]
     assert [stages for stages, *_ in found] == [
         *("bert", "duration", "duration", "text_encoder", "f0n", "f0n", "decoder"),
         *["whole chain"] * 3,
@@ -182,29 +209,26 @@ def test_a_sound_bundle_holds_in_every_row(tested: Path) -> None:
     assert found[-3][1:3] == ("durations that differ", 0)
 
 
-def test_a_source_of_its_own_is_judged_alone_and_with_what_follows(apart: Path) -> None:
-    found = rows(apart)
+def test_a_source_of_its_own_is_judged_alone_and_with_what_follows(rows_apart: dict[Case, Rows]) -> None:
+    found = rows_apart[SOUND]
     assert {"source", "decoder", "source, decoder", "whole chain"} <= {stages for stages, *_ in found}
     assert all(holds for *_, holds in found)
 
 
-DEFECTS = {"slightly off": "values * 1.001", "not a number": "values * float('nan')"}
-
-
 @pytest.mark.parametrize("defect", DEFECTS.values(), ids=DEFECTS.keys())
-@pytest.mark.parametrize("name", ["bert", "duration", "text_encoder", "f0n", "decoder"])
+@pytest.mark.parametrize("name", STAGES)
 def test_a_defective_stage_fails_in_its_row_and_in_no_other_stages(
-    tested: Path, name: str, defect: str
+    rows: dict[Case, Rows], name: str, defect: str
 ) -> None:
-    found = rows(tested, name, f"({defect}).astype('float32')")
+    found = rows[name, defect]
     missed = [stages for stages, *_, holds in found if not holds]
     own = [stages for stages, *_ in found if stages == name]
     assert missed[: len(own)] == own
     assert set(missed) == {name, "whole chain"}
 
 
-def test_a_defective_source_fails_in_the_rows_that_it_is_part_of(apart: Path) -> None:
-    found = rows(apart, "source", "values * values.dtype.type(1.01)")
+def test_a_defective_source_fails_in_the_rows_that_it_is_part_of(rows_apart: dict[Case, Rows]) -> None:
+    found = rows_apart[DEFECTIVE_SOURCE]
     assert {stages for stages, *_, holds in found if not holds} == {
         "source",
         "source, decoder",
