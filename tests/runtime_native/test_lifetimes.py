@@ -15,6 +15,7 @@ from exporter.compiler.targets import find_target
 from exporter.native.build import HEADER, LIBRARY, build_library
 from exporter.text.files import text_files
 from tests.support.native import sanitised
+from tests.support.paths import PROVING
 from tests.support.tiny.bundle import contents
 
 HERE = Path(__file__).parent
@@ -80,5 +81,5 @@ def test_a_child_refuses_the_bundles_of_its_parent(lifetimes: Lifetimes) -> None
 @pytest.mark.parametrize("scenario", ["exit", "exit_in_callback", "return"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_process_ends_while_threads_speak(lifetimes: Lifetimes, kind: str, scenario: str) -> None:
-    for _ in range(3 if kind else 8):
+    for _ in range((3 if kind else 8) if PROVING else (2 if kind else 4)):
         lifetimes.run(kind, scenario)
