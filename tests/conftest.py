@@ -43,6 +43,9 @@ settings.load_profile("kokoro-export")
 LONGEST = (
     *("tests/e2e/test_clean_machine.py", "tests/runtime_native/test_web.py"),
     *("tests/runtime_native/test_core.py", "tests/e2e/test_validation.py", "tests/e2e/"),
+    # At the end the other processes would wait for them.
+    *("tests/runtime_native/test_web_package.py", "tests/runtime_native/test_text_as_python.py"),
+    "tests/runtime_native/test_speaking.py",
 )
 """What is begun first, because it takes longest, and what needs the bundle that the first file exports."""
 
