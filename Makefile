@@ -1,6 +1,6 @@
 # make demo           hear something
 # make check          ruff, mypy and the unit tests, for every change: 90 seconds on 2 idle cores
-# make test           ruff, mypy and the tests: about 15 minutes on 2 cores with empty caches, 8 with filled ones
+# make test           ruff, mypy and the tests: about 14 minutes on 2 cores with empty caches, 7 with filled ones
 # make test-machines  the tests on emulated processors, systems and GPUs
 # make prove          all tests, with the full matrix of utterances
 # make fuzz           feed the readers and the C library what reaches new code, for a minute each
