@@ -22,7 +22,7 @@ from tests.support.programs.interruptions import PHASES
 
 @cache
 def outcomes(count: int, bundle: Path) -> dict[str, dict[str, int]]:
-    """How often each outcome came in each phase: one process interrupts them all, as it imports so much."""
+    """Returns the number of runs by phase and outcome; all phases share a process, whose imports are slow."""
     with tempfile.TemporaryDirectory() as place:
         program = "from tests.support.programs.interruptions import main; main()"
         command = [sys.executable, "-c", program, str(count), bundle, place]

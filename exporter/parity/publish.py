@@ -56,7 +56,6 @@ class Gate:
         """Starts nothing yet."""
         self._stack = ExitStack()
         self._kokoro: Kokoro | None = None
-        self._answering = ThreadPoolExecutor(1, "kokoro")
         self._answered: Future[None] | None = None
         # An export has temporary files elsewhere, and removes them first.
         self._place = Path(tempfile.gettempdir())
@@ -68,7 +67,7 @@ class Gate:
         if self._kokoro is not None and self._answered is not None:
             # The thread's request fails, so it ends, and stores nothing where files are removed.
             self._kokoro.close()
-            self._answering.shutdown()
+            self._answered.exception()
         self._stack.close()
 
     def answer_ahead(self, plan: Plan) -> None:
@@ -78,7 +77,9 @@ class Gate:
         libraries: that takes less memory.
         """
         if plan.is_whole and plan.voices and plan.options.jobs > 1:
-            self._answered = self._answering.submit(_answer, plan, self.kokoro(plan))
+            thread = ThreadPoolExecutor(1, "kokoro")
+            self._answered = thread.submit(_answer, plan, self.kokoro(plan))
+            thread.shutdown(wait=False)
 
     def kokoro(self, plan: Plan) -> Kokoro:
         """Returns kokoro with the checkpoint of the plan, which is the same in each call."""

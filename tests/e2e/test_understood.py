@@ -23,12 +23,12 @@ from benchmarks.listening.recogniser import (
     read_sentences,
     words_wrong,
 )
-from exporter import directories
 from exporter.reference.process import Reference
 from exporter.reference.utterances import Utterance, make_request
 from runtime_min import Audio, Bundle
 from runtime_min.format.verify import sha256_of
 from tests.support.paths import PROVING
+from tests.support.stored_reference import kept_answers
 
 pytestmark = pytest.mark.e2e
 
@@ -44,16 +44,15 @@ def recogniser() -> Recogniser:
 def heard(recogniser: Recogniser) -> Callable[[NDArray[np.float32]], list[str]]:
     """Words that the recogniser hears in PyTorch's speech, stored under all that decides them."""
     facts = [version("pocketsphinx"), version("av"), sha256_of(Path(recognition.__file__))]
+    store = kept_answers()
 
     def words(samples: NDArray[np.float32]) -> list[str]:
         key = hashlib.sha256(json.dumps(facts).encode() + samples.tobytes()).hexdigest()
-        path = directories.cache() / "test-answers" / f"{key}.json"
-        content = None if PROVING else directories.read_stored(path)
-        if content is None:
-            content = json.dumps(recogniser.words(samples)).encode()
-            directories.store(path, content)
-        found: list[str] = json.loads(content)
-        return found
+        found = None if PROVING else store.load(key)
+        if found is None:
+            found = {"words": np.array(recogniser.words(samples), str)}
+            store.save(key, found)
+        return list(map(str, found["words"]))
 
     return words
 

@@ -31,6 +31,11 @@ def asking_kokoro(files: tuple[Path, Path], stored: StoredWeights = ORIGINAL, th
     return asked(files, threads=threads, store=ANSWERS, stored=stored)
 
 
+def kept_answers() -> AnswerStore:
+    """Returns the store of answers to the tests, which are no part of the exporter's own."""
+    return AnswerStore(directories.cache() / "test-answers")
+
+
 class StoredKokoro(Kokoro):
     """Kokoro's answers, whose references store what they are asked for too."""
 
@@ -51,8 +56,8 @@ class StoredKokoro(Kokoro):
 
     @cached_property
     def known(self) -> AnswerStore:
-        """The stored answers, which are no part of the exporter's own."""
-        return AnswerStore(directories.cache() / "test-answers")
+        """The stored answers."""
+        return kept_answers()
 
     @cached_property
     def facts(self) -> list[Any]:

@@ -53,7 +53,7 @@ def kokoro() -> Any:
     model = build_model(CONFIG)
     for module in model.modules():
         if hasattr(module, "weight_v"):
-            # Torch copies no tensor that remembers what it was computed from.
+            # torch refuses to copy a tensor that was computed from parameters.
             module.weight = module.weight.detach()
     return model
 

@@ -68,7 +68,7 @@ def step(
 
 
 def drawn_once(plot: Callable[[Any], str], drawn: Any) -> str:
-    """Returns what a plot makes of what it is given: reports have most in common, and a plot takes long."""
+    """Returns the image of a plot, drawn once for equal values: reports share most, and drawing is slow."""
     key = plot.__name__.encode() + pickle.dumps(drawn)
     if key not in _DRAWN:
         _DRAWN[key] = plot(drawn)
