@@ -79,7 +79,7 @@ def _stored(
     kernel: PrimFunc, compiled_for: tuple[str, ...], suffix: str, write: Callable[[Path], object]
 ) -> Path:
     """Returns the file that `write` makes of a kernel, unless another process has made it."""
-    description = "\0".join((tvm.__version__, *compiled_for, kernel.script()))
+    description = "\0".join((tvm.__version__, *compiled_for, kernel.script(show_meta=True)))
     name = hashlib.sha256(description.encode()).hexdigest()[:32] + suffix
     path = _place() / name
     if not path.exists():
