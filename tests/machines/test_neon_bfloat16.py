@@ -44,13 +44,17 @@ def level(aarch64: EmulatedMachine) -> Iterator[EmulatedLevel]:
         yield EmulatedLevel(TARGET, LEVEL, ask)
 
 
-def emit_products(first: Any, second: Any, samples: Any, sums: Any, y: Any) -> None:
-    """Adds the products of pairs of some values each by one other pair to sums, `MANY` times."""
+def emit_products(values: Any, samples: Any, sums: Any, y: Any) -> None:
+    """Adds products of the squares of four registers each with a square of samples to sums, `MANY` times."""
     lanes = T.ramp(0, 1, LANES)
     with T.attr(0, "pragma_import_llvm", bfloat16.LLVM[LANES]), T.serial(MANY) as row:
-        factors = bfloat16.pairs(first[row, lanes], second[row, lanes], LANES)
-        added = bfloat16.add_products(sums[row, lanes], factors, samples[row], LANES)
-        T.buffer_store(y, added, [row, lanes])
+        factors = T.alloc_buffer((2 * LANES,), "int32", scope="local")
+        registers = [values[row, channel, lanes] for channel in range(4)]
+        T.buffer_store(factors, bfloat16.squares(registers), [T.ramp(0, 1, 2 * LANES)])
+        with T.unroll(2) as half:
+            factor, square = factors[T.ramp(half * LANES, 1, LANES)], samples[row, lanes]
+            added = bfloat16.add_products(sums[row, half, lanes], factor, square, LANES)
+            T.buffer_store(y, added, [row, half, lanes])
 
 
 def nearest_half(values: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -73,25 +77,28 @@ def sum_to_odd(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[
 
 
 def defined(
-    first: NDArray[np.float32],
-    second: NDArray[np.float32],
-    pairs: NDArray[np.float32],
-    sums: NDArray[np.float32],
+    values: NDArray[np.float32], samples: NDArray[np.float32], sums: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """BFDOT of Arm's Architecture Reference Manual, without the extension EBF16.
+    """BFMMLA of Arm's Architecture Reference Manual, without the extension EBF16.
 
     Args:
-        first: float32 ``[many, lanes]``, the first factors of each sum.
-        second: the second ones.
-        pairs: float32 ``[many, 2]``, what they are multiplied by.
-        sums: float32 ``[many, lanes]``.
+        values: float32 ``[many, channels, outputs]``, four of each.
+        samples: float32 ``[many, columns, channels]``, two and four.
+        sums: float32 ``[many, columns, outputs]``.
     """
-    one, other = (without_subnormals(nearest_half(each)) for each in (first, second))
+    factors = without_subnormals(nearest_half(values))
     # The product of two bfloat16 is a float32.
-    products = (
-        without_subnormals(values * pairs[:, which, None]) for which, values in enumerate((one, other))
-    )
-    return sum_to_odd(without_subnormals(sums), sum_to_odd(*products))
+    products = without_subnormals(samples[..., None] * factors[:, None])
+    total = without_subnormals(sums)
+    for channel in (0, 2):
+        total = sum_to_odd(total, sum_to_odd(products[:, :, channel], products[:, :, channel + 1]))
+    return total
+
+
+def in_halves(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Returns [many, columns, outputs] as [many, half of the outputs, square], or the other way round."""
+    many = values.shape[0]
+    return values.reshape(many, 2, 2, 2).swapaxes(1, 2).reshape(many, 2, 4)
 
 
 def test_products_are_those_of_arms_definition_to_the_bit(level: EmulatedLevel) -> None:
@@ -101,19 +108,17 @@ def test_products_are_those_of_arms_definition_to_the_bit(level: EmulatedLevel) 
         signs = random.choice([-1, 1], shape)
         return (signs * np.exp2(random.uniform(-70, 40, shape))).astype(np.float32)
 
-    first, second, sums = numbers(MANY, LANES), numbers(MANY, LANES), numbers(MANY, LANES)
+    values, samples, sums = numbers(MANY, 4, 4), nearest_half(numbers(MANY, 2, 4)), numbers(MANY, 2, 4)
     # Sums that nearly cancel a product, subnormal numbers, and zeros.
-    pairs = nearest_half(numbers(MANY, 2))
-    sums[::3] = -nearest_half(first[::3]) * pairs[::3, :1] * np.float32(1.0000001)
-    first[::7], sums[::11], pairs[::13] = np.float32(1e-39), np.float32(-2e-40), np.float32(0)
-    shapes = {"first": (MANY, LANES), "second": (MANY, LANES), "samples": (MANY,)}
-    kernel = kernel_function(
-        emit_products, {**shapes, "sums": (MANY, LANES), "y": (MANY, LANES)}, {"samples": "int32"}
-    )
-    bits = pairs.view(np.uint32) >> 16
-    samples = (bits[:, 0] | bits[:, 1] << 16).astype(np.uint32).view(np.int32)
-    found = level.build(kernel).call((MANY, LANES), first, second, samples, sums)
-    np.testing.assert_array_equal(found, defined(first, second, pairs, sums))
+    products = nearest_half(values[::3, :1]) * samples[::3, :, :1]
+    sums[::3] = -products * np.float32(1.0000001)
+    values[::7, 0], sums[::11, 0], samples[::13] = np.float32(1e-39), np.float32(-2e-40), np.float32(0)
+    shapes = {"values": (MANY, 4, 4), "samples": (MANY, 4), "sums": (MANY, 2, 4), "y": (MANY, 2, 4)}
+    kernel = kernel_function(emit_products, shapes, {"samples": "int32"})
+    # One column's four halves after the other's.
+    halves = (samples.reshape(MANY, 8).view(np.uint32) >> 16).astype(np.uint16)
+    found = level.build(kernel).call((MANY, 2, 4), values, halves.view(np.int32), in_halves(sums))
+    np.testing.assert_array_equal(in_halves(found), defined(values, samples, sums))
 
 
 @pytest.mark.parametrize(("taps", "dilation"), SHAPES)

@@ -26,6 +26,7 @@ from exporter.compiler.kernels.convolution import (
 from exporter.compiler.kernels.register_tile import RegisterTile
 from exporter.compiler.kernels.tiles import Sizes, Tiles
 from exporter.compiler.kernels.transforms import analyse, combine, entries, synthesise
+from exporter.compiler.kernels.winograd_bfloat16 import Operands, multiply_rounded, operands_of
 from exporter.compiler.kernels.winograd_schemes import SCHEMES, Scheme, opposites
 from runtime_min.format.transforms import transformed
 
@@ -35,7 +36,7 @@ COLUMNS = 32
 """Columns of a job where the table has no measured value; their input fits the L2 cache."""
 LINE = 16
 """Elements of a line of the caches."""
-_PAIRED = {16: {"columns": 64, "rows": 6, "vectors": 2}, 4: {"columns": 32, "rows": 4, "vectors": 4}}
+_PAIRED = {16: {"columns": 64, "rows": 6, "vectors": 2}, 4: {"columns": 32, "rows": 8, "vectors": 2}}
 """Sizes for products of bfloat16, by lanes. On AVX-512 others were within a tenth of the time; on Arm
 none was timed."""
 FEW = 6
@@ -106,15 +107,15 @@ def pack_weight(weight: NDArray[np.float32]) -> NDArray[np.float32]:
     return transformed(pack_taps(weight), SCHEMES[weight.shape[2]].matrix)
 
 
-def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int, rounded: bool) -> Any:
-    """Returns a TIR macro that transforms the activated input of one column, and rounds it if `rounded`."""
+def _emit_columns_in(scheme: Scheme, dilation: int, lanes: int, operands: Operands | None) -> Any:
+    """Returns a TIR macro that transforms the activated input of one column; `operands` are of bfloat16."""
 
     def emit(window: Any, values: Any, transformed: Any, first: Any, column: Any, channel: Any) -> None:
         analyse(scheme.analysis, lanes, lambda i, lane: window[first + i * dilation, channel + lane], values)
         for product, row in enumerate(scheme.spread):
-            if rounded:
+            if operands:
                 value = combine(row, entries(values, T.ramp(0, 1, lanes)))
-                place = [product, column, T.ramp(channel, 1, lanes)]
+                place = operands.place(product, column, channel)
                 T.buffer_store(transformed, bfloat16.halves(value, lanes), place)
                 continue
             with T.vectorized(lanes) as lane:
@@ -211,9 +212,8 @@ def _store_products(tile: RegisterTile, product: Any, total: Any, place: Any) ->
         T.buffer_store(product, total[row, vector, lane], [point, group * tile.rows + row, channel])
 
 
-def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
+def _multiply(spec: Convolution, tile: RegisterTile, prefetch: Any) -> Any:
     """Returns a TIR macro that multiplies all columns by the weights of one block of output channels."""
-    prefetch = _prefetch(spec, tile)
 
     def add_products(total: Any, weight: Any, transformed: Any, place: Any) -> None:
         block, point, channel, group, part = place
@@ -235,50 +235,6 @@ def _multiply(spec: Convolution, tile: RegisterTile) -> Any:
                 add_products(total, buffers.weight, transformed, (block, point, channel, group, part))
             _store_products(tile, product, total, (point, group, part))
             prefetch(buffers, point * groups + group, block * BLOCK + part * tile.columns, start, length)
-
-    return multiply
-
-
-def _multiply_pairs(spec: Convolution, tile: RegisterTile) -> Any:
-    """Returns a TIR macro that does what `_multiply`'s does, with products of bfloat16.
-
-    The factors of a register tile's output channels are rounded once for all of its columns.
-    """
-    prefetch = _prefetch(spec, tile)
-    pairs, vector_of = spec.in_channels // 2, T.ramp(0, 1, tile.lanes)
-
-    def round_factors(factors: Any, weight: Any, place: Any) -> None:
-        block, point, begin = place
-        with T.serial(pairs) as number, T.unroll(tile.vectors) as vector:
-            channels = T.ramp(begin + vector * tile.lanes, 1, tile.lanes)
-            stored = (weight[block, point, number * 2 + which, channels] for which in range(2))
-            first, second = (T.cast(each, f"float32x{tile.lanes}") for each in stored)
-            lanes = T.ramp(vector * tile.lanes, 1, tile.lanes)
-            T.buffer_store(factors, bfloat16.pairs(first, second, tile.lanes), [number, lanes])
-
-    def add_products(total: Any, factors: Any, transformed: Any, place: Any) -> None:
-        point, group, number = place
-        with T.unroll(tile.rows) as row, T.unroll(tile.vectors) as vector:
-            samples = transformed[point, group * tile.rows + row, T.ramp(number * 2, 1, 2)]
-            lanes = T.ramp(vector * tile.lanes, 1, tile.lanes)
-            sums, pair = total[row, vector, vector_of], T.reinterpret("int32", samples)
-            value = bfloat16.add_products(sums, factors[number, lanes], pair, tile.lanes)
-            T.buffer_store(total, value, [row, vector, vector_of])
-
-    @T.inline
-    def multiply(
-        buffers: Any, block: Any, transformed: Any, groups: Any, product: Any, start: Any, length: Any
-    ) -> None:
-        for point, part in T.grid(SCHEMES[spec.taps].products, BLOCK // tile.columns):
-            factors = T.alloc_buffer((pairs, tile.columns), "int32", scope="local")
-            round_factors(factors, buffers.weight, (block, point, part * tile.columns))
-            for group in T.serial(groups):
-                total = T.alloc_buffer(tuple(tile), "float32", scope="local")
-                tile.clear(total)
-                for number in T.serial(pairs):
-                    add_products(total, factors, transformed, (point, group, number))
-                _store_products(tile, product, total, (point, group, part))
-                prefetch(buffers, point * groups + group, block * BLOCK + part * tile.columns, start, length)
 
     return multiply
 
@@ -342,12 +298,22 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
     # One more than there are: a stride of a power of two would map all products to one set of a cache.
     padded = most * dilation + 1
     activate_step = _activated_step(spec, lanes)
-    rounded = rounds(spec, tiles)
-    multiply = (_multiply_pairs if rounded else _multiply)(spec, RegisterTile(rows, chosen["vectors"], lanes))
-    transform = _emit_columns_in(scheme, dilation, lanes, rounded)
+    tile = RegisterTile(rows, chosen["vectors"], lanes)
+    operands, prefetch = operands_of(tile) if rounds(spec, tiles) else None, _prefetch(spec, tile)
+    multiply = multiply_rounded(spec, operands, prefetch) if operands else _multiply(spec, tile, prefetch)
+    transform = _emit_columns_in(scheme, dilation, lanes, operands)
     restore = _emit_columns_out(spec, scheme, lanes)
-    dtype = "uint16" if rounded else "float32"
-    zero = T.uint16(0) if rounded else T.float32(0)
+    shape: tuple[int, ...] = (products, padded, in_channels)
+    dtype = "float32"
+    if operands:
+        shape, dtype = operands.samples_shape(*shape), "uint16"
+
+    def clear(transformed: Any, *place: Any) -> None:
+        """Emits zeros in place of a vector of channels of a column."""
+        zero = T.uint16(0) if operands else T.float32(0)
+        *others, channel = place
+        lies = operands.place(*place) if operands else [*others, T.ramp(channel, 1, lanes)]
+        T.buffer_store(transformed, T.broadcast(zero, lanes), lies)
 
     def first_step(column: Any, start: Any = 0) -> Any:
         """Returns the first time step of a column of a job that begins at `start`."""
@@ -355,13 +321,13 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
 
     @T.inline
     def convolve(buffers: Any, n: Any) -> None:
-        if rounded:
+        if operands is not None:
             T.attr(0, "pragma_import_llvm", bfloat16.LLVM[lanes])
         plan = T.alloc_buffer((5,), "int64", scope="global")
         _emit_plan(spec, chosen, plan, n)
         for job in T.parallel(plan[_JOBS] * plan[_SHARES]):
             window = T.alloc_buffer((most * stride + reach, in_channels), "float32", scope="global")
-            transformed = T.alloc_buffer((products, padded, in_channels), dtype, scope="global")
+            transformed = T.alloc_buffer(shape, dtype, scope="global")
             product = T.alloc_buffer((products, padded, BLOCK), "float32", scope="global")
             # First block of time of the job, number of its blocks of time.
             own = T.alloc_buffer((2,), "int64", scope="local")
@@ -376,8 +342,7 @@ def convolution(spec: Convolution, tiles: Tiles) -> PrimFunc:
                 transform(window, first_step(column), column, in_channels, transformed)
             # Register tiles read whole groups of columns; stale numbers could be subnormal, which is slow.
             for point, column, chunk in T.grid(products, groups * rows - columns, in_channels // lanes):
-                for lane in T.vectorized(lanes):
-                    transformed[point, columns + column, chunk * lanes + lane] = zero
+                clear(transformed, point, columns + column, chunk * lanes)
             for share_block in T.serial(T.floordiv(blocks, plan[_SHARES])):
                 block: T.let[T.int64] = (
                     T.floormod(job, plan[_SHARES]) * T.floordiv(blocks, plan[_SHARES]) + share_block
