@@ -64,7 +64,8 @@ class Tiles:
 
 AVX512 = Tiles(lanes=16, channels=8, vectors=2, steps=12, widened_steps=16)
 AVX2 = Tiles(lanes=8, channels=4, vectors=2, steps=6)
-NEON = Tiles(lanes=4, channels=4, vectors=4, steps=6)
+# Widening weights takes as long as multiplying on many Arm cores, so a widened vector serves twelve samples.
+NEON = Tiles(lanes=4, channels=8, vectors=2, steps=12, winograd=(12, 2))
 # Engines on x86-64 have 15 vector registers to give, and widen a weight by four instructions.
 WASM = Tiles(lanes=4, channels=4, vectors=2, steps=6, winograd=(8, 1))
 _BY_LANES = {tiles.lanes: tiles for tiles in (AVX512, AVX2, NEON)}

@@ -36,9 +36,8 @@ COLUMNS = 32
 """Columns of a job where the table has no measured value; their input fits the L2 cache."""
 LINE = 16
 """Elements of a line of the caches."""
-_PAIRED = {16: {"columns": 64, "rows": 6, "vectors": 2}, 4: {"columns": 32, "rows": 8, "vectors": 2}}
-"""Sizes for products of bfloat16, by lanes. On AVX-512 others were within a tenth of the time; on Arm
-none was timed."""
+_PAIRED = {"columns": 64, "rows": 6, "vectors": 2}
+"""Sizes for products of pairs of bfloat16 on AVX-512; others were within a tenth of the time."""
 FEW = 6
 """Number of jobs up to which equal sizes matter more than full register tiles."""
 _BLOCKS, _JOBS, _UNIT, _UNITS, _SHARES = range(5)
@@ -64,8 +63,8 @@ def sizes(spec: Convolution, tiles: Tiles) -> Sizes:
     AVX-512 multiplies and adds with a sample that it broadcasts from memory. A tile of one vector leaves the
     broadcasts to these instructions, so that widening float16 weights takes no time beside them.
     """
-    if rounds(spec, tiles):
-        return dict(_PAIRED[tiles.lanes])
+    if rounds(spec, tiles) and tiles.lanes == 16:
+        return dict(_PAIRED)
     rows, vectors = tiles.winograd or (tiles.channels, tiles.vectors)
     return tiles.sizes(table_row(spec), columns=COLUMNS, rows=rows, vectors=vectors)
 
