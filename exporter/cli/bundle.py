@@ -50,7 +50,7 @@ def bundle(
         str,
         typer.Option(
             help="Arithmetic that apps may choose for the decoder: float32; or bfloat16 beside it, which is "
-            "faster and less exact, on processors with AMX or AVX512-BF16."
+            "faster and less exact, on processors with AMX, AVX512-BF16 or Arm's BF16."
         ),
     ] = "float32",
     stages: Annotated[

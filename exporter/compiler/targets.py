@@ -41,7 +41,7 @@ class CpuLevel:
 
     name: str
     features: tuple[str, ...]
-    """Names of processor features in /proc/cpuinfo."""
+    """Names of processor features in /proc/cpuinfo; on Apple's systems those of ``sysctl hw.optional``."""
     mcpu: str
     """LLVM's name of the level."""
     lanes: int
@@ -178,6 +178,14 @@ _ARM_BFLOAT16 = replace(
     base="armv8-a",
 )
 _APPLE_M1 = CpuLevel("apple-m1", _ARMV8_A, mcpu="apple-m1", lanes=4)
+_APPLE_BFLOAT16 = replace(
+    _APPLE_M1,
+    name="apple-m2-bf16",
+    features=(*_ARMV8_A, "FEAT_BF16"),
+    attributes=("+bf16",),
+    arithmetic="bfloat16",
+    base="apple-m1",
+)
 # The oldest processor that iOS 15 runs on.
 _APPLE_A8 = CpuLevel("apple-a8", _ARMV8_A, mcpu="apple-a8", lanes=4)
 
@@ -225,6 +233,7 @@ _MACOS_ARM64 = Target(
     wheel_platform="macosx_11_0_arm64",
     device="cpu",
     levels=(_APPLE_M1,),
+    arithmetic_levels=(_APPLE_BFLOAT16,),
     runtime=RuntimeFile(
         "libtvm_runtime.dylib", "e99d2e4d2ab1861794b3e1fd1e4423d1ee5c97b308274bce227a65114dd5221d"
     ),
@@ -238,6 +247,7 @@ _METAL_MACOS = replace(
     _MACOS_ARM64,
     name="metal-macos",
     device="metal",
+    arithmetic_levels=(),
     device_runtime=RuntimeFile(
         "libtvm_runtime_metal.dylib", "4631a88cb2243219c1f5e12dcefb7c56a4899366a96733d197adebdd1b7d2be0"
     ),

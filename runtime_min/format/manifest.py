@@ -144,7 +144,7 @@ class CpuLevel(NamedTuple):
 
     name: Text
     features: Annotated[tuple[Text, ...], array(0, 256)]
-    """Names of processor features in /proc/cpuinfo."""
+    """Names of processor features in /proc/cpuinfo; on Apple's systems those of ``sysctl hw.optional``."""
 
 
 class Target(NamedTuple):

@@ -66,8 +66,16 @@ std::string os_version() {
 
 std::set<std::string> cpu_features() {
 #if defined(__APPLE__)
-    // No level asks for more than every processor of Apple's has.
-    return {};
+    // All features that CPU levels of the exporter ask for beyond those of every processor of Apple's.
+    std::set<std::string> found;
+    for (const char *name : {"FEAT_BF16"}) {
+        int has = 0;
+        size_t size = sizeof has;
+        // Older processors and systems do not know the name, and an app for iOS may not be allowed to ask.
+        int failed = sysctlbyname(("hw.optional.arm." + std::string(name)).c_str(), &has, &size, nullptr, 0);
+        if (!failed && has == 1) found.insert(name);
+    }
+    return found;
 #else
     std::ifstream cpuinfo("/proc/cpuinfo");
     std::string text{std::istreambuf_iterator<char>(cpuinfo), {}};

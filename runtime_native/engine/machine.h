@@ -14,7 +14,7 @@ struct Machine {
     std::string system;              // such as `linux`
     std::string machine;             // processor family as the system calls it, such as `x86_64`
     std::string os_version;          // such as `glibc 2.36`; empty for another C library
-    std::set<std::string> features;  // of every core, as /proc/cpuinfo spells them
+    std::set<std::string> features;  // of every core, as /proc/cpuinfo or `sysctl hw.optional` spells them
 };
 
 // Throws UNKNOWN_PROCESSOR_ERROR.

@@ -188,7 +188,13 @@ class TestArithmetic:
         ("target", "levels", "arithmetic", "advice"),
         [
             (LINUX, LINUX.levels[1:], "bfloat16", "--cpu-level x86-64-v4"),
-            (find_target("macos-arm64"), None, "bfloat16", "--target linux-x86_64 or linux-aarch64"),
+            (
+                find_target("metal-macos"),
+                None,
+                "bfloat16",
+                "--target linux-x86_64 or linux-aarch64 or macos-arm64 or android-arm64",
+            ),
+            (find_target("ios-arm64"), None, "bfloat16", "--target linux-x86_64 or linux-aarch64"),
             (LINUX, None, "float8", "one of float32, bfloat16"),
         ],
     )

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exporter.bundle.write import write_bundle
+from exporter.compiler.targets import find_target
 from runtime_min.bundle_command.manifest_tables import as_text
-from runtime_min.engine.machine import this_machine
+from runtime_min.engine.machine import Machine, _parse_sysctl, check_target, this_machine
 from runtime_min.errors import CpuLevelError, ManifestError, UsageError
 from runtime_min.format.arithmetic import EXTENSION, arithmetic_of
 from runtime_min.format.manifest import CpuLevel, Manifest
@@ -70,6 +71,30 @@ def test_an_arithmetic_is_chosen_where_it_runs_and_otherwise_float32(
     exact = "best" if "b" in features else "common"
     assert chosen(None) == chosen("float32") == exact
     assert chosen("bfloat16") == ("best-bf16" if {"b", "h"} <= features else exact)
+
+
+@pytest.mark.parametrize(
+    ("printed", "level"),
+    [
+        ("hw.optional.arm.FEAT_BF16: 1\nhw.optional.arm.FEAT_EBF16: 0\n", "apple-m2-bf16"),
+        ("hw.optional.arm.FEAT_BF16: 0\nhw.optional.arm.FEAT_DotProd: 1\n", "apple-m1"),
+        ("hw.optional.arm64: 1\nhw.optional.arm.FEAT_EBF16: 1\n", "apple-m1"),
+        ("", "apple-m1"),
+    ],
+    ids=["an M2", "an M1", "an older macOS", "no answer"],
+)
+def test_a_mac_takes_bfloat16_where_it_has_the_instructions(
+    manifest: Manifest, printed: str, level: str
+) -> None:
+    row = find_target("macos-arm64")
+    levels = tuple(CpuLevel(each.name, each.features) for each in (*row.levels, *row.arithmetic_levels))
+    target = manifest.target._replace(system=row.system, machine=row.machine, minimum_os=row.minimum_os)
+    halves = {each.name: each.arithmetic for each in row.arithmetic_levels}
+    bundle = changed(manifest._replace(target=target._replace(levels=levels)), halves)
+    mac = Machine("macos", "arm64", "macos 13.0", _parse_sysctl(printed))
+    check_target(bundle.target, mac)
+    assert chosen_level(bundle, mac.features, None, "bfloat16").name == level
+    assert chosen_level(bundle, mac.features, None, None).name == "apple-m1"
 
 
 def test_a_level_is_chosen_by_its_name_and_not_along_with_an_arithmetic(manifest: Manifest) -> None:
