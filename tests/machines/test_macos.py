@@ -5,25 +5,38 @@ from __future__ import annotations
 import re
 import shutil
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from exporter.bundle.write import write_bundle
+from exporter.bundle.write import BundleContents, write_bundle
 from exporter.compiler.targets import Target, find_target
 from exporter.export.runtime_wheel import runtime_libraries
 from exporter.native.build import build_library, library_name
+from exporter.parity.thresholds import ALLOWANCES
 from exporter.text.files import text_files
+from runtime_min.model.distances import relative_rms
+from tests.support.emulation import bundle_server
 from tests.support.emulation.machine import EmulatedMachine
 from tests.support.emulation.macos import Mac, build_dylib, made_mac
 from tests.support.emulation.speaking import PROGRAM, REFUSED, REQUESTS, Request, spoken_here
 from tests.support.native.file_checks import check_mach_o
 from tests.support.paths import ROOT
+from tests.support.tiny.convolved import contents_with_arithmetic
 from tests.support.tiny.model import contents_with_levels
 
 pytestmark = pytest.mark.machines
 
-MACOS, LINUX = find_target("macos-arm64"), find_target("linux-x86_64")
+MACOS, LINUX, ARM = map(find_target, ("macos-arm64", "linux-x86_64", "linux-aarch64"))
+(HALVES,) = MACOS.arithmetic_levels
+(FEATURE,) = HALVES.features
+UNSTRETCHED = [
+    Request("phonemes", voice, 1.0, seed, phonemes)
+    for voice, seed, phonemes in (("af_heart", 3, "a"), ("am_adam", 5, "abca bacba abc"))
+]
+"""What another speed stretches is cut where it fits best, and the least difference may move a cut."""
 UNPROVIDED = {
     *(
         "dyld_stub_binder",
@@ -53,10 +66,12 @@ def mac(library: Path, aarch64: EmulatedMachine, tmp_path_factory: pytest.TempPa
     return made_mac(aarch64, library, tmp_path_factory.mktemp("mac"))
 
 
-def tiny_bundle(place: Path, target: Target) -> Path:
+def tiny_bundle(
+    place: Path, target: Target, contents: Callable[..., BundleContents] = contents_with_levels
+) -> Path:
     place.mkdir()
     runtime = next(iter(runtime_libraries(target).values()))
-    return write_bundle(place / "bundle", contents_with_levels(place, target, runtime))
+    return write_bundle(place / "bundle", contents(place, target, runtime))
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +173,62 @@ def test_a_bundle_for_another_system_is_refused(mac: Mac, here: Path) -> None:
 def test_a_place_without_a_bundle_is_refused(mac: Mac, tmp_path: Path) -> None:
     done = mac.start(tmp_path / "missing", REQUESTS)
     assert done.returncode == 1 and "missing" in done.stderr.decode()
+
+
+@pytest.fixture(scope="module")
+def rounding(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with a level of bfloat16."""
+    return tiny_bundle(tmp_path_factory.mktemp("rounding") / "macos", MACOS, contents_with_arithmetic)
+
+
+@pytest.fixture(scope="module")
+def rounded_by_linux(
+    aarch64: EmulatedMachine, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], list[bytes]]:
+    """Samples of `UNSTRETCHED` in an arithmetic from the same model for Linux, on the same processor."""
+    bundle = tiny_bundle(tmp_path_factory.mktemp("rounding") / "linux", ARM, contents_with_arithmetic)
+    (level,) = ARM.arithmetic_levels
+    asked = [
+        {"phonemes": each.input, "voice": each.voice, "speed": each.speed, "seed": each.seed}
+        for each in UNSTRETCHED
+    ]
+
+    def spoken(arithmetic: str) -> list[bytes]:
+        given = (bundle, arithmetic, *level.features)
+        with aarch64.serving(Path(bundle_server.__file__), *given) as ask:
+            expected = level if arithmetic == level.arithmetic else ARM.levels[0]
+            assert ask((None, "level", (), {})) == expected.name
+            return [ask((None, "synthesize", (), options)).samples.tobytes() for options in asked]
+
+    return spoken
+
+
+def level_of(mac: Mac, bundle: Path, **variables: str) -> str:
+    """The name of the CPU level that the C library takes for bfloat16."""
+    done = mac.start(bundle, [], ARITHMETIC="bfloat16", **variables)
+    assert done.returncode == 0
+    return done.stderr.decode().strip()
+
+
+def test_products_of_bfloat16_have_the_bits_of_linux_on_the_same_processor(
+    mac: Mac, rounding: Path, rounded_by_linux: Callable[[str], list[bytes]]
+) -> None:
+    variables = {"ARITHMETIC": "bfloat16", "FEATURE": FEATURE}
+    assert level_of(mac, rounding, FEATURE=FEATURE) == HALVES.name
+    found = mac.speak(rounding, UNSTRETCHED, **variables)
+    assert found == mac.speak(rounding, UNSTRETCHED, 3, **variables) == rounded_by_linux("bfloat16")
+    exact = mac.speak(rounding, UNSTRETCHED, FEATURE=FEATURE)
+    assert exact == rounded_by_linux("float32")
+    for one, other in zip(found, exact, strict=True):
+        samples, expected = (np.frombuffer(each, np.float32) for each in (one, other))
+        assert 0 < relative_rms(samples, expected) < ALLOWANCES[HALVES.arithmetic].rms
+
+
+@pytest.mark.parametrize("variables", [{}, {"FEATURE": "FEAT_I8MM"}], ids=["an M1", "another feature"])
+def test_a_mac_without_them_speaks_in_float32(mac: Mac, rounding: Path, variables: dict[str, str]) -> None:
+    assert level_of(mac, rounding, **variables) == HALVES.base
+    found = mac.speak(rounding, REQUESTS, ARITHMETIC="bfloat16", **variables)
+    assert found == mac.speak(rounding, REQUESTS)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysctl.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -100,6 +101,10 @@ void ask_the_system() {
     utsname names;
     EXPECT(!uname(&names) && std::string(names.sysname) == "Darwin" && std::string(names.machine) == "arm64");
     EXPECT(sysconf(_SC_PAGESIZE) == 16384 && sysconf(_SC_NPROCESSORS_ONLN) > 0);
+    char version[32];
+    size_t size = sizeof version;
+    EXPECT(!sysctlbyname("kern.osproductversion", version, &size, nullptr, 0) && size == std::strlen(version) + 1);
+    EXPECT(sysctlbyname("hw.optional.arm.FEAT_BF16", version, &size, nullptr, 0) == -1 && errno == ENOENT);
     timespec before, after;
     EXPECT(!clock_gettime(CLOCK_MONOTONIC, &before) && !clock_gettime(CLOCK_UPTIME_RAW, &after));
     Dl_info here;

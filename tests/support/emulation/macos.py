@@ -47,7 +47,7 @@ class Mac(SpeakingMachine):
     program: Path
 
     def command(self, *arguments: str | Path, **more: str) -> list[str]:
-        """Starts the program; the variables MACOS, LOCAL and UNPROVIDED are the loader's."""
+        """Starts the program; the variables MACOS, FEATURE, LOCAL and UNPROVIDED are the loader's."""
         loader = [self.system / "darwin", self.system / "libunwind.dylib", self.program]
         return [self.processor.emulator[0], *given_variables(more), *map(str, (*loader, *arguments))]
 

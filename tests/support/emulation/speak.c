@@ -1,7 +1,8 @@
 // Speaks, as an app does, what its arguments ask for: speak BUNDLE THREADS (MODE VOICE SPEED SEED INPUT)...
 //
-// MODE is text, phonemes or stream. The variable ARITHMETIC names that of the decoder. With FLUSH_SUBNORMALS the program
-// takes subnormal numbers for zeros. The samples are written to standard output, after their number.
+// MODE is text, phonemes or stream. The variable ARITHMETIC names that of the decoder; the CPU level that it was given is
+// then written to standard error. With FLUSH_SUBNORMALS the program takes subnormal numbers for zeros. The samples are
+// written to standard output, after their number.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,7 @@ int main(int length, char **arguments) {
     if (getenv("FLUSH_SUBNORMALS")) __asm__ volatile("msr fpcr, %0" : : "r"(ZEROS));
     uint64_t before = mode();
     if (kokoro_load(arguments[1], &options, &bundle)) return fail();
+    if (options.arithmetic) fprintf(stderr, "%s\n", kokoro_level(bundle));
     for (int at = 3; at + ARGUMENTS <= length; at += ARGUMENTS) {
         if (speak(bundle, arguments + at)) return fail();
         if (mode() != before) return 3;

@@ -7,7 +7,7 @@ or a wrong alignment changes the samples.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from exporter.bundle.write import BundleContents
+from exporter.compiler import targets
 from exporter.compiler.link import link_library
 from exporter.compiler.targets import Target, find_target
 from runtime_min.format.manifest import CpuLevel
@@ -197,7 +198,8 @@ def _on_gpu(module: Any, target: Any) -> Any:
         return dlight.ApplyDefaultSchedule(dlight.gpu.Fallback())(module)
 
 
-def _module(name: str, separate_source: bool) -> Any:
+def _module(name: str, separate_source: bool, finish: Callable[..., Any] | None = None) -> Any:
+    """Returns a stage; `finish` emits more code with a builder, the output and the stage's arguments."""
     from tvm import relax, tirx
 
     signature = signatures(HIDDEN, STYLE, separate_source)[name]
@@ -216,6 +218,7 @@ def _module(name: str, separate_source: bool) -> Any:
             outputs = (
                 [outputs[i] for i in range(len(signature.outputs))] if len(signature.outputs) > 1 else outputs
             )
+            outputs = finish(builder, outputs, arguments) if finish else outputs
             result = builder.emit_output(outputs)
         builder.emit_func_output(result)
     return builder.get()
@@ -261,7 +264,14 @@ def libraries_in(directory: Path) -> dict[str, Path]:
 def contents_with_levels(directory: Path, target: Target, runtime_library: Path) -> BundleContents:
     """A bundle of the tiny model, compiled in `directory` for every CPU level of `target`."""
     compile_into(directory, "model", f"--target={target.name}", target=target)
-    levels = tuple(CpuLevel(level.name, level.features) for level in target.levels)
+    return contents_of_levels(directory, target, target.levels, runtime_library)
+
+
+def contents_of_levels(
+    directory: Path, target: Target, compiled_for: Sequence[targets.CpuLevel], runtime_library: Path
+) -> BundleContents:
+    """A bundle of libraries that are in folders of `directory` with the names of CPU levels."""
+    levels = tuple(CpuLevel(level.name, level.features) for level in compiled_for)
     stages = {path.stem: path for path in (directory / levels[0].name).glob("*.so")}
     made = with_levels(contents(stages, runtime_library), levels)
     copies = dict(made.copies)

@@ -1,4 +1,5 @@
-// The machine and the system: a Mac with an M1, and macOS of the version that the variable MACOS has.
+// The machine and the system: a Mac with an M1, and macOS of the version that the variable MACOS has. The variable
+// FEATURE names a processor feature that an M1 lacks and this Mac has.
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,16 +55,31 @@ int darwin_strerror_r(int number, char *text, size_t size) {
     return snprintf(text, size, "%s", strerror(linux_number(number))) < (int)size ? 0 : DARWIN_ERANGE;
 }
 
-int darwin_sysctlbyname(const char *name, char *value, size_t *size, const void *changed, size_t changed_size) {
-    if (strcmp(name, "kern.osproductversion") || changed || changed_size) unknown(name, 0);
-    const char *version = getenv("MACOS") ? getenv("MACOS") : "13.0";
-    if (*size < strlen(version) + 1) {
+static int answer(char *value, size_t *size, const void *known, size_t known_size) {
+    if (*size < known_size) {
         errno = ENOMEM;
         return -1;
     }
-    *size = strlen(version) + 1;
-    memcpy(value, version, *size);
+    *size = known_size;
+    memcpy(value, known, known_size);
     return 0;
+}
+
+// macOS answers with a number about features that it knows, and does not know the others.
+static int answer_feature(const char *feature, char *value, size_t *size) {
+    const char *has = getenv("FEATURE");
+    if (has && !strcmp(has, feature)) return answer(value, size, &(int){1}, sizeof(int));
+    errno = ENOENT;
+    return -1;
+}
+
+int darwin_sysctlbyname(const char *name, char *value, size_t *size, const void *changed, size_t changed_size) {
+    static const char FEATURES[] = "hw.optional.arm.";
+    if (changed || changed_size) unknown(name, 0);
+    if (!strncmp(name, FEATURES, strlen(FEATURES))) return answer_feature(name + strlen(FEATURES), value, size);
+    if (strcmp(name, "kern.osproductversion")) unknown(name, 0);
+    const char *version = getenv("MACOS") ? getenv("MACOS") : "13.0";
+    return answer(value, size, version, strlen(version) + 1);
 }
 
 int darwin_uname(char (*names)[DARWIN_SIZE_name]) {
