@@ -21,6 +21,7 @@ from exporter.compiler.levels import (
 from exporter.compiler.targets import TARGETS, Target, UnknownTargetError, find_target
 from runtime_min.engine.machine import Machine
 from runtime_min.format.signatures import stage_names
+from tests.support.paths import ROOT
 
 LINUX = find_target("linux-x86_64")
 PLAN9 = Machine("plan9", "mips", "", frozenset())
@@ -201,3 +202,16 @@ class TestArithmetic:
     def test_what_a_target_does_not_have_is_refused_with_advice(self, target, levels, arithmetic, advice):
         with pytest.raises(UnknownArithmeticError, match=advice):
             arithmetic_levels(target, levels or target.levels, arithmetic)
+
+
+def test_the_c_library_asks_macos_for_every_feature_of_a_level() -> None:
+    source = (ROOT / "runtime_native" / "engine" / "machine.cpp").read_text(encoding="utf-8")
+    levels = [
+        level
+        for target in TARGETS
+        if target.system in ("macos", "ios")
+        for level in (*target.levels, *target.arithmetic_levels)
+    ]
+    features = {feature for level in levels for feature in level.features}
+    assert features
+    assert [feature for feature in features if f'"{feature}"' not in source] == []
