@@ -1,4 +1,4 @@
-"""Convolutions of the generator as its kernels compute them, in float64, for kokoro's own modules.
+"""Convolutions of the generator as its kernels compute them, for kokoro's own modules.
 
 Where transformed weights are rounded, an output depends on its place in its block of time, which it does not
 in a convolution. So a reference needs the blocks too. Nothing here imports TVM.
@@ -64,12 +64,13 @@ def winograd_convolution(
 def direct_convolution(
     x: Tensor, weight: Tensor, taps: int, padding: int, dilation: int, rounded: Round = unchanged
 ) -> Tensor:
-    """Returns the convolution of x [1, in, n] by a weight [out, in, taps], in float64.
+    """Returns the convolution of x [1, in, n] by a weight [out, in, taps], in float32.
 
-    `rounded` is what an arithmetic does to the weight and to the samples.
+    `rounded` is what an arithmetic does to the weight and to the samples. A product of two bfloat16 is exact
+    in float32, and sums lose little beside that rounding; float64 takes PyTorch many times as long.
     """
     assert weight.shape[2] == taps
-    return F.conv1d(rounded(x).double(), rounded(weight).double(), None, 1, padding, dilation)
+    return F.conv1d(rounded(x).float(), rounded(weight).float(), None, 1, padding, dilation)
 
 
 class _Stored:
@@ -81,7 +82,7 @@ class _Stored:
         self.method = direct_convolution if direct else winograd_convolution
 
     def convolve(self, x: Tensor, padding: int, dilation: int) -> Tensor:
-        """Maps [1, in, n] to [1, out, n + 2 * padding - dilation * (taps - 1)], float64."""
+        """Maps [1, in, n] to [1, out, n + 2 * padding - dilation * (taps - 1)]."""
         return self.method(x, self.factors, self.taps, padding, dilation, self.multiplied)
 
 

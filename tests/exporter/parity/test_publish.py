@@ -270,15 +270,18 @@ class TestPublishing:
 
         def model(stored: StoredWeights) -> Any:
             models.append(stored)
-            return SimpleNamespace(other=model, text=lambda request: None)
+            return SimpleNamespace(other=model, decode=lambda inputs: SimpleNamespace(audio=(inputs, stored)))
 
         def kokoro(*files: Any, store: Any, stored: StoredWeights) -> Any:
-            said = SimpleNamespace(other_seed=1.0)
+            said = SimpleNamespace(decoder_inputs="inputs", audio="audio", other_seed=0.25)
             return nullcontext(SimpleNamespace(reference=model(stored), expected=lambda request: said))
 
-        found = Rounding(np.zeros(1), np.zeros(1, bool), decibels, log_mel)
+        def distances(decoded: tuple[str, StoredWeights], audio: str) -> Any:
+            assert (decoded, audio) == (("inputs", models[-1]), "audio")
+            return SimpleNamespace(decibels=decibels, mel=0.25 * log_mel)
+
         monkeypatch.setattr(measure, "Kokoro", kokoro)
-        monkeypatch.setattr(measure, "rounding", lambda *asked: found)
+        monkeypatch.setattr(measure, "distances", distances)
         plan.options.arithmetic, plan.voices = "bfloat16", {"af_heart": np.zeros((510, 256))}
         plan.levels += self.TARGET.arithmetic_levels
         progress: Any = Progress()
