@@ -153,18 +153,28 @@ class WindowsStage:
         """Largest length of each library, ascending."""
         return tuple(self.stage.buckets(self.bundle.manifest.target.levels[0].name))
 
-    def run(self, inputs: Mapping[str, NDArray[Any]], bucket: int | None = None) -> dict[str, NDArray[Any]]:
+    def run(
+        self,
+        inputs: Mapping[str, NDArray[Any]],
+        bucket: int | None = None,
+        *,
+        parameters: Mapping[str, NDArray[np.float32]] | None = None,
+    ) -> dict[str, NDArray[Any]]:
         """Runs the stage there, in its largest bucket unless another is named."""
         libraries = self.stage.buckets(self.bundle.manifest.target.levels[0].name)
         library = libraries[bucket or self.buckets[-1]]
         arguments = [inputs[tensor.name] for tensor in self.stage.inputs]
         file = self.bundle.directory / library.file
-        results = self.bundle.machine.run(file, library.function, [*arguments, *self._parameters()])
+        stored = self._parameters() | dict(parameters or {})
+        results = self.bundle.machine.run(file, library.function, [*arguments, *stored.values()])
         return {tensor.name: array for tensor, array in zip(self.stage.outputs, results, strict=True)}
 
-    def _parameters(self) -> list[NDArray[Any]]:
+    def _parameters(self) -> dict[str, NDArray[Any]]:
         listed = self.bundle.manifest.parameters
         data = np.memmap(self.bundle.directory / listed.file, np.uint8, "r")
         tensors = {tensor.name: tensor for tensor in listed.tensors}
-        chosen = [tensors[name] for name in self.stage.parameters]
-        return [np.ndarray(each.shape, each.dtype, buffer=data, offset=each.offset) for each in chosen]
+        chosen = {name: tensors[name] for name in self.stage.parameters}
+        return {
+            name: np.ndarray(each.shape, each.dtype, buffer=data, offset=each.offset)
+            for name, each in chosen.items()
+        }
