@@ -152,15 +152,21 @@ _X86_64_LEVELS = (
     CpuLevel("x86-64-v4", _X86_64_V4, mcpu="x86-64-v4", lanes=16),
     CpuLevel("x86-64-v3", _X86_64_V3, mcpu="x86-64-v3", lanes=8),
 )
-_BFLOAT16 = CpuLevel(
-    "x86-64-v4-bf16",
-    (*_X86_64_V4, "avx512_bf16"),
-    mcpu="x86-64-v4",
-    lanes=16,
-    attributes=("+avx512bf16",),
-    arithmetic="bfloat16",
-    base="x86-64-v4",
-)
+
+
+def _in_bfloat16(base: CpuLevel, name: str, feature: str, attribute: str) -> CpuLevel:
+    """Returns a level with products of bfloat16, for processors of another level that have the feature."""
+    return replace(
+        base,
+        name=name,
+        features=(*base.features, feature),
+        attributes=(attribute,),
+        arithmetic="bfloat16",
+        base=base.name,
+    )
+
+
+_BFLOAT16 = _in_bfloat16(_X86_64_LEVELS[0], "x86-64-v4-bf16", "avx512_bf16", "+avx512bf16")
 # Every processor with AMX also rounds to bfloat16 with AVX-512.
 _AMX = replace(
     _BFLOAT16,
@@ -169,23 +175,9 @@ _AMX = replace(
     attributes=(*_BFLOAT16.attributes, "+amx-tile", "+amx-bf16"),
 )
 _ARMV8_A_LEVEL = CpuLevel("armv8-a", _ARMV8_A, mcpu="generic", lanes=4)
-_ARM_BFLOAT16 = replace(
-    _ARMV8_A_LEVEL,
-    name="armv8-a-bf16",
-    features=(*_ARMV8_A, "bf16"),
-    attributes=("+bf16",),
-    arithmetic="bfloat16",
-    base="armv8-a",
-)
+_ARM_BFLOAT16 = _in_bfloat16(_ARMV8_A_LEVEL, "armv8-a-bf16", "bf16", "+bf16")
 _APPLE_M1 = CpuLevel("apple-m1", _ARMV8_A, mcpu="apple-m1", lanes=4)
-_APPLE_BFLOAT16 = replace(
-    _APPLE_M1,
-    name="apple-m2-bf16",
-    features=(*_ARMV8_A, "FEAT_BF16"),
-    attributes=("+bf16",),
-    arithmetic="bfloat16",
-    base="apple-m1",
-)
+_APPLE_BFLOAT16 = _in_bfloat16(_APPLE_M1, "apple-m2-bf16", "FEAT_BF16", "+bf16")
 # The oldest processor that iOS 15 runs on.
 _APPLE_A8 = CpuLevel("apple-a8", _ARMV8_A, mcpu="apple-a8", lanes=4)
 
