@@ -30,6 +30,14 @@ class RegisterTile(NamedTuple):
         with self.each() as index:
             T.buffer_store(total, T.float32(0), list(index))
 
+    def store(self, buffer: Any, total: Any, place: Any) -> None:
+        """Emits the store of a tile, whose first row and column have the last two indices of `place`."""
+        *others, first, column = place
+        with self.each() as index:
+            row, vector, lane = index
+            target = [*others, first + row, column + vector * self.lanes + lane]
+            T.buffer_store(buffer, total[index], target)
+
     def add(self, total: Any, addend: Any) -> None:
         """Emits total = total + addend."""
         with self.each() as index:

@@ -203,14 +203,6 @@ def _prefetch(spec: Convolution, tile: RegisterTile) -> Any:
     return prefetch
 
 
-def _store_products(tile: RegisterTile, product: Any, total: Any, place: Any) -> None:
-    """Emits the store of a register tile's sums."""
-    point, group, part = place
-    with tile.each() as (row, vector, lane):
-        channel = (part * tile.vectors + vector) * tile.lanes + lane
-        T.buffer_store(product, total[row, vector, lane], [point, group * tile.rows + row, channel])
-
-
 def _multiply(spec: Convolution, tile: RegisterTile, prefetch: Any) -> Any:
     """Returns a TIR macro that multiplies all columns by the weights of one block of output channels."""
 
@@ -232,7 +224,7 @@ def _multiply(spec: Convolution, tile: RegisterTile, prefetch: Any) -> Any:
             tile.clear(total)
             for channel in T.serial(spec.in_channels):
                 add_products(total, buffers.weight, transformed, (block, point, channel, group, part))
-            _store_products(tile, product, total, (point, group, part))
+            tile.store(product, total, (point, group * tile.rows, part * tile.columns))
             prefetch(buffers, point * groups + group, block * BLOCK + part * tile.columns, start, length)
 
     return multiply

@@ -60,10 +60,7 @@ class Pairs:
 
     def store(self, product: Any, total: Any, place: Any) -> None:
         """Emits the store of a register tile's sums."""
-        point, first, channel = place
-        with self.tile.each() as (row, vector, lane):
-            target = [point, first + row, channel + vector * self.tile.lanes + lane]
-            T.buffer_store(product, total[row, vector, lane], target)
+        self.tile.store(product, total, place)
 
 
 @dataclass(frozen=True)
